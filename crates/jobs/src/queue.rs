@@ -29,7 +29,7 @@ pub(crate) struct Live {
     pub created_micros: i64,
     pub key: Option<String>,
     /// Its place among the jobs that wait, see [`Turns`].
-    turn: AtomicU64,
+    start_tag: AtomicU64,
     pub progress: Progress,
     pub cancel: Cancel,
     status: Mutex<Status>,
@@ -67,7 +67,7 @@ impl Live {
             priority: info.priority,
             created_micros: info.created_micros,
             key,
-            turn: AtomicU64::new(0),
+            start_tag: AtomicU64::new(0),
             progress: Progress::default(),
             cancel: Cancel::default(),
             status: Mutex::new(Status {
@@ -217,42 +217,42 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// Priority, turn and number of a job that waits.
+/// Priority, start tag and number of a job that waits.
 type ReadyKey = (Reverse<i16>, u64, u64);
 
 fn ready_key(job: &Live) -> ReadyKey {
-    (Reverse(job.priority), job.turn.load(Ordering::Relaxed), job.number)
+    (Reverse(job.priority), job.start_tag.load(Ordering::Relaxed), job.number)
 }
 
-/// Turns of accounts, so that one that queues thousands of jobs does not hold up those of others (start-time fair queueing: Goyal, Vin,
-/// Cheng, 1996): an account's next job is a turn behind its last, and not before what is being run.
+/// Start tags of accounts, so that one that queues thousands of jobs does not hold up those of others (start-time fair queueing: Goyal, Vin,
+/// Cheng, 1996): the tag of an account's next job is one more than that of its last, and not less than the virtual time.
 #[derive(Debug, Default)]
-struct Turns {
-    now: u64,
-    /// The last turn of each account that may have jobs waiting.
+struct StartTags {
+    virtual_time: u64,
+    /// The last tag of each account that may have jobs waiting.
     last: HashMap<String, u64>,
     /// How many of them there were when those without were last left out.
     left: usize,
 }
 
-impl Turns {
+impl StartTags {
     fn next_of(&mut self, owner: &str) -> u64 {
         let last = self.last.get(owner).copied().unwrap_or(0);
-        let turn = last.max(self.now) + 1;
+        let tag = last.max(self.virtual_time) + 1;
         match self.last.get_mut(owner) {
-            Some(last) => *last = turn,
-            None => _ = self.last.insert(owner.to_string(), turn),
+            Some(last) => *last = tag,
+            None => _ = self.last.insert(owner.to_string(), tag),
         }
-        turn
+        tag
     }
 
-    /// A job's turn has come.
-    fn has_come(&mut self, turn: u64) {
+    /// A job with this tag begins.
+    fn begin(&mut self, tag: u64) {
         /// So many accounts are remembered though none of their jobs may wait, and twice those that have some.
         const ACCOUNTS_MAX: usize = 1000;
-        self.now = self.now.max(turn);
+        self.virtual_time = self.virtual_time.max(tag);
         if self.last.len() > ACCOUNTS_MAX.max(2 * self.left) {
-            let now = self.now;
+            let now = self.virtual_time;
             self.last.retain(|_, last| *last > now);
             self.left = self.last.len();
         }
@@ -265,7 +265,7 @@ pub(crate) struct Queue {
     /// Jobs whose rows are being committed, in the order of their numbers, and whether the commit has succeeded where it has ended.
     arriving: VecDeque<(Arc<Live>, Option<bool>)>,
     ready: BTreeMap<ReadyKey, Arc<Live>>,
-    turns: Turns,
+    start_tags: StartTags,
     /// Most workers.
     pub limit: usize,
     /// The places of the workers that there are.
@@ -291,7 +291,7 @@ impl Queue {
         Queue {
             arriving: VecDeque::new(),
             ready: BTreeMap::new(),
-            turns: Turns::default(),
+            start_tags: StartTags::default(),
             limit,
             workers: BTreeSet::new(),
             threads: BTreeMap::new(),
@@ -305,7 +305,7 @@ impl Queue {
     }
 
     pub fn push(&mut self, job: Arc<Live>) {
-        job.turn.store(self.turns.next_of(&job.owner), Ordering::Relaxed);
+        job.start_tag.store(self.start_tags.next_of(&job.owner), Ordering::Relaxed);
         self.ready.insert(ready_key(&job), job);
     }
 
@@ -326,10 +326,10 @@ impl Queue {
         arrived
     }
 
-    /// The job whose turn it is, for a worker. Until that says [otherwise](Queue::leave_brief) it is taken to be back soon.
+    /// The next job, for a worker. Until that says [otherwise](Queue::leave_brief) it is taken to be back soon.
     pub fn take(&mut self) -> Option<Arc<Live>> {
-        let ((_, turn, _), job) = self.ready.pop_first()?;
-        self.turns.has_come(turn);
+        let ((_, tag, _), job) = self.ready.pop_first()?;
+        self.start_tags.begin(tag);
         self.brief += 1;
         Some(job)
     }
@@ -432,21 +432,21 @@ mod tests {
 
     #[test]
     fn accounts_take_turns() {
-        let mut turns = Turns::default();
-        assert_eq!([(); 3].map(|()| turns.next_of("many")), [1, 2, 3]);
-        turns.has_come(1);
-        // It is next but for what has the same turn and was there before, however many the other has.
-        assert_eq!(turns.next_of("one"), 2);
-        turns.has_come(3);
+        let mut tags = StartTags::default();
+        assert_eq!([(); 3].map(|()| tags.next_of("many")), [1, 2, 3]);
+        tags.begin(1);
+        // It is next after those with the same tag that were there before, however many the other has.
+        assert_eq!(tags.next_of("one"), 2);
+        tags.begin(3);
         // Who was away has nothing to make up for.
-        assert_eq!([turns.next_of("one"), turns.next_of("many"), turns.next_of("late")], [4, 4, 4]);
+        assert_eq!([tags.next_of("one"), tags.next_of("many"), tags.next_of("late")], [4, 4, 4]);
     }
 
     #[test]
     fn accounts_without_jobs_are_forgotten() {
-        let mut turns = Turns::default();
-        let last = (0..5000).map(|account| turns.next_of(&account.to_string())).max().unwrap_or(0);
-        turns.has_come(last);
-        assert!(turns.last.is_empty());
+        let mut tags = StartTags::default();
+        let last = (0..5000).map(|account| tags.next_of(&account.to_string())).max().unwrap_or(0);
+        tags.begin(last);
+        assert!(tags.last.is_empty());
     }
 }

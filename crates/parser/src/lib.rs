@@ -6,18 +6,18 @@ mod error;
 mod introduced_strings;
 mod keyword;
 mod lexer;
+mod normalize;
 mod parser;
 mod printer;
 mod secrets;
-mod shape;
 mod token;
 
 use ast::{DataType, Expr, Span, Statement};
 pub use digest::{Digest, digest};
 pub use error::ParseError;
 pub use introduced_strings::introduced_strings;
+pub use normalize::{NormalizedLiteral, Normalizer};
 pub use secrets::{placeholders, secrets};
-pub use shape::{ShapeLiteral, ShapeScanner};
 
 /// The parts of sql_mode that change how text is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use squall_session::api::{Connection, OkInfo, ResultWriter as _, SocketUse};
+use squall_session::api::{AtOnce, Connection, OkInfo, ResultWriter as _, SocketUse, Unanswered};
 use squall_types::{ErrorCode, SqlError};
 use squall_wire::command::{CURSOR_TYPE_READ_ONLY, Command, StmtExecute, refresh};
 use squall_wire::framing::FrameError;
@@ -202,8 +202,8 @@ impl CommandLoop<'_> {
         };
         match command {
             Command::Query { sql, .. } => {
-                if !self.session.query_at_once(sql, &mut self.client) {
-                    self.session.query(&packet.slice_ref(sql), &mut self.client).await?;
+                if let AtOnce::Left(unanswered) = self.session.query_at_once(sql, &mut self.client) {
+                    self.session.query(&packet.slice_ref(sql), unanswered, &mut self.client).await?;
                     self.client.skip_file().await.map_err(End::Gone)?;
                 }
             }
@@ -256,7 +256,9 @@ impl CommandLoop<'_> {
             }
             Command::Refresh(what) => {
                 let sql = flush_statement(what);
-                self.session.query(&Bytes::copy_from_slice(sql.as_bytes()), &mut self.client).await?;
+                self.session
+                    .query(&Bytes::copy_from_slice(sql.as_bytes()), Unanswered::default(), &mut self.client)
+                    .await?;
             }
             Command::Shutdown => match self.session.shut_down() {
                 Ok(()) => self.eof(),
@@ -343,10 +345,14 @@ impl CommandLoop<'_> {
             }
         };
         let cursor = execute.flags & CURSOR_TYPE_READ_ONLY != 0;
-        if !cursor && self.session.execute_at_once(execute.statement_id, &parameters, &mut self.client) {
-            return Ok(());
-        }
-        self.session.execute(execute.statement_id, parameters, cursor, &mut self.client).await
+        let unanswered = match cursor {
+            true => Unanswered::default(),
+            false => match self.session.execute_at_once(execute.statement_id, &parameters, &mut self.client) {
+                AtOnce::Answered => return Ok(()),
+                AtOnce::Left(unanswered) => unanswered,
+            },
+        };
+        self.session.execute(execute.statement_id, parameters, cursor, unanswered, &mut self.client).await
     }
 
     async fn fetch(&mut self, statement_id: u32, row_count: u32) -> io::Result<()> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use squall_session::api::{Patience, SocketUse};
-use squall_session::turn::Turn;
+use squall_session::time_slice::TimeSlice;
 use squall_types::SqlError;
 use squall_wire::framing::{FrameError, PacketReader, PacketWriter};
 use squall_wire::response::ErrPacket;
@@ -85,7 +85,7 @@ pub(crate) struct PacketStream {
     pub(crate) killed: Arc<Notify>,
     /// Counts what goes through the socket.
     pub(crate) socket: Arc<SocketUse>,
-    turn: Turn,
+    slice: TimeSlice,
 }
 
 impl PacketStream {
@@ -98,7 +98,7 @@ impl PacketStream {
             read_timeout: write_timeout,
             write_timeout,
             killed: Arc::default(),
-            turn: Turn::default(),
+            slice: TimeSlice::default(),
         }
     }
 
@@ -117,7 +117,7 @@ impl PacketStream {
         let read = poll_fn(|context| {
             let polled = read.as_mut().poll(context);
             if polled.is_pending() {
-                self.turn.end();
+                self.slice.end();
             }
             polled
         });
@@ -173,14 +173,14 @@ impl PacketStream {
     /// Whether enough is written, or this connection has had its event loop for so long, that it should be sent before
     /// more is.
     pub(crate) fn needs_flush(&self) -> bool {
-        self.writer.len() >= FLUSH_BYTES || self.turn.is_over()
+        self.writer.len() >= FLUSH_BYTES || self.slice.is_over()
     }
 
-    /// Sends everything written, and lets others on the event loop have their turn if this one's is over. A client that
+    /// Sends everything written, and lets others on the event loop run if this connection's time slice is over. A client that
     /// takes nothing for the write timeout is given up.
     pub(crate) async fn flush(&mut self) -> io::Result<()> {
         self.send().await?;
-        self.turn.give_way().await;
+        self.slice.give_way().await;
         Ok(())
     }
 

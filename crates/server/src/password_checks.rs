@@ -39,15 +39,15 @@ impl PasswordChecks {
         Self { places: Arc::new(Semaphore::new(places)), askers: Mutex::default() }
     }
 
-    /// Runs a check for a client of an address when its turn comes.
+    /// Runs a check for a client of an address when there is room for it.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         address: Option<IpAddr>,
         check: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, SqlError> {
-        let turn = self.turn_of(address.map(network));
-        // The address's turn first: its others do not stand in the way of other addresses.
-        let own = Arc::clone(&turn.semaphore).acquire_owned().await.map_err(SqlError::internal)?;
+        let queued = self.queue_of(address.map(network));
+        // The address first: many from one address do not hold up others.
+        let own = Arc::clone(&queued.semaphore).acquire_owned().await.map_err(SqlError::internal)?;
         let place = Arc::clone(&self.places).acquire_owned().await.map_err(SqlError::internal)?;
         // The check keeps them even when nobody waits for it any more.
         let checked = tokio::task::spawn_blocking(move || {
@@ -57,21 +57,21 @@ impl PasswordChecks {
         checked.await.map_err(SqlError::internal)
     }
 
-    fn turn_of(&self, asker: Asker) -> Turn<'_> {
+    fn queue_of(&self, asker: Asker) -> Queued<'_> {
         let mut askers = self.askers.lock();
         let semaphore = askers.entry(asker).or_insert_with(|| Arc::new(Semaphore::new(CHECKS_PER_ADDRESS)));
-        Turn { checks: self, asker, semaphore: Arc::clone(semaphore) }
+        Queued { checks: self, asker, semaphore: Arc::clone(semaphore) }
     }
 }
 
 /// An asker that is known for as long as it waits or is checked.
-struct Turn<'c> {
+struct Queued<'c> {
     checks: &'c PasswordChecks,
     asker: Asker,
     semaphore: Arc<Semaphore>,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for Queued<'_> {
     fn drop(&mut self) {
         let mut askers = self.checks.askers.lock();
         // The map's and this one: nobody else waits.

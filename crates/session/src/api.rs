@@ -4,6 +4,7 @@
 //! that are made elsewhere come back to it through a bounded channel first: a slow reader holds its producer up and
 //! nobody else.
 
+pub use crate::route::{AtOnce, Unanswered};
 pub use crate::socket_use::SocketUse;
 use bytes::Bytes;
 pub use squall_types::RowWriter;
@@ -242,13 +243,15 @@ pub trait Connection: Send {
     fn query<'a>(
         &'a mut self,
         sql: &'a Bytes,
+        unanswered: Unanswered,
         writer: &'a mut dyn ResultWriter,
     ) -> LocalFuture<'a, std::io::Result<()>>;
-    /// Answers a text whose plan is known and needs not wait for anything. `false`: nothing has been written, and
-    /// [`Connection::query`] follows with the same text.
-    fn query_at_once(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> bool;
+    /// Answers a text whose route is known and waits for nothing. Otherwise nothing has been written, and [`Connection::query`] follows with
+    /// the same text and what was found out.
+    fn query_at_once(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> AtOnce;
     /// The same for COM_STMT_EXECUTE without a cursor; otherwise [`Connection::execute`] follows.
-    fn execute_at_once(&mut self, id: u32, parameters: &[squall_types::Value], writer: &mut dyn ResultWriter) -> bool;
+    fn execute_at_once(&mut self, id: u32, parameters: &[squall_types::Value], writer: &mut dyn ResultWriter)
+    -> AtOnce;
     /// COM_STMT_PREPARE.
     fn prepare<'a>(&'a mut self, sql: &'a [u8]) -> LocalFuture<'a, Result<PreparedInfo, SqlError>>;
     /// COM_STMT_EXECUTE. `parameters` are typed by the client; with `cursor` rows wait for [`Connection::fetch`].
@@ -257,6 +260,7 @@ pub trait Connection: Send {
         id: u32,
         parameters: Vec<squall_types::Value>,
         cursor: bool,
+        unanswered: Unanswered,
         writer: &'a mut dyn ResultWriter,
     ) -> LocalFuture<'a, std::io::Result<()>>;
     /// COM_STMT_FETCH: the next `rows` rows of an open cursor (no column definitions), then `end_result_set`.

@@ -245,9 +245,10 @@ impl Session {
             own_text: None,
             parameters: &parameters,
             placeholders: prepared.placeholders,
-            plan: None,
+            route: None,
             prepared: Some(&prepared),
-            shape: None,
+            normalized: None,
+            before_pool: None,
             long: None,
         };
         self.log_inner("Execute", Logged { sql: &prepared.sql, executed: Some((prepared.places(), &parameters)) });

@@ -2,14 +2,13 @@
 
 use crate::api::{ColumnMeta, Connection, LocalFuture, Patience, PreparedInfo, ResultWriter, StatusInfo};
 use crate::database::now_micros;
-use crate::kept_plan::KeptPlan;
-use crate::logging::Logged;
-use crate::plan_cache::{self, Described, PlanUse};
 use crate::prepared::{PreparedStatement, RowCollector};
 use crate::process::count;
 use crate::result::put_rows;
+use crate::route::{AtOnce, Unanswered};
 use crate::session::{Request, Session, parse_error};
 use crate::settings::{Values, ids};
+use crate::shared_plan_cache::{self, Described, PlanUse};
 use bytes::Bytes;
 use squall_catalog::Need;
 use squall_parser::ast::Statement;
@@ -35,7 +34,7 @@ impl Session {
         }
         self.refresh_access();
         // Variables are bound with the types that they have; names may mean the session's own tables.
-        let shares = sql.len() <= plan_cache::TEXT_BYTES_MAX
+        let shares = sql.len() <= shared_plan_cache::TEXT_BYTES_MAX
             && !sql.contains(&b'@')
             && self.temporary_tables.is_empty()
             && self.table_locks.is_none();
@@ -107,6 +106,7 @@ impl Session {
         id: u32,
         parameters: Vec<Value>,
         cursor: bool,
+        unanswered: Unanswered,
         writer: &mut dyn ResultWriter,
     ) -> std::io::Result<()> {
         count(&self.process.status.stmt_execute);
@@ -118,9 +118,11 @@ impl Session {
         };
         self.begin_command("Execute", &prepared.sql);
         self.prepared.set_cursor(id, None);
-        let plan = match self.plan_of_prepared(id, &parameters) {
-            Some(KeptPlan::Change(change)) => Some(change),
-            _ => None,
+        // With a cursor it has not been tried.
+        let route = match unanswered.0 {
+            Some(found) => Some(found.route),
+            None if cursor => self.route_of_prepared(id, &parameters),
+            None => None,
         };
         let request = Request {
             statement: &prepared.statement,
@@ -128,9 +130,10 @@ impl Session {
             own_text: None,
             parameters: &parameters,
             placeholders: prepared.placeholders,
-            plan: plan.as_ref().map(|change| &change.plan),
+            route: route.as_ref(),
             prepared: Some(&prepared),
-            shape: None,
+            normalized: None,
+            before_pool: None,
             long: None,
         };
         if parameters.len() != prepared.placeholders as usize {
@@ -197,43 +200,6 @@ impl Session {
         status.last_row_sent = last;
         writer.end_result_set(&status);
         writer.flush().await
-    }
-
-    /// [`Connection::query_at_once`], of the plans that are wanted. Another is remembered for the statement that follows.
-    pub(crate) fn answer_text(
-        &mut self,
-        sql: &[u8],
-        wants: impl Fn(&KeptPlan) -> bool,
-        writer: &mut dyn ResultWriter,
-    ) -> bool {
-        self.begin_at_once();
-        let (shape, plan, parameters) = match self.constant_of_text(sql) {
-            Some(plan) => (None, plan, Vec::new()),
-            None => match self.plan_of_text(sql) {
-                Some((shape, plan @ (KeptPlan::Select(_) | KeptPlan::Rows(_)), parameters)) if wants(&plan) => {
-                    (Some(shape), plan, parameters)
-                }
-                known => {
-                    self.known_text = known;
-                    return false;
-                }
-            },
-        };
-        let active = self.shared.logs.active();
-        let answered = if active.any() {
-            let logged = Logged { sql, executed: None };
-            self.answer_kept_logged(&plan, &parameters, writer, active, logged)
-        } else {
-            self.answer_kept(&plan, &parameters, writer)
-        };
-        self.shapes.give_back(parameters);
-        if answered && self.counts_statements() {
-            match &shape {
-                Some(shape) => self.count_answered(shape.digest(), &plan, sql, None),
-                None => self.count_constant(&plan, sql),
-            }
-        }
-        answered
     }
 }
 
@@ -315,42 +281,24 @@ impl Connection for Session {
     fn query<'a>(
         &'a mut self,
         sql: &'a Bytes,
+        unanswered: Unanswered,
         writer: &'a mut dyn ResultWriter,
     ) -> LocalFuture<'a, std::io::Result<()>> {
-        Box::pin(self.run_client_text(sql, writer))
+        Box::pin(self.run_client_text(sql, unanswered, writer))
     }
 
-    fn query_at_once(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> bool {
+    fn query_at_once(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> AtOnce {
         if self.settings.client_is_utf8 {
             return self.answer_text(sql, |_| true, writer);
         }
         match self.read_short_client_text(sql) {
             Some(text) => self.answer_text(&text.utf8, |_| true, writer),
-            None => false,
+            None => AtOnce::Left(Unanswered::default()),
         }
     }
 
-    fn execute_at_once(&mut self, id: u32, parameters: &[Value], writer: &mut dyn ResultWriter) -> bool {
-        self.begin_at_once();
-        let Some(plan) = self.plan_of_prepared(id, parameters) else { return false };
-        let active = self.shared.logs.active();
-        let answered = if active.any() {
-            let Some(prepared) = self.prepared.get(id) else { return false };
-            let logged = Logged { sql: &prepared.sql, executed: Some((prepared.places(), parameters)) };
-            self.answer_kept_logged(&plan, parameters, writer, active, logged)
-        } else {
-            self.answer_kept(&plan, parameters, writer)
-        };
-        if answered {
-            count(&self.process.status.stmt_execute);
-            self.prepared.set_cursor(id, None);
-            if self.counts_statements()
-                && let Some(prepared) = self.prepared.get(id)
-            {
-                self.count_answered(prepared.digest(), &plan, &prepared.sql, prepared.counted.get());
-            }
-        }
-        answered
+    fn execute_at_once(&mut self, id: u32, parameters: &[Value], writer: &mut dyn ResultWriter) -> AtOnce {
+        self.answer_prepared(id, parameters, writer)
     }
 
     fn prepare<'a>(&'a mut self, sql: &'a [u8]) -> LocalFuture<'a, Result<PreparedInfo, SqlError>> {
@@ -386,9 +334,10 @@ impl Connection for Session {
         id: u32,
         parameters: Vec<Value>,
         cursor: bool,
+        unanswered: Unanswered,
         writer: &'a mut dyn ResultWriter,
     ) -> LocalFuture<'a, std::io::Result<()>> {
-        Box::pin(measured(self.work_meter(), self.execute_prepared(id, parameters, cursor, writer)))
+        Box::pin(measured(self.work_meter(), self.execute_prepared(id, parameters, cursor, unanswered, writer)))
     }
 
     fn fetch<'a>(

@@ -7,11 +7,11 @@ use crate::event::EventScheduler;
 use crate::globals::GlobalVariables;
 use crate::logging::variables::default_file;
 use crate::module::Module;
-use crate::plan_cache::PlanCache;
 use crate::procedure::Procedures;
 use crate::process::{Process, ProcessList};
 use crate::session::{Session, client};
 use crate::settings::{Values, ids};
+use crate::shared_plan_cache::SharedPlanCache;
 use crate::statistics::Statistics;
 use parking_lot::Mutex;
 use squall_catalog::{AccessMap, AccountKey, Catalog, CatalogCell, Privileges, TableDef, TableEntry, TableId};
@@ -111,7 +111,7 @@ pub(crate) struct Shared {
     /// Bound defaults, generated columns and checks of tables.
     pub rules: RulesCache,
     /// What sessions have found out about statements.
-    pub plans: PlanCache,
+    pub plans: SharedPlanCache,
     pub logs: Logs,
     /// Held by whoever makes the values of log variables hold.
     pub log_change: Mutex<()>,
@@ -192,7 +192,7 @@ impl Database {
             error_log().write(Severity::Warning, &format!("sealing table {table}: {}", error.message));
         })?;
         let processes = Arc::new(ProcessList::default());
-        let plans = PlanCache::new(Values(&globals.load_values()).number(ids::PLAN_CACHE_SIZE));
+        let plans = SharedPlanCache::new(Values(&globals.load_values()).number(ids::PLAN_CACHE_SIZE));
         let shared = Arc::new_cyclic(|weak| {
             crate::information_schema::register(&mut registry, weak);
             modules.iter().for_each(|module| module.declare_derived(&mut registry));

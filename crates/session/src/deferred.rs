@@ -1,20 +1,41 @@
 //! Statements that are run in somebody's name by others, who commit what they have changed.
 
 use crate::api::ResultWriter;
-use crate::kept_plan::{ChangePlan, KeptPlan};
 use crate::query::change::runs_inline;
+use crate::route::{AtOnce, ChangePlan, Route, Unanswered};
 use crate::session::Session;
 use squall_row_store::Transaction;
 use squall_types::SqlResult;
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Waker};
 
-/// What happens before a change of rows goes where it may wait.
+/// What happens before a change of rows goes to the query pool, where it may wait.
 pub(crate) enum BeforePool {
-    /// This is called.
-    Announce(Box<dyn Fn() -> SqlResult<()> + Send + Sync>),
+    /// This is called, the first time.
+    Announce { announce: Box<dyn Fn() -> SqlResult<()> + Send + Sync>, is_done: AtomicBool },
     /// It does not go: whoever runs it gives it up.
     GiveUp,
+}
+
+impl BeforePool {
+    /// A change goes to the pool.
+    pub async fn pass(&self) -> SqlResult<()> {
+        match self {
+            BeforePool::Announce { is_done, .. } if is_done.swap(true, Ordering::Relaxed) => Ok(()),
+            BeforePool::Announce { announce, .. } => announce(),
+            BeforePool::GiveUp => std::future::pending().await,
+        }
+    }
+}
+
+impl std::fmt::Debug for BeforePool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            BeforePool::Announce { .. } => "Announce",
+            BeforePool::GiveUp => "GiveUp",
+        })
+    }
 }
 
 /// What has become of a statement that was to be brief.
@@ -48,53 +69,45 @@ impl Session {
         self.deferred.as_ref()?.lock().take()
     }
 
-    /// The change of rows by a known plan that [`query_at_once`](crate::api::Connection::query_at_once) has found a text to be and not answered, if
-    /// its commit is left to others.
-    fn known_change(&self) -> Option<&ChangePlan> {
-        match &self.known_text {
-            Some((_, KeptPlan::Change(change), _)) if self.deferred.is_some() => Some(change),
-            _ => None,
-        }
-    }
-
     /// Runs the statements of a text that [`query_at_once`](crate::api::Connection::query_at_once) has not answered, as
     /// [`Session::run_text`] does, but calls `announce` before anything is done that may take long, or that stays whatever becomes of the
-    /// statement's transaction. What is left out are changes of single rows by a known plan, unless they have to wait for a lock.
+    /// statement's transaction. What is left out are changes of single rows by a known plan whose commit is
+    /// [left to others](Session::defer_commits), unless they have to wait for a lock.
     pub async fn run_announced(
         &mut self,
         sql: &[u8],
+        unanswered: Unanswered,
         announce: impl Fn() -> SqlResult<()> + Send + Sync + 'static,
         writer: &mut dyn ResultWriter,
     ) -> std::io::Result<()> {
-        if self.known_change().is_some() {
-            self.before_pool = Some(BeforePool::Announce(Box::new(announce)));
-        } else if let Err(error) = announce() {
-            self.known_text = None;
+        if self.deferred.is_some() && unanswered.change().is_some() {
+            let before_pool = BeforePool::Announce { announce: Box::new(announce), is_done: AtomicBool::new(false) };
+            return self.run_unanswered(sql, unanswered, Some(&before_pool), writer).await;
+        }
+        if let Err(error) = announce() {
             self.finish_with_error(&error, None);
             writer.error(&error);
             return Ok(());
         }
-        let result = self.run_text(sql, writer).await;
-        self.before_pool = None;
-        result
+        self.run_unanswered(sql, unanswered, None, writer).await
     }
 
     /// Answers a look-up of one row or a constant by a known plan, or changes single rows by one where commits are
     /// [left to others](Session::defer_commits), as long as nothing has to be waited for: what takes less time than another thread does
     /// to be woken.
     pub fn run_briefly(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> Brief {
-        let reads_one_row = |plan: &KeptPlan| matches!(plan, KeptPlan::Select(select) if select.point.reads_one_row());
-        if self.answer_text(sql, reads_one_row, writer) {
-            return Brief::Answered;
-        }
-        if !self.known_change().is_some_and(|change| runs_inline(&change.plan, &self.shared.catalog.load())) {
-            self.known_text = None;
+        let reads_one_row = |route: &Route| matches!(route, Route::PointLookup(plan) if plan.point.reads_one_row());
+        let unanswered = match self.answer_text(sql, reads_one_row, writer) {
+            AtOnce::Answered => return Brief::Answered,
+            AtOnce::Left(unanswered) => unanswered,
+        };
+        let runs_here = |change: &ChangePlan| runs_inline(&change.plan, &self.shared.catalog.load());
+        if self.deferred.is_none() || !unanswered.change().is_some_and(runs_here) {
             return Brief::Unknown;
         }
-        self.before_pool = Some(BeforePool::GiveUp);
+        let run = self.run_unanswered(sql, unanswered, Some(&BeforePool::GiveUp), writer);
         // Whoever holds what it waits for, a lock of a row or of a table, may be the one who runs it.
-        let is_answered = pin!(self.run_text(sql, writer)).poll(&mut Context::from_waker(Waker::noop())).is_ready();
-        self.before_pool = None;
+        let is_answered = pin!(run).poll(&mut Context::from_waker(Waker::noop())).is_ready();
         if is_answered { Brief::Answered } else { Brief::GivenUp }
     }
 }

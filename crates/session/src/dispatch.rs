@@ -5,6 +5,7 @@ use crate::authorization::Authorized;
 use crate::process::count;
 use crate::program::check_program;
 use crate::result::{Failure, Outcome};
+use crate::route::Route;
 use crate::session::{Request, Session};
 use crate::statistics::stages;
 use squall_parser::ast::{Set, Statement};
@@ -43,11 +44,23 @@ impl Session {
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
         let request = request.into_inner();
+        match (self.choose(&request, context), request.statement) {
+            (Route::PointChange(change), _) => self.run_data_change(request, Some(&change.plan), context, writer).await,
+            (Route::Change, _) => self.run_data_change(request, None, context, writer).await,
+            (Route::Procedure, Statement::Call(call)) => self.run_call(call, request, context, writer).await,
+            (route, Statement::Query(query)) => self.run_query(route, query, request, context, writer).await,
+            _ => self.run_command(request, context, writer).await,
+        }
+    }
+
+    /// Runs a statement that is neither a query nor a change of rows nor CALL.
+    async fn run_command(
+        &mut self,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+        writer: &mut dyn ResultWriter,
+    ) -> Result<Outcome, Failure> {
         match request.statement {
-            Statement::Query(query) => self.run_query(query, request, context, writer).await,
-            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
-                self.run_data_change(request, context, writer).await
-            }
             Statement::LoadData(load) => self.load_data(load, request, context, writer).await,
             Statement::Do(exprs) => Ok(self.run_do(exprs, request, context).await?),
             Statement::Explain(explain) => self.run_explain(explain, request, context, writer).await,
@@ -74,7 +87,6 @@ impl Session {
                 count(&self.process.status.kill);
                 Ok(self.run_kill(kill, request, context).await?)
             }
-            Statement::Call(call) => self.run_call(call, request, context, writer).await,
             Statement::Signal(signal) => Ok(self.run_signal(signal, request, context).await?),
             Statement::GetDiagnostics(get) => Ok(self.get_diagnostics(get, request, context).await?),
             Statement::Program(_) => {

@@ -1,9 +1,9 @@
 //! Prepared statements: the protocol's by number, and PREPARE's by name.
 
 use crate::api::ColumnMeta;
-use crate::kept_plan::PlanSlot;
-use crate::plan_cache::PlanUse;
 use crate::result::ResultSet;
+use crate::session_plan_cache::PlanSlot;
+use crate::shared_plan_cache::PlanUse;
 use crate::statistics::prepared::PreparedUse;
 use rustc_hash::FxHashMap;
 use squall_catalog::NameKey;

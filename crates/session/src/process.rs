@@ -1,7 +1,7 @@
 //! The process list: who is connected and what each is doing.
 
 use crate::api::{KillCallback, TlsUse};
-use crate::plan_cache::PlanUse;
+use crate::shared_plan_cache::PlanUse;
 use crate::socket_use::SocketUse;
 use crate::statistics::errors::CountedErrors;
 use crate::statistics::prepared::PreparedUses;

@@ -3,12 +3,11 @@
 pub(crate) mod change;
 mod explain;
 mod into;
-mod lookup;
 mod meta;
 mod new_file;
 mod outfile;
 mod resolver;
-mod rowwise;
+mod short_routes;
 mod view;
 mod virtual_change;
 
@@ -20,9 +19,9 @@ pub(crate) use view::column_of_output;
 
 use crate::api::ResultWriter;
 use crate::authorization::Authorized;
-use crate::kept_plan::ConstantPlan;
 use crate::process::count;
 use crate::result::{Failure, Outcome, ResultSet};
+use crate::route::Route;
 use crate::session::{Request, Session};
 use crate::statistics::stages;
 use datafusion::catalog::TableProvider;
@@ -30,9 +29,8 @@ use squall_catalog::{Catalog, NameKey};
 use squall_functions::arrow_map::value_at;
 use squall_parser::ast::{self, Expr, Query, QueryBody, Select, SelectExpr, SelectItem};
 use squall_planner::exec::{LentTransaction, QueryStream, SharedTransaction, StatementEnv, write_batch};
-use squall_planner::point;
 use squall_planner::{Binder, BoundQuery};
-use squall_registry::{GrowingCharge, StatementContext, TableOperation};
+use squall_registry::{GrowingCharge, StatementContext};
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
@@ -40,21 +38,37 @@ use std::sync::Arc;
 const ROWS_PER_CHECK: usize = 1024;
 
 impl Session {
-    /// SELECT and its like.
+    /// Runs a query by its route. One that turns out to be too large for a short route goes to the full planner.
     pub(crate) async fn run_query(
         &mut self,
+        route: Route,
         query: &Query,
         request: Request<'_>,
         context: &Arc<StatementContext>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
         count(&self.process.status.select);
-        let catalog = self.shared.catalog.load();
-        if request.long_statement().is_none()
-            && let Some(outcome) = self.run_here(query, request, context, &catalog, writer)?
-        {
-            return Ok(outcome);
+        let answered = match route {
+            Route::PointLookup(plan) => self.run_point_lookup(&plan, request, context, writer)?,
+            Route::Constant(plan) => Some(self.run_constant(plan, request, context, writer)?),
+            Route::RowByRow(plan) => self.run_row_by_row(&plan, request, context, writer)?,
+            _ => None,
+        };
+        match answered {
+            Some(outcome) => Ok(outcome),
+            None => self.run_by_full_planner(query, request, context, writer).await,
         }
+    }
+
+    /// Binds a query, plans it with DataFusion and sends what the query pool makes of it.
+    async fn run_by_full_planner(
+        &mut self,
+        query: &Query,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+        writer: &mut dyn ResultWriter,
+    ) -> Result<Outcome, Failure> {
+        let catalog = self.shared.catalog.load();
         self.stage(stages::OPTIMIZING);
         let limited;
         let query = match self.with_select_limit(query) {
@@ -90,28 +104,6 @@ impl Session {
         Ok(outcome)
     }
 
-    /// Whatever can be answered on this thread.
-    fn run_here(
-        &mut self,
-        query: &Query,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
-        catalog: &Arc<Catalog>,
-        writer: &mut dyn ResultWriter,
-    ) -> SqlResult<Option<Outcome>> {
-        // What a program runs has its variables in it.
-        if self.locals.is_some() || !self.settings.query_shortcuts {
-            return Ok(None);
-        }
-        if let Some(outcome) = self.run_point(query, request, context, writer)? {
-            return Ok(Some(outcome));
-        }
-        if let Some(outcome) = self.run_constant(query, request, context, catalog, writer)? {
-            return Ok(Some(outcome));
-        }
-        self.run_rowwise(query, request, context, writer)
-    }
-
     /// `sql_select_limit` for a query without a LIMIT.
     fn with_select_limit(&self, query: &Query) -> Option<Query> {
         if self.settings.select_limit == u64::MAX || query.limit.is_some() {
@@ -122,65 +114,7 @@ impl Session {
         Some(Query { limit: Some(ast::Limit { count, offset: None }), ..query.clone() })
     }
 
-    /// Key look-ups, straight on the store.
-    fn run_point(
-        &mut self,
-        query: &Query,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
-        writer: &mut dyn ResultWriter,
-    ) -> SqlResult<Option<Outcome>> {
-        if self.settings.select_limit != u64::MAX || self.table_locks.is_some() {
-            return Ok(None);
-        }
-        let Some(plan) = self.point_select(query, request.sql, context)? else { return Ok(None) };
-        let Some(lookup) = plan.point.prepare(request.parameters)? else { return Ok(None) };
-        let Some(rows) = self.read_rows(&plan.point, &lookup)? else { return Ok(None) };
-        context.planned(&plan.point.counts(rows.len() as u64));
-        let (table, found) = (plan.point.table().def().id, rows.len().max(1) as u64);
-        context.table_uses.note(table, plan.point.index(), TableOperation::Fetch, found, None);
-        writer.begin_result_set(&plan.columns);
-        let rows = self.write_rows(&plan.point, rows, lookup.limit, Some(context), writer)?;
-        Ok(Some(Outcome::Streamed { rows }))
-    }
-
-    /// One row of constants, computed on the spot.
-    fn run_constant(
-        &mut self,
-        query: &Query,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
-        catalog: &Arc<Catalog>,
-        writer: &mut dyn ResultWriter,
-    ) -> SqlResult<Option<Outcome>> {
-        if self.settings.select_limit != u64::MAX {
-            return Ok(None);
-        }
-        let row = self.constant_row(query, request.sql, request.parameters, catalog, context);
-        let Some(plan) = row.map(|row| ConstantPlan::new(row, context)).transpose()? else { return Ok(None) };
-        writer.begin_result_set(&plan.columns);
-        plan.row.write(&plan.values, writer);
-        if request.parameters.is_empty() && plan.is_the_same_each_time(context) {
-            let now = self.plan_versions();
-            self.shapes.learn_constant(request.sql, now, plan);
-        }
-        Ok(Some(Outcome::Streamed { rows: 1 }))
-    }
-
-    /// The row that a query is, if it is one of constants.
-    pub(crate) fn constant_row(
-        &self,
-        query: &Query,
-        sql: &[u8],
-        parameters: &[Value],
-        catalog: &Catalog,
-        context: &Arc<StatementContext>,
-    ) -> Option<point::ConstantRow> {
-        let tables = SessionTables::new(self, context, None);
-        point::constant_row(query, &self.binder(sql, parameters, catalog, context, &tables))
-    }
-
-    /// Binds a query in this session's surroundings.
+    /// Binds a query with this session's settings.
     pub(crate) fn bind_query(
         &self,
         query: &Query,

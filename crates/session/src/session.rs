@@ -6,17 +6,17 @@ mod statement;
 
 use crate::api::{ConnectionInfo, KillCallback, OkInfo, ResultWriter, SessionChange};
 use crate::appends::Appends;
-use crate::authorization::Authorized;
 use crate::database::{Shared, now_micros};
 use crate::deferred::BeforePool;
 use crate::diagnostics::DiagnosticsArea;
-use crate::kept_plan::{KeptPlan, Shapes};
 use crate::logging::{Logged, SessionLog};
 use crate::long_statement::{LongStatement, Text};
 use crate::prepared::{PreparedStatement, PreparedStatements};
 use crate::procedure::SessionStatements;
 use crate::process::{Process, count};
 use crate::program::SharedLocals;
+use crate::route::{Found, Route, Unanswered};
+use crate::session_plan_cache::SessionPlanCache;
 use crate::settings::{Settings, Values, ids};
 use crate::transaction::TransactionState;
 use bytes::Bytes;
@@ -26,8 +26,7 @@ use squall_logs::Client;
 use squall_parser::ParseOptions;
 use squall_parser::ast::{Span, Statement};
 pub(crate) use squall_planner::bind::parse_error;
-use squall_planner::dml::DmlPlan;
-use squall_registry::{BindSettings, KillState, PlanCounts, TableUse, UserVariables, VariableValues};
+use squall_registry::{BindSettings, KillState, UserVariables, VariableValues};
 use squall_row_store::{GlobalReadLock, SessionLocks, Transaction};
 use squall_types::collation::Charset;
 use squall_types::work_meter::{carried, measured};
@@ -58,12 +57,8 @@ pub struct Session {
     pub(crate) transaction: TransactionState,
     pub(crate) diagnostics: DiagnosticsArea,
     pub(crate) prepared: PreparedStatements,
-    /// What [`Connection::query_at_once`](crate::api::Connection::query_at_once) found of a text that it did not run.
-    pub(crate) known_text: Option<KnownText>,
-    /// Whether the query at hand was tried row by row already and turned out not to be small.
-    pub(crate) not_small: bool,
-    /// Plans of texts.
-    pub(crate) shapes: Shapes,
+    /// Routes of texts.
+    pub(crate) session_plans: SessionPlanCache,
     /// Changes with everything of the session that plans depend on.
     pub(crate) settings_version: u64,
     /// When the command at hand came, microseconds since 1970 UTC.
@@ -89,7 +84,6 @@ pub struct Session {
     pub(crate) is_patient: bool,
     /// Where transactions are left that somebody else commits.
     pub(crate) deferred: Option<Mutex<Option<Transaction>>>,
-    pub(crate) before_pool: Option<BeforePool>,
     /// Variables of the stored program that runs.
     pub(crate) locals: Option<SharedLocals>,
     /// What session tracking has to report.
@@ -111,10 +105,6 @@ pub struct Session {
     pub(crate) nested: Option<Arc<SessionStatements>>,
     /// Rows that the statement at hand inserts at its end.
     pub(crate) appends: Arc<Appends>,
-    /// What the query that was answered on this thread has done with tables.
-    pub(crate) answered_uses: Vec<TableUse>,
-    /// How that statement read and sorted.
-    pub(crate) answered_counts: PlanCounts,
 }
 
 impl std::fmt::Debug for Session {
@@ -188,9 +178,7 @@ impl Session {
             transaction: TransactionState::default(),
             diagnostics: DiagnosticsArea::default(),
             prepared: PreparedStatements::default(),
-            known_text: None,
-            not_small: false,
-            shapes: Shapes::default(),
+            session_plans: SessionPlanCache::default(),
             settings_version: 0,
             command_micros: now,
             command_thread_nanos: None,
@@ -198,7 +186,6 @@ impl Session {
             temporary_tables: HashMap::new(),
             is_patient: false,
             deferred: None,
-            before_pool: None,
             locals: None,
             global_read_lock: None,
             table_locks: None,
@@ -219,8 +206,6 @@ impl Session {
             is_within_read_only: false,
             nested: None,
             appends: Arc::default(),
-            answered_uses: Vec::new(),
-            answered_counts: PlanCounts::default(),
             user_variables: process.user_variables(),
             shared,
             process,
@@ -254,11 +239,30 @@ impl Session {
 
     /// Runs every statement of a text.
     pub async fn run_text(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> std::io::Result<()> {
-        measured(self.work_meter(), self.run_statements(&Text::new(sql), None, writer)).await.map(|_| ())
+        self.run_unanswered(sql, Unanswered::default(), None, writer).await
+    }
+
+    /// The same for one that was not answered at once.
+    pub(crate) async fn run_unanswered(
+        &mut self,
+        sql: &[u8],
+        unanswered: Unanswered,
+        before_pool: Option<&BeforePool>,
+        writer: &mut dyn ResultWriter,
+    ) -> std::io::Result<()> {
+        let text = Text::new(sql);
+        let meter = self.work_meter();
+        let statements = self.run_statements(&text, unanswered, before_pool, None, writer);
+        measured(meter, statements).await.map(|_| ())
     }
 
     /// Runs every statement of a text as a client has sent it. Each is read in the character set that those before have left.
-    pub(crate) async fn run_client_text(&mut self, sql: &Bytes, writer: &mut dyn ResultWriter) -> std::io::Result<()> {
+    pub(crate) async fn run_client_text(
+        &mut self,
+        sql: &Bytes,
+        mut unanswered: Unanswered,
+        writer: &mut dyn ResultWriter,
+    ) -> std::io::Result<()> {
         let mut rest = sql.clone();
         loop {
             let charset = self.client_charset();
@@ -275,7 +279,8 @@ impl Session {
                 Cow::Borrowed(_) => Text::shared(&rest),
                 Cow::Owned(decoded) => Text::new(decoded),
             };
-            match measured(meter, self.run_statements(&statements, Some(charset), writer)).await? {
+            let unanswered = std::mem::take(&mut unanswered);
+            match measured(meter, self.run_statements(&statements, unanswered, None, Some(charset), writer)).await? {
                 Some(next) => rest = rest.slice(text.place_in_bytes(next)..),
                 None => return Ok(()),
             }
@@ -292,26 +297,34 @@ impl Session {
     async fn run_statements(
         &mut self,
         whole: &Text<'_>,
+        unanswered: Unanswered,
+        before_pool: Option<&BeforePool>,
         read_in: Option<Charset>,
         writer: &mut dyn ResultWriter,
     ) -> std::io::Result<Option<usize>> {
         let sql = whole.bytes();
-        if let Some((statement, KeptPlan::Change(change), parameters)) = self.known_text.take() {
-            self.begin_command("Query", sql);
-            let request = Request {
-                statement: &statement.statement,
-                sql,
-                own_text: None,
-                parameters: &parameters,
-                placeholders: statement.placeholders,
-                plan: Some(&change.plan),
-                prepared: None,
-                shape: Some(&statement),
-                long: None,
-            };
-            self.run(request, false, writer).await?;
-            return self.end_command(writer).await.map(|()| None);
-        }
+        let known_route = match unanswered.0 {
+            Some(Found { statement: Some(statement), route: route @ Route::PointChange(_), parameters }) => {
+                self.begin_command("Query", sql);
+                let request = Request {
+                    statement: &statement.statement,
+                    sql,
+                    own_text: None,
+                    parameters: &parameters,
+                    route: Some(&route),
+                    placeholders: statement.placeholders,
+                    prepared: None,
+                    normalized: Some(&statement),
+                    before_pool,
+                    long: None,
+                };
+                self.run(request, false, writer).await?;
+                return self.end_command(writer).await.map(|()| None);
+            }
+            // The text is parsed all the same: names of columns and messages have its literals.
+            Some(Found { route: Route::FullPlanner, .. }) => Some(Route::FullPlanner),
+            _ => None,
+        };
         let mut start = 0;
         loop {
             let text = &sql[start..];
@@ -345,10 +358,11 @@ impl Session {
                 sql: statement_text,
                 own_text: None,
                 parameters: &[],
-                plan: None,
+                route: known_route.as_ref(),
                 placeholders: parsed.placeholders,
                 prepared: None,
-                shape: None,
+                normalized: None,
+                before_pool: None,
                 long: parsed.long(),
             };
             let results_collation = self.settings.results_collation;
@@ -457,7 +471,7 @@ impl Session {
         self.shared.user_locks.release_all(self.process.id);
         self.shared.prepared_count.fetch_sub(self.prepared.len() as u64, Ordering::Relaxed);
         self.prepared = PreparedStatements::default();
-        self.shapes.clear();
+        self.session_plans.clear();
         let global = self.shared.globals.load_values();
         self.variables = VariableValues { session: global.clone(), global, warning_count: 0, error_count: 0 };
         self.settings_changed();
@@ -483,9 +497,6 @@ impl Session {
     }
 }
 
-/// A text's shape as a statement, its plan, and its literals.
-pub(crate) type KnownText = (Arc<PreparedStatement>, KeptPlan, Vec<Value>);
-
 /// A statement that is to run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request<'a> {
@@ -497,14 +508,16 @@ pub(crate) struct Request<'a> {
     pub own_text: Option<Span>,
     /// Values of its `?`.
     pub parameters: &'a [Value],
-    /// Its plan, where one is known.
-    pub plan: Option<&'a Arc<Authorized<DmlPlan>>>,
+    /// Its route, where that is known.
+    pub route: Option<&'a Route>,
     /// How many `?` there are.
     pub placeholders: u32,
     /// The prepared statement that is executed, where it is one.
     pub prepared: Option<&'a PreparedStatement>,
-    /// The shape of the text, where it is known.
-    pub shape: Option<&'a PreparedStatement>,
+    /// The normalized statement, where it is known.
+    pub normalized: Option<&'a PreparedStatement>,
+    /// What happens before its changes go to the query pool.
+    pub before_pool: Option<&'a BeforePool>,
     /// The statement that was sent, if it is long.
     pub long: Option<&'a Arc<LongStatement>>,
 }
@@ -517,10 +530,11 @@ impl<'a> Request<'a> {
             sql,
             own_text: None,
             parameters: &[],
-            plan: None,
+            route: None,
             placeholders: 0,
             prepared: None,
-            shape: None,
+            normalized: None,
+            before_pool: None,
             long: None,
         }
     }

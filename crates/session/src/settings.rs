@@ -3,6 +3,7 @@
 use crate::api::Patience;
 use crate::charset;
 use crate::client_text::is_read_as_utf8;
+use crate::route::QueryRoute;
 use squall_registry::{BindSettings, ValueTable, VariableId, VariableValues};
 use squall_row_store::IsolationLevel;
 use squall_types::temporal::TimeZone;
@@ -45,8 +46,8 @@ pub struct Settings {
     pub patience: Patience,
     /// `sql_select_limit`.
     pub select_limit: u64,
-    /// `query_shortcuts`.
-    pub query_shortcuts: bool,
+    /// `query_route`.
+    pub query_route: QueryRoute,
     /// `foreign_key_checks`.
     pub foreign_key_checks: bool,
     /// `auto_increment_increment`.
@@ -136,7 +137,7 @@ pub mod ids {
         DEFAULT_WEEK_FORMAT = "default_week_format";
         CTE_MAX_RECURSION_DEPTH = "cte_max_recursion_depth";
         SQL_SELECT_LIMIT = "sql_select_limit";
-        QUERY_SHORTCUTS = "query_shortcuts";
+        QUERY_ROUTE = "query_route";
         SQL_SAFE_UPDATES = "sql_safe_updates";
         FOREIGN_KEY_CHECKS = "foreign_key_checks";
         AUTO_INCREMENT_INCREMENT = "auto_increment_increment";
@@ -279,7 +280,7 @@ impl Settings {
                 write_seconds: values.number(ids::NET_WRITE_TIMEOUT),
             },
             select_limit: values.number(ids::SQL_SELECT_LIMIT),
-            query_shortcuts: values.on(ids::QUERY_SHORTCUTS),
+            query_route: QueryRoute::of(values.text(ids::QUERY_ROUTE)),
             foreign_key_checks: values.on(ids::FOREIGN_KEY_CHECKS),
             auto_increment_increment: values.number(ids::AUTO_INCREMENT_INCREMENT),
             auto_increment_offset: values.number(ids::AUTO_INCREMENT_OFFSET),

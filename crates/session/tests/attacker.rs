@@ -12,7 +12,7 @@
 mod statements;
 
 use bytes::Bytes;
-use squall_session::api::{Backend, Connection, ConnectionInfo};
+use squall_session::api::{Backend, Connection, ConnectionInfo, Unanswered};
 use squall_session::collector::Collector;
 use squall_session::{Database, OpenOptions, Session};
 use squall_test_support::random::seed;
@@ -75,7 +75,10 @@ const INTERNAL_ERROR: u16 = 1105;
 /// What came back, as a text, and the error's code.
 async fn answer(session: &mut dyn Connection, sql: &str) -> (String, Option<u16>) {
     let mut collector = Collector::default();
-    session.query(&Bytes::copy_from_slice(sql.as_bytes()), &mut collector).await.expect("a collector is never gone");
+    session
+        .query(&Bytes::copy_from_slice(sql.as_bytes()), Unanswered::default(), &mut collector)
+        .await
+        .expect("a collector is never gone");
     match collector.into_results() {
         Err(error) => (error.message, Some(error.code)),
         Ok(results) => {

@@ -7,7 +7,7 @@ mod table;
 use bytes::Bytes;
 use squall_parser::{ParseOptions, ast::Statement};
 use squall_registry::Registry;
-use squall_session::api::{Backend, Connection, ConnectionInfo, LocalFuture, OkInfo};
+use squall_session::api::{Backend, Connection, ConnectionInfo, LocalFuture, OkInfo, Unanswered};
 use squall_session::collector::Collector;
 use squall_session::procedure::{ProcedureCall, ProcedureHead};
 use squall_session::{Database, Failure, Module, OpenOptions, Procedure, Session};
@@ -65,7 +65,10 @@ struct Fixture {
 
 async fn answer(session: &mut dyn Connection, sql: &str) -> Result<(), (u16, String)> {
     let mut collector = Collector::default();
-    session.query(&Bytes::copy_from_slice(sql.as_bytes()), &mut collector).await.expect("a collector is never gone");
+    session
+        .query(&Bytes::copy_from_slice(sql.as_bytes()), Unanswered::default(), &mut collector)
+        .await
+        .expect("a collector is never gone");
     collector.into_results().map(|_| ()).map_err(|error| (error.code, error.message))
 }
 

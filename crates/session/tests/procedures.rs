@@ -4,7 +4,7 @@ use bytes::Bytes;
 use squall_registry::{
     Argument, BoundCall, Coercibility, ExprType, Registry, ScalarFunction, ScalarKernel, StatementContext, Volatility,
 };
-use squall_session::api::{Backend, Connection, ConnectionInfo, LocalFuture, OkInfo};
+use squall_session::api::{Backend, Connection, ConnectionInfo, LocalFuture, OkInfo, Unanswered};
 use squall_session::collector::Collector;
 use squall_session::procedure::{Parameter, ParameterMode, ProcedureCall, ProcedureHead};
 use squall_session::result::{ResultSet, number_column};
@@ -115,7 +115,10 @@ impl ScalarKernel for RunKernel {
 /// Runs a text and prints what came back, a line per row.
 async fn run(session: &mut dyn Connection, sql: &str) -> String {
     let mut collector = Collector::default();
-    session.query(&Bytes::copy_from_slice(sql.as_bytes()), &mut collector).await.expect("a collector is never gone");
+    session
+        .query(&Bytes::copy_from_slice(sql.as_bytes()), Unanswered::default(), &mut collector)
+        .await
+        .expect("a collector is never gone");
     match collector.into_results() {
         Err(error) => format!("{error}\n"),
         Ok(results) => results.iter().fold(String::new(), |mut text, result| {

@@ -15,7 +15,7 @@
 use std::path::Path;
 
 use bytes::Bytes;
-use squall_session::api::Connection as _;
+use squall_session::api::{Connection as _, Unanswered};
 use squall_session::collector::Collector;
 use squall_session::{OpenOptions, Session};
 use tokio::runtime::Runtime;
@@ -73,7 +73,7 @@ impl Connection {
         let Self { session, runtime } = self;
         // A collector is never gone, so that only the statement can fail.
         runtime
-            .block_on(session.query(&Bytes::copy_from_slice(sql.as_bytes()), &mut collector))
+            .block_on(session.query(&Bytes::copy_from_slice(sql.as_bytes()), Unanswered::default(), &mut collector))
             .map_err(SqlError::internal)?;
         collector.into_results()
     }

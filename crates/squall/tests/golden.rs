@@ -24,7 +24,15 @@ const FOLDERS: &[&str] = &[
 
 /// The ways that scripts are run in, with what their names have behind them. Each has a server of its own, so that two scripts can
 /// run at a time.
-const WAYS: [(Way, &str); 3] = [(Way::Text, ""), (Way::Prepared, " (prepared)"), (Way::General, " (general)")];
+const WAYS: [(Way, &str); 4] = [
+    (Way::Text, ""),
+    (Way::Prepared, " (prepared)"),
+    (Way::RowByRow, " (row by row)"),
+    (Way::FullPlanner, " (full planner)"),
+];
+
+/// Folders whose scripts are run row by row too: what queries answer, not how they are run.
+const ROW_BY_ROW: &[&str] = &["queries", "statements", "errors"];
 
 /// The servers, each started by the first script that runs on it, and the locks that have scripts run one after the other: each begins
 /// with an empty server.
@@ -36,10 +44,14 @@ fn start_server(way: Way) -> TestServer {
     let mut run = |sql: &str| conn.query_drop(sql).expect(sql);
     // A copy that is being made by itself makes ps_history.collect() do nothing.
     run("SET GLOBAL ps_history_enabled = OFF");
-    if way == Way::General {
-        run("SET GLOBAL query_shortcuts = OFF");
-        // Whatever is written goes to files, and is committed as files.
-        run("SET GLOBAL transaction_buffer_size = 1024");
+    match way {
+        Way::Text | Way::Prepared => {}
+        Way::RowByRow => run("SET GLOBAL query_route = ROW_BY_ROW"),
+        Way::FullPlanner => {
+            run("SET GLOBAL query_route = FULL_PLANNER");
+            // Whatever is written goes to files, and is committed as files.
+            run("SET GLOBAL transaction_buffer_size = 1024");
+        }
     }
     server
 }
@@ -53,6 +65,10 @@ fn main() -> ExitCode {
     let mut trials = Vec::new();
     for (name, path) in scripts() {
         for ((way, suffix), server) in ways.iter().zip(&SERVERS) {
+            let folder = name.split('/').next().unwrap_or_default();
+            if *way == Way::RowByRow && !ROW_BY_ROW.contains(&folder) {
+                continue;
+            }
             let (path, turn) = (path.clone(), turn.clone());
             trials.push(Trial::test(format!("{name}{suffix}"), move || {
                 let result = match other_port {

@@ -5,7 +5,7 @@ use super::recording::{Bound, Recorder};
 use super::{RESULT_BYTES_MAX, Shared, TOTAL_BYTES_MAX, captured};
 use squall_jobs::{DoneJob, Handler, RunningJob};
 use squall_session::Database;
-use squall_session::api::{Backend, Connection};
+use squall_session::api::{AtOnce, Backend, Connection};
 use squall_session::deferred::Brief;
 use squall_session::procedure::run_on_this_thread;
 use squall_types::{ErrorCode, SqlError, SqlResult};
@@ -43,9 +43,9 @@ impl Handler for QueryHandler {
         session.set_patient(defers || !job.is_awaited());
         session.defer_commits(defers);
         let mut recorder = Recorder::new(bound(&shared, &database, job.payload.len()), &add);
-        if !session.query_at_once(sql.as_bytes(), &mut recorder) {
+        if let AtOnce::Left(unanswered) = session.query_at_once(sql.as_bytes(), &mut recorder) {
             // An error inside is that of the recorder, which says it itself.
-            let run = session.run_announced(sql.as_bytes(), job.announcer(), &mut recorder);
+            let run = session.run_announced(sql.as_bytes(), unanswered, job.announcer(), &mut recorder);
             let _client_gone = run_on_this_thread(run)?;
         }
         if let Some(transaction) = session.take_deferred() {

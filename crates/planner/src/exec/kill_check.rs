@@ -1,4 +1,4 @@
-//! KILL, and the turns of others, inside of joins.
+//! KILL, and time slices of other tasks, inside of joins.
 //!
 //! A join whose condition accepts few pairs may try millions of them without giving a row, and so without ever being
 //! asked whether it should go on. Its condition is: it is evaluated once per batch of pairs. A join without a condition
@@ -28,18 +28,18 @@ use std::time::{Duration, Instant};
 struct KillCheck {
     condition: Arc<dyn PhysicalExpr>,
     kill: Arc<KillState>,
-    turn: Turn,
+    slice: TimeSlice,
 }
 
 /// Sees to it that a task which does not pause leaves its pool thread's other tasks to another thread.
 #[derive(Debug)]
-struct Turn {
+struct TimeSlice {
     began: Instant,
     /// Microseconds after `began` of the last time.
     last_micros: AtomicU64,
 }
 
-impl Turn {
+impl TimeSlice {
     /// How long a task may have a thread to itself.
     const LENGTH: Duration = Duration::from_millis(20);
     /// How long another thread gets to come forward.
@@ -89,7 +89,7 @@ impl PhysicalExpr for KillCheck {
 
     fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
         self.kill.check().map_err(datafusion_error)?;
-        self.turn.check();
+        self.slice.check();
         self.condition.evaluate(batch)
     }
 
@@ -99,7 +99,7 @@ impl PhysicalExpr for KillCheck {
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn PhysicalExpr>>) -> Result<Arc<dyn PhysicalExpr>> {
         let condition = children.into_iter().next().unwrap_or_else(|| self.condition.clone());
-        Ok(Arc::new(KillCheck { condition, kill: self.kill.clone(), turn: Turn::new() }))
+        Ok(Arc::new(KillCheck { condition, kill: self.kill.clone(), slice: TimeSlice::new() }))
     }
 
     fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -111,7 +111,7 @@ impl PhysicalExpr for KillCheck {
 pub fn check_kill_in_joins(plan: Arc<dyn ExecutionPlan>, kill: &Arc<KillState>) -> Result<Arc<dyn ExecutionPlan>> {
     let checked = |filter: &JoinFilter| {
         let condition =
-            Arc::new(KillCheck { condition: filter.expression().clone(), kill: kill.clone(), turn: Turn::new() });
+            Arc::new(KillCheck { condition: filter.expression().clone(), kill: kill.clone(), slice: TimeSlice::new() });
         JoinFilter::new(condition, filter.column_indices().to_vec(), filter.schema().clone())
     };
     plan.transform_up(|plan| {

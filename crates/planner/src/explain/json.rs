@@ -12,8 +12,8 @@ enum Node {
     Object(Vec<(&'static str, Node)>),
 }
 
-/// The document for the lines of a plan.
-pub fn explain_json(rows: &[ExplainRow]) -> String {
+/// The document for the lines of a plan, and the route that the statement takes.
+pub fn explain_json(rows: &[ExplainRow], route: &str) -> String {
     let mut blocks: Vec<(u64, Vec<&ExplainRow>)> = Vec::new();
     for row in rows {
         let id = row.id.unwrap_or(0);
@@ -32,7 +32,7 @@ pub fn explain_json(rows: &[ExplainRow]) -> String {
         }
     };
     let mut text = String::new();
-    write_node(&Node::Object(vec![("query_block", block)]), 0, &mut text);
+    write_node(&Node::Object(vec![("query_block", block), ("route", Node::Text(route.into()))]), 0, &mut text);
     text
 }
 

@@ -42,7 +42,7 @@ fn bind(items: &[ast::SelectItem], binder: &Binder<'_>) -> Option<ConstantRow> {
     for item in items {
         let ast::SelectItem::Expr(item) = item else { return None };
         row.is_literal &= matches!(item.expr, ast::Expr::Literal(_));
-        let expr = binder.bind_expr(&item.expr, &[]).ok().filter(is_quiet)?;
+        let expr = binder.bind_expr(&item.expr, &[]).ok().filter(is_side_effect_free)?;
         let name: Arc<str> = item.column_name(binder.text).into();
         row.columns.push(OutputColumn {
             column: Column::from_name(name.to_string()),
@@ -75,14 +75,14 @@ fn plain_items(query: &ast::Query) -> Option<&[ast::SelectItem]> {
 }
 
 /// Whether an expression changes nothing and takes no time.
-fn is_quiet(expr: &BoundExpr) -> bool {
-    let mut quiet = expr.is_brief();
+fn is_side_effect_free(expr: &BoundExpr) -> bool {
+    let mut is_free = expr.is_brief();
     expr.visit(&mut |expr| match expr {
-        BoundExpr::Call(call) => quiet &= call.volatility != Volatility::Volatile,
-        BoundExpr::Opaque { .. } | BoundExpr::Column(_) | BoundExpr::Parameter { .. } => quiet = false,
+        BoundExpr::Call(call) => is_free &= call.volatility != Volatility::Volatile,
+        BoundExpr::Opaque { .. } | BoundExpr::Column(_) | BoundExpr::Parameter { .. } => is_free = false,
         _ => {}
     });
-    quiet
+    is_free
 }
 
 impl ConstantRow {

@@ -181,7 +181,7 @@ fn bind(
     let Some((limit, offset)) = bounds(query.limit.as_ref()) else { return Ok(None) };
     let Some(mut from) = from::bind(select, binder, store, table_of)? else { return Ok(None) };
     let Some(shape) = outputs::bind(query, select, binder, &from)? else { return Ok(None) };
-    if !shape.exprs().chain(from.conditions()).all(is_quiet) {
+    if !shape.exprs().chain(from.conditions()).all(is_side_effect_free) {
         return Ok(None);
     }
     from.note_columns(shape.exprs());
@@ -232,12 +232,12 @@ fn bounds(limit: Option<&ast::Limit>) -> Option<(Option<Operand>, Option<Operand
 }
 
 /// Whether an expression changes nothing, takes no time, and can be evaluated on a row.
-fn is_quiet(expr: &BoundExpr) -> bool {
-    let mut quiet = expr.is_brief();
+fn is_side_effect_free(expr: &BoundExpr) -> bool {
+    let mut is_free = expr.is_brief();
     expr.visit(&mut |node| match node {
-        BoundExpr::Call(call) => quiet &= call.volatility != Volatility::Volatile,
-        BoundExpr::Opaque { .. } => quiet = false,
+        BoundExpr::Call(call) => is_free &= call.volatility != Volatility::Volatile,
+        BoundExpr::Opaque { .. } => is_free = false,
         _ => {}
     });
-    quiet
+    is_free
 }

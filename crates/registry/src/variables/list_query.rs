@@ -55,11 +55,12 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     boolean("sql_auto_is_null", Both, false, "Whether `WHERE id IS NULL` finds the row inserted last.").read_only(),
     boolean("sql_big_selects", Both, true, "Whether a SELECT may examine more than `max_join_size` rows.")
         .compatibility(),
-    boolean(
-        "query_shortcuts",
+    choice(
+        "query_route",
         Both,
-        true,
-        "Whether look-ups by key, constants, small queries and kept plans are answered without a general plan; for tests of both ways.",
+        "AUTO",
+        &["AUTO", "ROW_BY_ROW", "FULL_PLANNER"],
+        "How queries are run: by the cheapest route, row by row wherever that is possible, or by the full planner alone; for tests that compare them. EXPLAIN FORMAT=JSON shows the route.",
     ),
     boolean("sql_buffer_result", Both, false, "Whether results are buffered in a temporary table.").compatibility(),
     boolean("sql_notes", Both, true, "Whether notes are kept with the warnings."),

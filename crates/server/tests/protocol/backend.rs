@@ -11,8 +11,8 @@ use bytes::Bytes;
 use squall_client::{Client, ConnectOptions, Target};
 use squall_server::{Server, ServerOptions};
 use squall_session::api::{
-    Account, Backend, ColumnFlags, ColumnMeta, Connection, ConnectionInfo, FrontEndSettings, KillCallback, LocalFuture,
-    OkInfo, Patience, PreparedInfo, ResultWriter, SessionChange, StatusInfo,
+    Account, AtOnce, Backend, ColumnFlags, ColumnMeta, Connection, ConnectionInfo, FrontEndSettings, KillCallback,
+    LocalFuture, OkInfo, Patience, PreparedInfo, ResultWriter, SessionChange, StatusInfo, Unanswered,
 };
 use squall_types::{
     CollationId, Date, DateTime, Decimal, ErrorCode, IntWidth, SqlError, SqlType, StringKind, TextSize, Time, Value,
@@ -322,17 +322,18 @@ impl ScriptSession {
 }
 
 impl Connection for ScriptSession {
-    fn query_at_once(&mut self, _sql: &[u8], _writer: &mut dyn ResultWriter) -> bool {
-        false
+    fn query_at_once(&mut self, _sql: &[u8], _writer: &mut dyn ResultWriter) -> AtOnce {
+        AtOnce::Left(Unanswered::default())
     }
 
-    fn execute_at_once(&mut self, _id: u32, _parameters: &[Value], _writer: &mut dyn ResultWriter) -> bool {
-        false
+    fn execute_at_once(&mut self, _id: u32, _parameters: &[Value], _writer: &mut dyn ResultWriter) -> AtOnce {
+        AtOnce::Left(Unanswered::default())
     }
 
     fn query<'a>(
         &'a mut self,
         sql: &'a Bytes,
+        _unanswered: Unanswered,
         writer: &'a mut dyn ResultWriter,
     ) -> LocalFuture<'a, std::io::Result<()>> {
         Box::pin(async move {
@@ -359,6 +360,7 @@ impl Connection for ScriptSession {
         id: u32,
         parameters: Vec<Value>,
         cursor: bool,
+        _unanswered: Unanswered,
         writer: &'a mut dyn ResultWriter,
     ) -> LocalFuture<'a, std::io::Result<()>> {
         Box::pin(async move {

@@ -6,7 +6,7 @@ use super::constraint::{add_check, add_foreign_key, check_nullable, check_types,
 use super::create_table::{add_column_constraints, add_column_keys, check_table};
 use super::data_type::named_collation;
 use super::functional_key::settle_hidden_columns;
-use super::index::{add_index, settle_kinds, sort_indexes};
+use super::index::{add_index, resolve_index_kinds, sort_indexes};
 use super::names::{check_column_name, check_index_name, check_table_name};
 use super::table_option::{apply_options, table_collation};
 use crate::constant;
@@ -741,7 +741,7 @@ impl Builder<'_> {
         }
         self.check_foreign_keys()?;
         sort_indexes(&mut self.table);
-        settle_kinds(&mut self.table)?;
+        resolve_index_kinds(&mut self.table)?;
         self.settle_hidden_columns()?;
         check_table(&self.table)
     }

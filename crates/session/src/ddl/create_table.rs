@@ -3,7 +3,7 @@
 use super::DdlContext;
 use super::column::resolve_column;
 use super::constraint::{add_check, add_foreign_key};
-use super::index::{add_index, check_auto_increment, settle_kinds, sort_indexes};
+use super::index::{add_index, check_auto_increment, resolve_index_kinds, sort_indexes};
 use super::names::check_table_name;
 use super::table_option::{apply_options, table_collation};
 use squall_catalog::{ColumnDef, ColumnId, TableDef, TableId};
@@ -68,7 +68,7 @@ pub fn resolve_table(statement: &CreateTable, selected: &[ColumnDef], context: &
         add_column_constraints(&mut table, definition, context)?;
     }
     sort_indexes(&mut table);
-    settle_kinds(&mut table)?;
+    resolve_index_kinds(&mut table)?;
     check_table(&table)?;
     Ok(table)
 }

@@ -213,7 +213,7 @@ fn add_columnar(table: &mut TableDef, definition: &IndexDefinition) -> SqlResult
 }
 
 /// Plain keys of a column table are bitmap indexes, and those of other tables are not.
-pub fn settle_kinds(table: &mut TableDef) -> SqlResult<()> {
+pub fn resolve_index_kinds(table: &mut TableDef) -> SqlResult<()> {
     let by_column = table.is_column_table();
     if by_column && table.indexes.iter().any(IndexDef::is_fulltext) {
         return Err(SqlError::unsupported("FULLTEXT keys of ENGINE=COLUMN tables"));

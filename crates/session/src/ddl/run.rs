@@ -155,7 +155,7 @@ impl Session {
         for name in &statement.names {
             let qualified = env.qualify(name)?;
             if let Some(table) = self.temporary_tables.remove(&qualified) {
-                self.shapes.forget_plans();
+                self.session_plans.forget_plans();
                 self.shared.store.drop_data(table.id)?;
                 continue;
             }

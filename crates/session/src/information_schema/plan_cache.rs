@@ -1,8 +1,8 @@
 //! `information_schema.PLAN_CACHE`: the statements whose parsing and plans sessions share, and how often.
 
 use super::{Source, TableSpec, choice, local_micros, long_text, moment, s, s_or_null, text, u, uint};
-use crate::plan_cache::{CacheEntry, PlanKind, Totals};
 use crate::session::parse_options;
+use crate::shared_plan_cache::{CacheEntry, PlanKind, Totals};
 use squall_catalog::Privileges;
 use squall_registry::VirtualScan;
 use squall_types::{SqlResult, Value};

@@ -207,7 +207,11 @@ impl Session {
 
     /// A statement that was answered at once: everything that [`Session::log_start`] and [`Session::log_end`] write. It is
     /// not for sessions that are audited, where the entry has to be there before the statement runs.
-    pub(crate) fn log_answered(&mut self, active: Active, logged: Logged<'_>, start: i64) {
+    pub(crate) fn log_answered(&mut self, logged: Logged<'_>) {
+        let (active, start) = (self.shared.logs.active(), self.command_micros);
+        if !active.any() {
+            return;
+        }
         let now = self.process.since_micros.load(Ordering::Relaxed);
         let rows_examined = self.log.rows_examined;
         let slow = self.is_slow(start, now, rows_examined);

@@ -6,7 +6,7 @@ use crate::api::{LocalFuture, ResultWriter};
 use crate::collector::Collector;
 use crate::procedure::PassOn;
 use crate::session::{Request, Session};
-use crate::turn::Turn;
+use crate::time_slice::TimeSlice;
 use parking_lot::Mutex;
 use squall_functions::expr::truth_of;
 use squall_parser::ast::{
@@ -93,7 +93,7 @@ struct Interpreter<'r, 'a> {
     /// What conditions are evaluated for, and first values of variables.
     condition: &'r Statement,
     assignment: &'r Statement,
-    turn: Turn,
+    slice: TimeSlice,
 }
 
 impl Session {
@@ -119,7 +119,7 @@ impl Session {
             scopes: Vec::new(),
             condition,
             assignment,
-            turn: Turn::default(),
+            slice: TimeSlice::default(),
         };
         let ran = interpreter.step(body, span).await;
         self.locals = outer;
@@ -136,8 +136,8 @@ impl<'a> Interpreter<'_, 'a> {
     async fn steps(&mut self, steps: &'a [Step]) -> Ran<'a> {
         for step in steps {
             // Nothing that it does may ever wait, and then it would have the event loop to itself.
-            if self.turn.is_over() {
-                self.turn.give_way().await;
+            if self.slice.is_over() {
+                self.slice.give_way().await;
             }
             let ran = match self.session.process.kill.check() {
                 Ok(()) => self.step(&step.statement, step.span).await,

@@ -2,7 +2,6 @@
 
 use crate::api::{ColumnMeta, OkInfo, ResultWriter};
 use crate::authorization::Authorized;
-use crate::deferred::BeforePool;
 use crate::process::count;
 use crate::result::{Failure, Outcome, ResultSet, typed_column};
 use crate::session::{Request, Session};
@@ -97,16 +96,17 @@ impl Session {
         self.check_safe_update(statement)
     }
 
-    /// Carries a data change out.
+    /// Carries a data change out, by a kept plan if there is one.
     pub(crate) async fn run_data_change(
         &mut self,
         request: Request<'_>,
+        plan: Option<&Arc<Authorized<DmlPlan>>>,
         context: &Arc<StatementContext>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
         let _ = &writer;
         self.count_change(request.statement);
-        if request.plan.is_none()
+        if plan.is_none()
             && let Some(table) = self.changed_virtual_table(request.statement)
         {
             return Ok(self.change_virtual_table(table, request, context).await?);
@@ -114,8 +114,8 @@ impl Session {
         self.check_writable()?;
         let catalog = self.shared.catalog.load();
         // A kept plan may be of an earlier catalog than this one.
-        let version = request.plan.is_none().then_some(catalog.version);
-        let bound = match request.plan {
+        let version = plan.is_none().then_some(catalog.version);
+        let bound = match plan {
             Some(plan) => Ok(plan.clone()),
             None => self.bind_change_of(request, &catalog, context).await.map(Arc::new),
         };
@@ -124,7 +124,7 @@ impl Session {
             Ok(plan) => {
                 returning = returned_columns(&plan);
                 let inline = runs_inline(&plan, &catalog);
-                self.change_rows(plan, request.parameters, context, catalog, inline).await
+                self.change_rows(plan, request, context, catalog, inline).await
             }
             Err(error) => Err(error),
         };
@@ -163,7 +163,7 @@ impl Session {
             let changed = match self.bind_change_of(request, &catalog, context).await {
                 Ok(plan) => {
                     let returning = returned_columns(&plan);
-                    let changed = self.change_rows(Arc::new(plan), request.parameters, context, catalog, false).await;
+                    let changed = self.change_rows(Arc::new(plan), request, context, catalog, false).await;
                     changed.map(|result| (result, returning))
                 }
                 Err(error) => Err(error),
@@ -210,27 +210,25 @@ impl Session {
     pub(crate) async fn change_rows(
         &mut self,
         plan: Arc<Authorized<DmlPlan>>,
-        parameters: &[Value],
+        request: Request<'_>,
         context: &Arc<StatementContext>,
         catalog: Arc<Catalog>,
         inline: bool,
     ) -> SqlResult<DmlResult> {
         if inline {
-            match self.change_rows_here(&plan, parameters, context, catalog.clone()) {
+            match self.change_rows_here(&plan, request.parameters, context, catalog.clone()) {
                 Err(StoreError::WouldBlock) => context.begin_again(),
                 result => return result.map_err(SqlError::from),
             }
         }
-        match self.before_pool.take() {
-            Some(BeforePool::Announce(announce)) => announce()?,
-            Some(BeforePool::GiveUp) => std::future::pending().await,
-            None => {}
+        if let Some(before_pool) = request.before_pool {
+            before_pool.pass().await?;
         }
         let bulk_session = self.reads_committed_now().then_some(self.process.id);
         self.begin_statement_transaction();
         let options = DmlOptions { bulk_session, ..self.dml_options(self.lock_wait()) };
         let shared = self.shared.clone();
-        let (context, parameters) = (context.clone(), parameters.to_vec());
+        let (context, parameters) = (context.clone(), request.parameters.to_vec());
         self.with_transaction_on_pool(move |transaction| {
             let env = environment(&shared, &context, catalog);
             let mut dml = DmlContext {
@@ -355,7 +353,7 @@ impl Session {
     ) -> Result<Outcome, Failure> {
         let columns = self.columns_of_query(query, request, context).await?;
         let insert = crate::ddl::create_select::insert_of_query(statement, name, &columns, query);
-        let filled = self.run_data_change(Request { statement: &insert, ..request }, context, writer).await;
+        let filled = self.run_data_change(Request { statement: &insert, ..request }, None, context, writer).await;
         if filled.is_err() {
             self.statement_failed().await;
             if let Some(table) = self.temporary_tables.remove(name) {

@@ -2,6 +2,7 @@
 
 use crate::api::ResultWriter;
 use crate::result::{Failure, Outcome, ResultSet, text_column, typed_column};
+use crate::route::Route;
 use crate::session::{Request, Session};
 use crate::settings::{Values, ids};
 use squall_parser::ast::{Explain, ExplainTarget, Query, Statement};
@@ -68,6 +69,7 @@ impl Session {
         request: Request<'_>,
         context: &Arc<StatementContext>,
     ) -> SqlResult<Outcome> {
+        let route = self.choose_for_query(query, &request, context).name();
         let catalog = self.shared.catalog.load();
         let bound = self.bind_query(query, request.sql, request.parameters, &catalog, context, None)?;
         let bound = self.authorize(bound)?;
@@ -93,7 +95,7 @@ impl Session {
             }
         }
         Ok(Outcome::Rows(match format {
-            Format::Table | Format::Json => result_of(&explain_table(&plan), format),
+            Format::Table | Format::Json => result_of(&explain_table(&plan), format, route),
             Format::Tree => one_text(explain_tree(&plan, analyze)),
         }))
     }
@@ -129,7 +131,9 @@ impl Session {
                 };
                 Ok(match format {
                     Format::Tree => one_text(explain_change_tree(&mut dml, &plan)?),
-                    Format::Table | Format::Json => result_of(&explain_change(&mut dml, &plan)?, format),
+                    Format::Table | Format::Json => {
+                        result_of(&explain_change(&mut dml, &plan)?, format, Route::Change.name())
+                    }
                 })
             })
             .await?;
@@ -137,9 +141,9 @@ impl Session {
     }
 }
 
-fn result_of(rows: &[ExplainRow], format: Format) -> ResultSet {
+fn result_of(rows: &[ExplainRow], format: Format, route: &str) -> ResultSet {
     if format == Format::Json {
-        return one_text(explain_json(rows));
+        return one_text(explain_json(rows, route));
     }
     let columns = explain_columns().into_iter().map(|(name, sql_type)| typed_column(name, sql_type, false)).collect();
     ResultSet { columns, rows: rows.iter().map(ExplainRow::values).collect() }

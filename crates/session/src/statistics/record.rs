@@ -7,12 +7,12 @@ use super::stages;
 use super::totals::Measured;
 use super::transactions::TransactionOutcome;
 use crate::database::now_micros;
-use crate::kept_plan::KeptPlan;
 use crate::prepared::PreparedStatement;
+use crate::route::{Answered, Route};
 use crate::session::{Request, Session};
 use squall_parser::Digest;
 use squall_parser::ast::Statement;
-use squall_registry::{PlanCounts, StatementContext};
+use squall_registry::StatementContext;
 use squall_row_store::Transaction;
 use squall_types::work_meter::{self, Meter};
 use squall_types::{ErrorCode, SqlResult};
@@ -89,18 +89,15 @@ impl Session {
         u64::try_from((waited.rows.sum + waited.tables.sum).as_micros()).unwrap_or(u64::MAX)
     }
 
-    /// Counts a query that was answered on this thread; the text is its own, or that of its shape.
+    /// Counts a query that was answered on this thread; the text is its own, or the normalized one.
     pub(crate) fn count_answered(
         &mut self,
         digest: &Arc<Digest>,
-        plan: &KeptPlan,
+        route: &Route,
+        answered: Answered,
         text: &[u8],
         prepared: Option<&Arc<PreparedUse>>,
     ) {
-        let plan_counts = match plan {
-            KeptPlan::Select(_) | KeptPlan::Rows(_) => self.answered_counts,
-            KeptPlan::General | KeptPlan::Change(_) | KeptPlan::Constant(_) => PlanCounts::default(),
-        };
         let error = self.diagnostics.last_error();
         let measured = Measured {
             start_micros: self.command_micros,
@@ -108,23 +105,20 @@ impl Session {
             processor_nanos: self.command_thread_nanos.map_or(0, |start| work_meter::of_this_thread() - start),
             errno: error.map_or(0, |error| error.code),
             rows_examined: self.log.rows_examined,
-            plan: plan_counts,
+            plan: answered.counts,
             ..self.measured_work()
         };
         let statistics = &self.shared.statistics;
         let (retired, schema) = (&statistics.statements, self.default_database());
         self.process.statements.add(retired, schema, digest, event_name::SELECT, &measured, Shown { text, error });
         let nanos = measured.micros.saturating_mul(NANOS_PER_MICRO);
-        match plan {
-            KeptPlan::Select(select) => {
+        match route {
+            Route::PointLookup(select) => {
                 let key = (select.point.table().def().id, select.point.index());
                 self.process.tables.looked_up(&statistics.tables, key, measured.rows_examined, nanos);
             }
-            KeptPlan::Rows(_) => {
-                let uses = std::mem::take(&mut self.answered_uses);
-                self.process.tables.add(&statistics.tables, &uses, nanos);
-            }
-            KeptPlan::General | KeptPlan::Change(_) | KeptPlan::Constant(_) => {}
+            Route::RowByRow(_) => self.process.tables.add(&statistics.tables, &answered.uses, nanos),
+            _ => {}
         }
         if let Some(prepared) = prepared {
             prepared.add(&measured);
@@ -132,11 +126,11 @@ impl Session {
     }
 
     /// Counts a query that gives the same row each time.
-    pub(crate) fn count_constant(&mut self, plan: &KeptPlan, sql: &[u8]) {
-        if let KeptPlan::Constant(constant) = plan {
+    pub(crate) fn count_constant(&mut self, route: &Route, sql: &[u8]) {
+        if let Route::Constant(constant) = route {
             let options = self.parse_options();
             let digest = constant.digest.get_or_init(|| Arc::new(squall_parser::digest(sql, &options)));
-            self.count_answered(digest, plan, sql, None);
+            self.count_answered(digest, route, Answered::default(), sql, None);
         }
     }
 
@@ -162,7 +156,7 @@ impl Session {
             ..self.measured_work()
         };
         let computed;
-        let digest = match request.prepared.or(request.shape) {
+        let digest = match request.prepared.or(request.normalized) {
             Some(prepared) => prepared.digest(),
             None => {
                 computed = Arc::new(squall_parser::digest(request.text(), &self.parse_options()));

@@ -74,8 +74,8 @@ fn nested_expressions_cost_as_much_as_they_are_long() {
     run(&mut client, "SET max_execution_time = 20000, sql_mode = ''");
     for around in AROUND {
         let mut answers = Vec::new();
-        for shortcuts in ["ON", "OFF"] {
-            run(&mut client, &format!("SET query_shortcuts = {shortcuts}"));
+        for route in ["AUTO", "FULL_PLANNER"] {
+            run(&mut client, &format!("SET query_route = {route}"));
             let sql = format!("SELECT {} FROM t ORDER BY id", nested(around, "x", 120));
             answers.push(rows(&mut client, &sql).unwrap_or_else(|code| panic!("{around}: {code}")));
             let filter = format!("SELECT COUNT(*) FROM t WHERE {} OR 1", nested(around, "x", 120));
@@ -108,7 +108,7 @@ fn planning_stops_with_its_statement() {
     let mut observer = connect(&server);
     table(&mut observer);
     let mut victim = connect(&server);
-    run(&mut victim, "USE d; SET query_shortcuts = OFF");
+    run(&mut victim, "USE d; SET query_route = FULL_PLANNER");
     // Long to plan whichever way it is done: many joins of many columns, many times.
     let columns: Vec<String> = (0..300).map(|number| format!("x + {number} AS c{number}")).collect();
     let wide = format!("(SELECT {} FROM t)", columns.join(", "));

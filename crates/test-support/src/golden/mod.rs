@@ -27,7 +27,7 @@
 //! types of the result's columns behind their names.
 //!
 //! Each script is run in several [ways](Way), and must get the same answers in each. A block with `-- by text` is never prepared, one
-//! with `-- once` is prepared and executed once, one with `-- with shortcuts` never loses them: what it asks is how statements are
+//! with `-- once` is prepared and executed once, one with `-- any route` is always run with `query_route = AUTO`: what it asks is how statements are
 //! sent or run, or how often. `-- all by text` and the like are for the rest of the script. A comment says why.
 //!
 //! With `SQUALL_GOLDEN=update` the answers are written into the scripts instead of being compared.
@@ -60,9 +60,10 @@ pub enum Way {
     Text,
     /// What can be prepared is, and goes by the binary protocol; queries that can be repeated are executed several times.
     Prepared,
-    /// As texts, on a server that has `query_shortcuts` off: every query has a general plan, made for it. Its transactions may have next
-    /// to nothing in memory.
-    General,
+    /// As texts, with `query_route = ROW_BY_ROW`: nested loops also for what has a shorter route.
+    RowByRow,
+    /// As texts, with `query_route = FULL_PLANNER`. Transactions may have next to nothing in memory.
+    FullPlanner,
 }
 
 /// Whether answers are written into the scripts instead of being compared.
@@ -155,22 +156,23 @@ impl Run {
     }
 
     fn block(&mut self, block: &Block) -> Result<String, String> {
-        let general = self.way == Way::General && block.limits.with_shortcuts;
-        if general {
-            self.set_shortcuts(&block.session, "ON", "DEFAULT")?;
+        let forced = matches!(self.way, Way::RowByRow | Way::FullPlanner) && block.limits.any_route;
+        if forced {
+            self.set_route(&block.session, "AUTO", "DEFAULT")?;
         }
         let prepared = self.way == Way::Prepared && !block.limits.by_text;
         let executions = if block.limits.once { 1 } else { EXECUTIONS };
         let answer = self.answer(block, Show { prepared, executions, ..block.show });
-        if general {
-            self.set_shortcuts(&block.session, "DEFAULT", "1024")?;
+        if forced {
+            let buffer = if self.way == Way::FullPlanner { "1024" } else { "DEFAULT" };
+            self.set_route(&block.session, "DEFAULT", buffer)?;
         }
         answer
     }
 
-    fn set_shortcuts(&mut self, session: &str, shortcuts: &str, buffer: &str) -> Result<(), String> {
+    fn set_route(&mut self, session: &str, route: &str, buffer: &str) -> Result<(), String> {
         let sets = [
-            (session, format!("SET SESSION query_shortcuts = {shortcuts}")),
+            (session, format!("SET SESSION query_route = {route}")),
             ("watcher", format!("SET GLOBAL transaction_buffer_size = {buffer}")),
         ];
         for (session, sql) in sets {

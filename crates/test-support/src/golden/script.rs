@@ -26,8 +26,8 @@ pub(super) struct Limits {
     pub(super) by_text: bool,
     /// Executed once, also where it could be executed again.
     pub(super) once: bool,
-    /// Never without the shortcuts of queries.
-    pub(super) with_shortcuts: bool,
+    /// Always with `query_route = AUTO`.
+    pub(super) any_route: bool,
 }
 
 impl Limits {
@@ -36,7 +36,7 @@ impl Limits {
         let limit = match name {
             "by text" => &mut self.by_text,
             "once" => &mut self.once,
-            "with shortcuts" => &mut self.with_shortcuts,
+            "any route" => &mut self.any_route,
             _ => return false,
         };
         *limit = true;

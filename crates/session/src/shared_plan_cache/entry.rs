@@ -1,8 +1,8 @@
 //! One statement of the cache, and what sessions have to do with it.
 
-use crate::kept_plan::{KeptPlan, SelectPlan};
 use crate::prepared::PreparedStatement;
 use crate::process::count;
+use crate::route::{Route, SelectPlan};
 use parking_lot::Mutex;
 use squall_catalog::Need;
 use squall_registry::BindSettings;
@@ -42,19 +42,19 @@ impl PlanKind {
         Self::WORDS[self as usize]
     }
 
-    /// The kind of a plan.
-    pub fn of(plan: &KeptPlan) -> PlanKind {
-        match plan {
-            KeptPlan::General => PlanKind::General,
-            KeptPlan::Select(_) => PlanKind::Select,
-            KeptPlan::Rows(_) => PlanKind::Rows,
-            KeptPlan::Change(_) => PlanKind::Change,
-            KeptPlan::Constant(_) => PlanKind::Constant,
+    /// The kind of a route.
+    fn of(route: &Route) -> PlanKind {
+        match route {
+            Route::PointLookup(_) => PlanKind::Select,
+            Route::RowByRow(_) => PlanKind::Rows,
+            Route::PointChange(_) => PlanKind::Change,
+            Route::Constant(_) => PlanKind::Constant,
+            Route::FullPlanner | Route::Change | Route::Procedure | Route::Command => PlanKind::General,
         }
     }
 }
 
-/// A statement under a settings.
+/// A statement under a session's settings.
 #[derive(Debug)]
 pub(crate) struct CacheEntry {
     pub text: Arc<[u8]>,
@@ -180,12 +180,12 @@ impl CacheEntry {
 
     /// Keeps what can be shared of a plan: look-ups, which have no expressions. Others are bound by each session for
     /// itself, since their expressions remember the last pattern or the last random number.
-    pub fn set_plan(&self, catalog: u64, current: impl Fn() -> u64, plan: &KeptPlan) {
+    pub fn set_plan(&self, catalog: u64, current: impl Fn() -> u64, route: Option<&Route>) {
         // A session without the privileges for a plan says nothing of others.
-        if !matches!(plan, KeptPlan::General) {
-            self.kind.store(PlanKind::of(plan) as u8, Ordering::Relaxed);
+        if let Some(route) = route {
+            self.kind.store(PlanKind::of(route) as u8, Ordering::Relaxed);
         }
-        if let KeptPlan::Select(select) = plan {
+        if let Some(Route::PointLookup(select)) = route {
             let mut known = self.known.lock();
             // Whoever changes the catalog comes here afterwards: a plan of an older one would stay.
             if current() == catalog {

@@ -6,7 +6,7 @@ fn settings(database: &str) -> Arc<BindSettings> {
 
 #[test]
 fn a_text_is_found_under_its_settings_only() {
-    let cache = PlanCache::new(1 << 20);
+    let cache = SharedPlanCache::new(1 << 20);
     let (one, other) = (settings("one"), settings("other"));
     assert!(cache.find(b"SELECT ?", &one).is_none());
     let entry = cache.find_or_insert(b"SELECT ?", &one).expect("room");
@@ -20,14 +20,14 @@ fn a_text_is_found_under_its_settings_only() {
 
 #[test]
 fn a_text_is_met_once_then_again() {
-    let (cache, one) = (PlanCache::new(1 << 20), settings("one"));
+    let (cache, one) = (SharedPlanCache::new(1 << 20), settings("one"));
     assert!(!cache.met_before(b"SELECT ?", &one));
     assert!(cache.met_before(b"SELECT ?", &one));
 }
 
 #[test]
 fn room_is_bounded_and_what_is_asked_for_stays_longer() {
-    let (cache, one) = (PlanCache::new(1 << 20), settings("one"));
+    let (cache, one) = (SharedPlanCache::new(1 << 20), settings("one"));
     for number in 0..10_000 {
         cache.find_or_insert(format!("SELECT {number}").as_bytes(), &one);
         cache.find(b"SELECT 0", &one).expect("always asked for");
@@ -39,12 +39,12 @@ fn room_is_bounded_and_what_is_asked_for_stays_longer() {
     let size = cache.size();
     assert_eq!((size.entries, size.bytes, size.evictions), (0, 0, 10_000));
     assert!(cache.find_or_insert(b"SELECT 1", &one).is_none());
-    assert!(PlanCache::new(1 << 30).find_or_insert(&vec![b'x'; TEXT_BYTES_MAX + 1], &one).is_none());
+    assert!(SharedPlanCache::new(1 << 30).find_or_insert(&vec![b'x'; TEXT_BYTES_MAX + 1], &one).is_none());
 }
 
 #[test]
 fn counts_outlive_the_sessions_that_made_them() {
-    let (cache, one) = (PlanCache::new(1 << 20), settings("one"));
+    let (cache, one) = (SharedPlanCache::new(1 << 20), settings("one"));
     let entry = cache.find_or_insert(b"SELECT ?", &one).expect("room");
     let uses = [PlanUse::new(entry.clone()), PlanUse::new(entry.clone())];
     uses[0].learned(false, 1);

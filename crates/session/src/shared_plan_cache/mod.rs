@@ -1,11 +1,10 @@
-//! What one session has found out about a statement, kept for all: its syntax tree, the plan of a look-up by key, and what
-//! PREPARE says of its result.
+//! The shared plan cache: syntax trees of statements, plans of point lookups, and what PREPARE says of a result, for all sessions.
 //!
-//! This is the second level behind the plans that each session keeps for itself ([`crate::kept_plan`]). A session asks here
-//! when it meets a statement that it has no valid plan of; statements whose plan it has never come here, so nothing here
-//! is written on their way. Whoever takes something over checks its own privileges first.
+//! It is the second level behind the cache of each session ([`crate::session_plan_cache`]). A session asks here when it meets a statement
+//! that it has no valid route of, so the path of a statement with a route writes nothing here. A session checks its own privileges before
+//! it uses what it finds.
 //!
-//! Two sessions mean the same by a text if their [`BindSettings`] are equal. Reading order: `entry`, [`PlanCache`].
+//! Two sessions mean the same by a text if their [`BindSettings`] are equal. Reading order: `entry`, [`SharedPlanCache`].
 
 mod entry;
 
@@ -29,7 +28,7 @@ pub(crate) const TEXT_BYTES_MAX: usize = 64 << 10;
 
 /// Statements by text and settings, for all sessions.
 #[derive(Debug)]
-pub(crate) struct PlanCache {
+pub(crate) struct SharedPlanCache {
     hasher: RandomState,
     shards: [Mutex<Shard>; SHARDS],
     /// Hashes of statements that were met once, each in its place.
@@ -56,10 +55,10 @@ pub(crate) struct Size {
     pub evictions: u64,
 }
 
-impl PlanCache {
+impl SharedPlanCache {
     /// An empty cache of at most so many bytes.
     pub fn new(bytes_max: u64) -> Self {
-        PlanCache {
+        SharedPlanCache {
             hasher: RandomState::new(),
             shards: Default::default(),
             met: (0..MET_PLACES).map(|_| AtomicU64::new(0)).collect(),

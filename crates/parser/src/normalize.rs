@@ -1,38 +1,38 @@
-//! The shape of a statement: its text with a `?` in place of each plain literal.
+//! Normalized statements: a text with a `?` in place of each plain literal.
 //!
-//! Statements of one shape differ only in their literals, so whoever knows what a shape means (a plan with parameters)
-//! need not parse the next statement of it. Finding a shape is one pass over the bytes and makes no token; whatever is
-//! not plain (comments, escapes, other character sets, user variables, several statements) has no shape.
+//! Statements with the same normalized text differ only in their literals, so a plan with parameters serves all of them and the next one
+//! need not be parsed. Normalizing is one pass over the bytes and makes no token. A text with comments, escapes, strings of other character
+//! sets, user variables or several statements is not normalized.
 
 use std::ops::Range;
 
-/// Longest text that has a shape.
+/// Longest text that is normalized.
 const TEXT_BYTES_MAX: usize = 4 << 10;
-/// Most literals of a shape.
+/// Most literals of a normalized statement.
 const LITERALS_MAX: usize = 256;
 /// Digits that every 64-bit integer can hold.
 const DIGITS_MAX: usize = 18;
 
-/// A literal that a shape has left out.
+/// A literal that a `?` stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ShapeLiteral {
+pub enum NormalizedLiteral {
     /// An integer without a sign.
     Integer(i64),
     /// A string of ASCII characters without escapes: where it is in the text, without its quotes.
     String(Range<usize>),
 }
 
-/// Room for finding shapes, used again and again.
+/// Normalizes texts; its room is used again.
 #[derive(Debug, Default)]
-pub struct ShapeScanner {
-    shape: Vec<u8>,
-    literals: Vec<ShapeLiteral>,
+pub struct Normalizer {
+    statement: Vec<u8>,
+    literals: Vec<NormalizedLiteral>,
 }
 
-impl ShapeScanner {
-    /// The shape of a text and the literals that belong into it, in order; `None` if the text has none.
-    pub fn scan(&mut self, text: &[u8]) -> Option<(&[u8], &[ShapeLiteral])> {
-        self.shape.clear();
+impl Normalizer {
+    /// The normalized statement of a text and the literals that belong into it, in order; `None` if the text is not normalized.
+    pub fn normalize(&mut self, text: &[u8]) -> Option<(&[u8], &[NormalizedLiteral])> {
+        self.statement.clear();
         self.literals.clear();
         if text.len() > TEXT_BYTES_MAX {
             return None;
@@ -50,11 +50,11 @@ impl ShapeScanner {
                 _ => self.copy(text, at..at + 1),
             };
         }
-        (!self.literals.is_empty()).then_some((&self.shape, &self.literals))
+        (!self.literals.is_empty()).then_some((&self.statement, &self.literals))
     }
 
     fn copy(&mut self, text: &[u8], range: Range<usize>) -> usize {
-        self.shape.extend_from_slice(&text[range.clone()]);
+        self.statement.extend_from_slice(&text[range.clone()]);
         range.end
     }
 
@@ -68,7 +68,7 @@ impl ShapeScanner {
         Some(self.copy(text, start..start + length + 2))
     }
 
-    /// A number; one with a point, an exponent or too many digits stays in the shape, with the word that it begins.
+    /// A number; one with a point, an exponent or too many digits stays, with the word that it begins.
     fn number(&mut self, text: &[u8], start: usize) -> Option<usize> {
         let length = text[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         let end = start + length;
@@ -78,7 +78,7 @@ impl ShapeScanner {
             return Some(self.word_or_point(text, start));
         }
         let value = text[start..end].iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
-        self.push(ShapeLiteral::Integer(value))?;
+        self.push(NormalizedLiteral::Integer(value))?;
         Some(end)
     }
 
@@ -101,16 +101,16 @@ impl ShapeScanner {
         if text.get(end) == Some(&b'\'') {
             return None;
         }
-        self.push(ShapeLiteral::String(start + 1..end - 1))?;
+        self.push(NormalizedLiteral::String(start + 1..end - 1))?;
         Some(end)
     }
 
-    fn push(&mut self, literal: ShapeLiteral) -> Option<()> {
+    fn push(&mut self, literal: NormalizedLiteral) -> Option<()> {
         if self.literals.len() == LITERALS_MAX {
             return None;
         }
         self.literals.push(literal);
-        self.shape.push(b'?');
+        self.statement.push(b'?');
         Some(())
     }
 }
@@ -123,38 +123,39 @@ fn is_word(byte: u8) -> bool {
 mod tests {
     use super::*;
 
-    fn shape(text: &str) -> Option<(String, Vec<String>)> {
-        let mut scanner = ShapeScanner::default();
-        let (shape, literals) = scanner.scan(text.as_bytes())?;
+    fn normalized(text: &str) -> Option<(String, Vec<String>)> {
+        let mut normalizer = Normalizer::default();
+        let (statement, literals) = normalizer.normalize(text.as_bytes())?;
         let literals = literals
             .iter()
             .map(|literal| match literal {
-                ShapeLiteral::Integer(number) => number.to_string(),
-                ShapeLiteral::String(range) => format!("'{}'", &text[range.clone()]),
+                NormalizedLiteral::Integer(number) => number.to_string(),
+                NormalizedLiteral::String(range) => format!("'{}'", &text[range.clone()]),
             })
             .collect();
-        Some((String::from_utf8(shape.to_vec()).expect("ASCII"), literals))
+        Some((String::from_utf8(statement.to_vec()).expect("ASCII"), literals))
     }
 
     #[test]
     fn literals_become_question_marks() {
-        let (text, literals) = shape("SELECT c1 FROM `t 1` WHERE id=42 AND c = 'a b' LIMIT 1").expect("a shape");
+        let (text, literals) =
+            normalized("SELECT c1 FROM `t 1` WHERE id=42 AND c = 'a b' LIMIT 1").expect("a statement");
         assert_eq!(text, "SELECT c1 FROM `t 1` WHERE id=? AND c = ? LIMIT ?");
         assert_eq!(literals, ["42", "'a b'", "1"]);
     }
 
     #[test]
     fn what_is_part_of_something_else_stays() {
-        let (text, literals) = shape("UPDATE t1 SET a=1.5, b=2e3, c=0x10, d=.5, e=t1.x+7").expect("a shape");
+        let (text, literals) = normalized("UPDATE t1 SET a=1.5, b=2e3, c=0x10, d=.5, e=t1.x+7").expect("a statement");
         assert_eq!(text, "UPDATE t1 SET a=1.5, b=2e3, c=0x10, d=.5, e=t1.x+?");
         assert_eq!(literals, ["7"]);
-        assert_eq!(shape("SELECT 1 FROM 2a").expect("a shape").0, "SELECT ? FROM 2a");
-        let long = shape("SELECT 1, 12345678901234567890").expect("a shape");
+        assert_eq!(normalized("SELECT 1 FROM 2a").expect("a statement").0, "SELECT ? FROM 2a");
+        let long = normalized("SELECT 1, 12345678901234567890").expect("a statement");
         assert_eq!(long.0, "SELECT ?, 12345678901234567890");
     }
 
     #[test]
-    fn texts_that_are_not_plain_have_no_shape() {
+    fn texts_that_are_not_plain_stay() {
         let texts = [
             "SELECT 'a''b' + 1",
             r"SELECT 'a\'b', 1",
@@ -173,30 +174,30 @@ mod tests {
             "SELECT a",
         ];
         for text in texts {
-            assert_eq!(shape(text), None, "{text}");
+            assert_eq!(normalized(text), None, "{text}");
         }
-        assert_eq!(shape(&format!("SELECT 1{}", " ".repeat(TEXT_BYTES_MAX))), None);
-        assert_eq!(shape(&format!("SELECT 1{}", ",1".repeat(LITERALS_MAX))), None);
+        assert_eq!(normalized(&format!("SELECT 1{}", " ".repeat(TEXT_BYTES_MAX))), None);
+        assert_eq!(normalized(&format!("SELECT 1{}", ",1".repeat(LITERALS_MAX))), None);
     }
 
     proptest::proptest! {
         #[test]
         fn any_bytes_are_scanned(text in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..300)) {
-            ShapeScanner::default().scan(&text);
+            Normalizer::default().normalize(&text);
         }
 
         /// Putting the literals back gives the text again.
         #[test]
         fn nothing_is_lost(text in "[ a-z0-9'.,=`]{0,60}") {
-            let mut scanner = ShapeScanner::default();
-            if let Some((shape, literals)) = scanner.scan(text.as_bytes()) {
+            let mut normalizer = Normalizer::default();
+            if let Some((statement, literals)) = normalizer.normalize(text.as_bytes()) {
                 let mut literals = literals.iter();
                 let mut back = String::new();
-                for byte in shape {
+                for byte in statement {
                     match byte {
                         b'?' => match literals.next().expect("a literal for each") {
-                            ShapeLiteral::String(range) => back.push_str(&format!("'{}'", &text[range.clone()])),
-                            ShapeLiteral::Integer(number) => back.push_str(&number.to_string()),
+                            NormalizedLiteral::String(range) => back.push_str(&format!("'{}'", &text[range.clone()])),
+                            NormalizedLiteral::Integer(number) => back.push_str(&number.to_string()),
                         },
                         other => back.push(char::from(*other)),
                     }

@@ -1,0 +1,120 @@
+//! Queries that are answered on the connection's thread: point lookups, constants, and small queries row by row.
+
+use crate::api::ResultWriter;
+use crate::process::count;
+use crate::result::Outcome;
+use crate::route::{ConstantPlan, RowsPlan, SelectPlan};
+use crate::session::{Request, Session};
+use squall_parser::ast::Statement;
+use squall_planner::point::{PointSelect, PointSource, PreparedLookup};
+use squall_planner::rowwise::Answer;
+use squall_registry::{StatementContext, TableOperation};
+use squall_row_store::{ReadView, Row};
+use squall_types::SqlResult;
+use std::sync::Arc;
+
+impl Session {
+    /// Reads rows by a key; `None` if they are too many.
+    pub(super) fn run_point_lookup(
+        &mut self,
+        plan: &SelectPlan,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+        writer: &mut dyn ResultWriter,
+    ) -> SqlResult<Option<Outcome>> {
+        let Some(lookup) = plan.point.prepare(request.parameters)? else { return Ok(None) };
+        let Some(rows) = self.read_rows(&plan.point, &lookup)? else { return Ok(None) };
+        context.planned(&plan.point.counts(rows.len() as u64));
+        let (table, found) = (plan.point.table().def().id, rows.len().max(1) as u64);
+        context.table_uses.note(table, plan.point.index(), TableOperation::Fetch, found, None);
+        writer.begin_result_set(&plan.columns);
+        let rows = self.write_rows(&plan.point, rows, lookup.limit, Some(context), writer)?;
+        Ok(Some(Outcome::Streamed { rows }))
+    }
+
+    /// Computes one row, and keeps it if it is the same each time.
+    pub(super) fn run_constant(
+        &mut self,
+        plan: Arc<ConstantPlan>,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+        writer: &mut dyn ResultWriter,
+    ) -> SqlResult<Outcome> {
+        let values = plan.row.values(context)?;
+        writer.begin_result_set(&plan.columns);
+        plan.row.write(&values, writer);
+        if request.parameters.is_empty()
+            && plan.row.is_literal
+            && context.diagnostics.count() == 0
+            && let Ok(plan) = Arc::try_unwrap(plan)
+        {
+            let now = self.plan_versions();
+            self.session_plans.insert_constant(request.sql, now, ConstantPlan { values: Some(values), ..plan });
+        }
+        Ok(Outcome::Streamed { rows: 1 })
+    }
+
+    /// Runs a query row by row; `None` if it turns out not to be small, and nothing has happened.
+    pub(super) fn run_row_by_row(
+        &mut self,
+        rows: &RowsPlan,
+        request: Request<'_>,
+        context: &Arc<StatementContext>,
+        writer: &mut dyn ResultWriter,
+    ) -> SqlResult<Option<Outcome>> {
+        let view = self.view_at_once();
+        let Some(answer) = rows.plan.run(&view, request.parameters, context) else { return Ok(None) };
+        self.note_rowwise(&answer);
+        writer.begin_result_set(&rows.columns);
+        answer.write(&rows.plan, &self.settings.bind.time_zone, writer)?;
+        Ok(Some(Outcome::Streamed { rows: answer.found_rows() }))
+    }
+
+    /// What a statement reads that is answered on this thread.
+    pub(crate) fn view_at_once(&mut self) -> ReadView {
+        if !self.reads_committed_now() {
+            self.begin_statement_transaction();
+        }
+        match self.transaction.current() {
+            Some(transaction) => transaction.read_view(),
+            None => self.shared.store.read_view(),
+        }
+    }
+
+    pub(crate) fn note_rowwise(&mut self, answer: &Answer) {
+        count(&self.process.status.rowwise);
+        self.log.rows_examined = answer.rows_read();
+    }
+
+    /// Reads the rows of a look-up, in the open transaction if there is one; `None` if they are too many.
+    pub(crate) fn read_rows(&mut self, plan: &PointSelect, lookup: &PreparedLookup) -> SqlResult<Option<Vec<Row>>> {
+        if !self.reads_committed_now() {
+            self.begin_statement_transaction();
+        }
+        let rows = match self.transaction.current() {
+            Some(transaction) => plan.read(lookup, PointSource::Transaction(transaction)),
+            None => plan.read(lookup, PointSource::Committed(&self.shared.store)),
+        };
+        if let Ok(Some(rows)) = &rows {
+            self.log.rows_examined = rows.len() as u64;
+        }
+        rows
+    }
+
+    /// Writes what a look-up makes of its rows.
+    pub(crate) fn write_rows(
+        &mut self,
+        plan: &PointSelect,
+        rows: Vec<Row>,
+        limit: usize,
+        context: Option<&Arc<StatementContext>>,
+        writer: &mut dyn ResultWriter,
+    ) -> SqlResult<u64> {
+        // An aggregate asks for it.
+        let context = match context {
+            None if plan.is_aggregate() => Some(Arc::new(self.statement_context(&Statement::UnlockTables))),
+            known => known.cloned(),
+        };
+        plan.write(&rows, limit, || context.unwrap_or_default(), &self.settings.bind.time_zone, writer)
+    }
+}

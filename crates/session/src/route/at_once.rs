@@ -1,0 +1,238 @@
+//! Statements that are answered on the connection's own thread, before anything is parsed.
+
+use super::{ChangePlan, ConstantPlan, Route, RowsPlan, SelectPlan};
+use crate::api::{ResultWriter, StatusInfo};
+use crate::database::now_micros;
+use crate::logging::Logged;
+use crate::prepared::PreparedStatement;
+use crate::process::count;
+use crate::session::Session;
+use squall_parser::ast::Statement;
+use squall_registry::{PlanCounts, TableUse};
+use squall_types::{SqlResult, Value};
+use std::sync::Arc;
+
+/// What has become of a statement that was tried on the connection's thread.
+#[derive(Debug)]
+pub enum AtOnce {
+    /// It has been answered.
+    Answered,
+    /// Nothing has happened.
+    Left(Unanswered),
+}
+
+/// What was found out about a statement that was not answered at once. The call that follows with the same text or number takes it.
+#[derive(Debug, Default)]
+pub struct Unanswered(pub(crate) Option<Found>);
+
+impl Unanswered {
+    /// The change of single rows that the statement was found to be.
+    pub(crate) fn change(&self) -> Option<&ChangePlan> {
+        match &self.0 {
+            Some(Found { route: Route::PointChange(change), .. }) => Some(change),
+            _ => None,
+        }
+    }
+}
+
+/// A statement with its route.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// The normalized statement; of a prepared one the session knows it.
+    pub statement: Option<Arc<PreparedStatement>>,
+    pub route: Route,
+    /// The values of its literals.
+    pub parameters: Vec<Value>,
+}
+
+/// What an answered query has done, for statistics.
+#[derive(Debug, Default)]
+pub(crate) struct Answered {
+    /// With tables, row by row.
+    pub uses: Vec<TableUse>,
+    /// How it read and sorted.
+    pub counts: PlanCounts,
+}
+
+/// An attempt to answer.
+pub(crate) enum Attempt {
+    Answered(Answered),
+    /// Nothing has happened; the statement can be run by this route.
+    Left(Option<Route>),
+}
+
+impl Session {
+    /// [`Connection::query_at_once`](crate::api::Connection::query_at_once), by the routes that are wanted.
+    pub(crate) fn answer_text(
+        &mut self,
+        sql: &[u8],
+        wants: impl Fn(&Route) -> bool,
+        writer: &mut dyn ResultWriter,
+    ) -> AtOnce {
+        self.begin_at_once();
+        let (statement, route, parameters) = match self.constant_of_text(sql) {
+            Some(route) => (None, route, Vec::new()),
+            None => match self.route_of_text(sql) {
+                Some(Found { statement, route, parameters }) => (statement, route, parameters),
+                None => return AtOnce::Left(Unanswered::default()),
+            },
+        };
+        // A constant that is found by its normalized statement has another column name.
+        if statement.is_some() && (matches!(route, Route::Constant(_)) || !wants(&route)) {
+            return AtOnce::Left(Unanswered(Some(Found { statement, route, parameters })));
+        }
+        match self.answer(&route, &parameters, writer) {
+            Attempt::Answered(answered) => {
+                self.session_plans.give_back(parameters);
+                self.log_answered(Logged { sql, executed: None });
+                if self.counts_statements() {
+                    match &statement {
+                        Some(statement) => self.count_answered(statement.digest(), &route, answered, sql, None),
+                        None => self.count_constant(&route, sql),
+                    }
+                }
+                AtOnce::Answered
+            }
+            Attempt::Left(Some(route)) => AtOnce::Left(Unanswered(Some(Found { statement, route, parameters }))),
+            Attempt::Left(None) => {
+                self.session_plans.give_back(parameters);
+                AtOnce::Left(Unanswered::default())
+            }
+        }
+    }
+
+    /// [`Connection::execute_at_once`](crate::api::Connection::execute_at_once).
+    pub(crate) fn answer_prepared(&mut self, id: u32, parameters: &[Value], writer: &mut dyn ResultWriter) -> AtOnce {
+        self.begin_at_once();
+        let Some(route) = self.route_of_prepared(id, parameters) else { return AtOnce::Left(Unanswered::default()) };
+        let Some(prepared) = self.prepared.get(id) else { return AtOnce::Left(Unanswered::default()) };
+        let found = |route| Unanswered(Some(Found { statement: None, route, parameters: Vec::new() }));
+        match self.answer(&route, parameters, writer) {
+            Attempt::Answered(answered) => {
+                count(&self.process.status.stmt_execute);
+                self.prepared.set_cursor(id, None);
+                if self.shared.logs.active().any() {
+                    self.log_answered(Logged { sql: &prepared.sql, executed: Some((prepared.places(), parameters)) });
+                }
+                if self.counts_statements() {
+                    let counted = prepared.counted.get();
+                    self.count_answered(prepared.digest(), &route, answered, &prepared.sql, counted);
+                }
+                AtOnce::Answered
+            }
+            Attempt::Left(route) => AtOnce::Left(route.map(found).unwrap_or_default()),
+        }
+    }
+
+    /// Answers a query by its route without waiting for anything.
+    fn answer(&mut self, route: &Route, parameters: &[Value], writer: &mut dyn ResultWriter) -> Attempt {
+        // An audited statement has to be in the log before it runs.
+        if self.shared.logs.active().audit() {
+            return Attempt::Left(Some(route.clone()));
+        }
+        match route {
+            Route::PointLookup(plan) => self.answer_lookup(plan, parameters, writer),
+            Route::RowByRow(plan) => self.answer_rows(plan, parameters, writer),
+            Route::Constant(plan) => self.answer_constant(plan, writer),
+            route => Attempt::Left(Some(route.clone())),
+        }
+    }
+
+    /// Whether a query may be answered on this thread, without the care that [`Session::run`] takes.
+    fn may_answer_at_once(&mut self) -> bool {
+        let plain = self.settings.select_limit == u64::MAX
+            && self.table_locks.is_none()
+            && self.pending_notes.is_empty()
+            && !self.password_expired;
+        if plain {
+            self.process.kill.reset();
+        }
+        plain && self.process.kill.check().is_ok()
+    }
+
+    /// A statement begins that may be answered on this thread.
+    fn begin_at_once(&mut self) {
+        self.command_micros = now_micros();
+        self.command_thread_nanos = self.begin_thread_time();
+        self.log.rows_examined = 0;
+    }
+
+    fn answer_lookup(&mut self, plan: &SelectPlan, parameters: &[Value], writer: &mut dyn ResultWriter) -> Attempt {
+        if plan.point.table().is_retired() || !self.may_answer_at_once() {
+            return Attempt::Left(None);
+        }
+        let Some(lookup) = plan.point.prepare(parameters).ok().flatten() else { return Attempt::Left(None) };
+        let mut counts = PlanCounts::default();
+        let written = match self.read_rows(&plan.point, &lookup) {
+            Ok(None) => return Attempt::Left(None),
+            Ok(Some(rows)) => {
+                counts = plan.point.counts(rows.len() as u64);
+                self.process.status.add_plan(&counts);
+                writer.begin_kept_result_set(&plan.columns);
+                self.write_rows(&plan.point, rows, lookup.limit, None, writer)
+            }
+            Err(error) => Err(error),
+        };
+        self.end_at_once(written, writer);
+        Attempt::Answered(Answered { uses: Vec::new(), counts })
+    }
+
+    fn answer_rows(&mut self, rows: &RowsPlan, parameters: &[Value], writer: &mut dyn ResultWriter) -> Attempt {
+        if rows.plan.is_retired() || !self.may_answer_at_once() {
+            return Attempt::Left(None);
+        }
+        let view = self.view_at_once();
+        let context = Arc::new(self.statement_context(&Statement::UnlockTables));
+        let answer = rows.plan.run(&view, parameters, &context);
+        drop(view);
+        rows.note(answer.is_some());
+        let Some(answer) = answer else { return Attempt::Left(Some(Route::FullPlanner)) };
+        self.note_rowwise(&answer);
+        let uses = if self.counts_statements() { context.table_uses.take() } else { Vec::new() };
+        let counts = *context.plan_counts.lock();
+        self.process.status.add_plan(&counts);
+        writer.begin_kept_result_set(&rows.columns);
+        let written = answer.write(&rows.plan, &self.settings.bind.time_zone, writer);
+        self.end_at_once(written.map(|()| answer.found_rows()), writer);
+        Attempt::Answered(Answered { uses, counts })
+    }
+
+    fn answer_constant(&mut self, plan: &ConstantPlan, writer: &mut dyn ResultWriter) -> Attempt {
+        let Some(values) = plan.values.as_ref().filter(|_| self.may_answer_at_once()) else {
+            return Attempt::Left(None);
+        };
+        writer.begin_kept_result_set(&plan.columns);
+        plan.row.write(values, writer);
+        self.end_at_once(Ok(1), writer);
+        Attempt::Answered(Answered::default())
+    }
+
+    /// Ends a query that was answered on this thread: with the number of its rows, or its error.
+    fn end_at_once(&mut self, written: SqlResult<u64>, writer: &mut dyn ResultWriter) {
+        self.transaction.query_has_ended();
+        let status = &self.process.status;
+        count(&status.questions);
+        count(&status.queries);
+        count(&status.select);
+        match written {
+            Ok(rows) => {
+                self.diagnostics.clear();
+                self.row_count = -1;
+                self.found_rows = rows;
+                self.publish_counts();
+                let status: StatusInfo = self.status_info(false);
+                writer.end_result_set(&status);
+            }
+            Err(error) => {
+                // Nothing was locked or changed.
+                drop(self.transaction.statement_failed());
+                if !self.transaction.is_open() {
+                    self.count_rollback();
+                }
+                self.finish_with_error(&error, None);
+                writer.error(&error);
+            }
+        }
+        self.process.rest(self.command_micros);
+    }
+}

@@ -1,0 +1,187 @@
+//! How a statement is run.
+//!
+//! [`Session::choose`] chooses once for every statement. Routes that hold for other values of the same kinds are kept by the session
+//! ([`crate::session_plan_cache`]) and answered on the connection's own thread (`at_once`).
+
+mod at_once;
+mod choose;
+
+pub(crate) use at_once::{Answered, Found};
+pub use at_once::{AtOnce, Unanswered};
+
+use crate::api::ColumnMeta;
+use crate::authorization::{Authorized, Touches};
+use squall_catalog::Need;
+use squall_parser::Digest;
+use squall_planner::ParameterKind;
+use squall_planner::dml::DmlPlan;
+use squall_planner::point::{ConstantRow, PointSelect};
+use squall_planner::rowwise::RowPlan;
+use squall_registry::StatementContext;
+use squall_types::{SqlResult, Value};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// How a statement is run, with the plan that it has for that.
+#[derive(Clone, Debug)]
+pub(crate) enum Route {
+    /// A query of one table by a key: it reads the store on the connection's thread.
+    PointLookup(Arc<Authorized<SelectPlan>>),
+    /// A query without tables: one row.
+    Constant(Arc<ConstantPlan>),
+    /// A query of few rows: nested loops over indexes on the connection's thread, left for the full planner as soon as it reads many rows.
+    RowByRow(Arc<RowsPlan>),
+    /// Any other query: DataFusion plans it and runs it on the query pool.
+    FullPlanner,
+    /// A change of single rows by a plan that holds for other values too.
+    PointChange(Arc<ChangePlan>),
+    /// Any other INSERT, UPDATE, REPLACE or DELETE.
+    Change,
+    /// CALL.
+    Procedure,
+    /// Any other statement.
+    Command,
+}
+
+impl Route {
+    /// What EXPLAIN calls it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Route::PointLookup(_) => "point_lookup",
+            Route::Constant(_) => "constant",
+            Route::RowByRow(_) => "row_by_row",
+            Route::FullPlanner => "full_planner",
+            Route::PointChange(_) | Route::Change => "change",
+            Route::Procedure => "procedure",
+            Route::Command => "command",
+        }
+    }
+
+    /// The route for these values, if the plan holds for them.
+    pub fn for_values(&self, parameters: &[Value]) -> Option<Route> {
+        match self {
+            Route::RowByRow(rows) if !fit(&rows.kinds, parameters) => None,
+            Route::RowByRow(rows) if rows.is_given_up() => Some(Route::FullPlanner),
+            Route::PointChange(change) if !fit(&change.kinds, parameters) => None,
+            route => Some(route.clone()),
+        }
+    }
+}
+
+/// `query_route`: the routes that a session lets queries take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueryRoute {
+    /// The cheapest.
+    Auto,
+    /// Row by row where that is possible, without point lookups and constants.
+    RowByRow,
+    /// The full planner.
+    FullPlanner,
+}
+
+impl QueryRoute {
+    /// By the variable's words.
+    pub fn of(word: &str) -> QueryRoute {
+        match word {
+            "ROW_BY_ROW" => QueryRoute::RowByRow,
+            "FULL_PLANNER" => QueryRoute::FullPlanner,
+            _ => QueryRoute::Auto,
+        }
+    }
+}
+
+/// Whether values are of the kinds that a plan was made for.
+fn fit(kinds: &[ParameterKind], parameters: &[Value]) -> bool {
+    kinds.len() == parameters.len()
+        && kinds.iter().zip(parameters).all(|(kind, value)| ParameterKind::of(value) == Some(*kind))
+}
+
+/// One row of constants.
+#[derive(Debug)]
+pub(crate) struct ConstantPlan {
+    pub row: ConstantRow,
+    /// Its values, if they are the same each time.
+    pub values: Option<Vec<Value>>,
+    pub columns: Arc<[ColumnMeta]>,
+    /// Of its text, once it has been counted.
+    pub digest: OnceLock<Arc<Digest>>,
+}
+
+impl ConstantPlan {
+    /// A row whose values are computed each time.
+    pub fn new(row: ConstantRow) -> ConstantPlan {
+        let columns = crate::query::columns(&row.columns).into();
+        ConstantPlan { row, values: None, columns, digest: OnceLock::new() }
+    }
+
+    /// The row with its values, if they are the same each time; `context` is that of the statement that asks.
+    pub fn of_literals(row: ConstantRow, context: &StatementContext) -> SqlResult<Option<ConstantPlan>> {
+        if !row.is_literal {
+            return Ok(None);
+        }
+        let values = row.values(context)?;
+        let is_the_same_each_time = context.diagnostics.count() == 0;
+        Ok(is_the_same_each_time.then(|| ConstantPlan { values: Some(values), ..ConstantPlan::new(row) }))
+    }
+}
+
+/// A small query, run row by row.
+#[derive(Debug)]
+pub(crate) struct RowsPlan {
+    pub plan: Authorized<RowPlan>,
+    pub columns: Arc<[ColumnMeta]>,
+    /// What the parameters must be for the plan to hold.
+    pub kinds: Box<[ParameterKind]>,
+    /// How often in a row the query has turned out not to be small, or was not tried for that.
+    given_up: AtomicU32,
+}
+
+/// A query that was not small this many times in a row goes to the full planner at once …
+const GIVEN_UP_MAX: u32 = 3;
+/// … but for each time that is a multiple of this: its tables may have become small.
+const TRIED_AGAIN_EACH: u32 = 64;
+
+impl RowsPlan {
+    /// A plan for values of these kinds.
+    pub fn new(plan: Authorized<RowPlan>, kinds: Box<[ParameterKind]>) -> RowsPlan {
+        let columns = crate::query::columns(plan.columns()).into();
+        RowsPlan { plan, columns, kinds, given_up: AtomicU32::new(0) }
+    }
+
+    /// Whether the query is known not to be small; only the session's own thread asks.
+    fn is_given_up(&self) -> bool {
+        let given_up = self.given_up.load(Ordering::Relaxed);
+        if given_up < GIVEN_UP_MAX {
+            return false;
+        }
+        self.given_up.store(given_up.wrapping_add(1).max(GIVEN_UP_MAX), Ordering::Relaxed);
+        !given_up.is_multiple_of(TRIED_AGAIN_EACH)
+    }
+
+    /// Notes whether it gave an answer.
+    pub fn note(&self, answered: bool) {
+        let given_up = if answered { 0 } else { self.given_up.load(Ordering::Relaxed).saturating_add(1) };
+        self.given_up.store(given_up, Ordering::Relaxed);
+    }
+}
+
+/// A look-up by key.
+#[derive(Clone, Debug)]
+pub(crate) struct SelectPlan {
+    pub point: PointSelect,
+    pub columns: Arc<[ColumnMeta]>,
+}
+
+impl Touches for SelectPlan {
+    fn needs(&self) -> Vec<Need> {
+        self.point.needs()
+    }
+}
+
+/// A change of single rows.
+#[derive(Debug)]
+pub(crate) struct ChangePlan {
+    pub plan: Arc<Authorized<DmlPlan>>,
+    /// What the values must be for the plan to hold.
+    pub kinds: Box<[ParameterKind]>,
+}

@@ -1,0 +1,183 @@
+//! The session plan cache: routes that a session keeps for the next time, by a prepared statement's number, or by a text's normalized
+//! statement (its text with a `?` for each plain literal).
+//!
+//! A route holds for as long as everything holds that it was chosen from: the catalog, the accounts, and what the session itself has set
+//! ([`PlanVersions`]). A statement without one is parsed and bound each time.
+//!
+//! Every session has a cache of its own, so finding a route takes no lock. Sessions share statements and plans through
+//! [`crate::shared_plan_cache`].
+
+mod find;
+
+use crate::prepared::PreparedStatement;
+use crate::route::{ConstantPlan, Route};
+use crate::shared_plan_cache::PlanUse;
+use rustc_hash::FxHashMap;
+use squall_parser::{NormalizedLiteral, Normalizer};
+use squall_types::Value;
+use std::sync::Arc;
+
+/// Most normalized statements that a session keeps; when there are more it begins anew.
+const STATEMENTS_MAX: usize = 256;
+/// Longest text that is kept as it is, for a plan that has no parameters, and most of them.
+const CONSTANT_BYTES_MAX: usize = 64;
+const CONSTANTS_MAX: usize = 16;
+/// Most literals that a session keeps room for.
+const ROOM_MAX: usize = 64;
+
+/// What plans depend on, by versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PlanVersions {
+    /// Of the catalog.
+    pub catalog: u64,
+    /// Of the accounts and their privileges.
+    pub accounts: u64,
+    /// Of the session's settings, default database, roles and TEMPORARY tables.
+    pub session: u64,
+}
+
+/// A place for a statement's route.
+#[derive(Debug, Default)]
+pub(crate) struct PlanSlot(Option<(PlanVersions, Option<Route>)>);
+
+/// What a [`PlanSlot`] has for a statement.
+pub(crate) enum Slot {
+    /// This route.
+    Route(Route),
+    /// The route is to be chosen each time.
+    Uncached,
+    /// Nothing that holds for these values now.
+    Unknown,
+}
+
+impl PlanSlot {
+    /// The route for these values, if it still holds.
+    pub fn get(&self, now: PlanVersions, parameters: &[Value]) -> Slot {
+        match &self.0 {
+            Some((made, None)) if *made == now => Slot::Uncached,
+            Some((made, Some(route))) if *made == now => {
+                route.for_values(parameters).map_or(Slot::Unknown, Slot::Route)
+            }
+            _ => Slot::Unknown,
+        }
+    }
+
+    /// Whether there is a route that does not hold any more.
+    pub fn is_outdated(&self, now: PlanVersions) -> bool {
+        self.0.as_ref().is_some_and(|(made, _)| *made != now)
+    }
+
+    /// Keeps a route, or that there is none to be kept.
+    pub fn set(&mut self, now: PlanVersions, route: Option<Route>) {
+        self.0 = Some((now, route));
+    }
+}
+
+/// What a session knows of a normalized statement.
+#[derive(Debug, Default)]
+pub(crate) struct CachedStatement {
+    /// The statement with parameters; `None` if its route cannot be kept.
+    pub statement: Option<Arc<PreparedStatement>>,
+    pub slot: PlanSlot,
+    /// Where its uses are counted, if it is in the cache of all sessions.
+    pub plan_use: Option<Arc<PlanUse>>,
+}
+
+/// The routes of a session's texts.
+#[derive(Debug, Default)]
+pub(crate) struct SessionPlanCache {
+    normalizer: Normalizer,
+    entries: FxHashMap<Box<[u8]>, CachedStatement>,
+    /// Texts of rows that are the same each time.
+    constants: FxHashMap<Box<[u8]>, PlanSlot>,
+    /// Room for a text's literals, used again and again.
+    room: Vec<Value>,
+}
+
+/// What is known of a text.
+pub(crate) enum Known<'s> {
+    /// It has no normalized statement, or its route cannot be kept.
+    Nothing,
+    /// Nothing yet: the normalized statement, for [`SessionPlanCache::insert`], and the text's literals.
+    New(&'s [u8], &'s [NormalizedLiteral]),
+    /// Its entry and the text's literals.
+    Entry(&'s mut CachedStatement, Vec<Value>),
+}
+
+impl SessionPlanCache {
+    /// What is known of a text.
+    pub fn find(&mut self, text: &[u8]) -> Known<'_> {
+        let Some((statement, literals)) = self.normalizer.normalize(text) else { return Known::Nothing };
+        match self.entries.get_mut(statement) {
+            Some(entry) if entry.statement.is_none() => Known::Nothing,
+            Some(entry) => {
+                let mut parameters = std::mem::take(&mut self.room);
+                parameters.extend(values(text, literals));
+                Known::Entry(entry, parameters)
+            }
+            None => Known::New(statement, literals),
+        }
+    }
+
+    /// Whether there is a row that a text has always given.
+    pub fn has_constant(&self, text: &[u8]) -> bool {
+        text.len() <= CONSTANT_BYTES_MAX && !self.constants.is_empty() && self.constants.contains_key(text)
+    }
+
+    /// The row that a text always gives, if it is known and holds.
+    pub fn constant(&self, text: &[u8], now: PlanVersions) -> Option<Route> {
+        match self.constants.get(text)?.get(now, &[]) {
+            Slot::Route(route) => Some(route),
+            Slot::Uncached | Slot::Unknown => None,
+        }
+    }
+
+    /// Keeps the row that a text always gives.
+    pub fn insert_constant(&mut self, text: &[u8], now: PlanVersions, plan: ConstantPlan) {
+        if text.len() > CONSTANT_BYTES_MAX {
+            return;
+        }
+        if self.constants.len() >= CONSTANTS_MAX {
+            self.constants.clear();
+        }
+        self.constants.entry(text.into()).or_default().set(now, Some(Route::Constant(Arc::new(plan))));
+    }
+
+    /// Takes the room of a text's literals back.
+    pub fn give_back(&mut self, mut parameters: Vec<Value>) {
+        parameters.clear();
+        // Many literals are rare, and sessions many.
+        if (1..=ROOM_MAX).contains(&parameters.capacity()) {
+            self.room = parameters;
+        }
+    }
+
+    /// Keeps what is known of a normalized statement.
+    pub fn insert(&mut self, statement: Vec<u8>, entry: CachedStatement) {
+        if self.entries.len() >= STATEMENTS_MAX {
+            self.entries.clear();
+        }
+        self.entries.insert(statement.into(), entry);
+    }
+
+    /// Lets go of all plans: a TEMPORARY table is gone, none of them holds any more, and some hold the table.
+    pub fn forget_plans(&mut self) {
+        self.entries.values_mut().for_each(|entry| entry.slot = PlanSlot::default());
+        self.constants.clear();
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        *self = SessionPlanCache::default();
+    }
+}
+
+/// The values of a text's literals.
+pub(crate) fn values(text: &[u8], literals: &[NormalizedLiteral]) -> impl Iterator<Item = Value> {
+    literals.iter().map(|literal| match literal {
+        NormalizedLiteral::Integer(number) => Value::Int(*number),
+        NormalizedLiteral::String(range) => {
+            Value::String(String::from_utf8_lossy(text.get(range.clone()).unwrap_or_default()).into_owned())
+        }
+    })
+}
