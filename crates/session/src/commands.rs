@@ -39,7 +39,7 @@ impl Session {
         let KillTarget::Id { id, query_id: false } = &kill.target else {
             return Err(SqlError::unsupported("KILL of a user or a statement's number"));
         };
-        let id = match self.evaluate(id, request, context).await?.0 {
+        let id = match self.evaluate(id, request.sql, request.parameters, context).await?.0 {
             Value::Int(id) if id >= 0 => id as u64,
             Value::UInt(id) => id,
             other => {
@@ -152,7 +152,7 @@ impl Session {
         context: &Arc<StatementContext>,
     ) -> SqlResult<Outcome> {
         for expr in exprs {
-            self.evaluate(expr, request, context).await?;
+            self.evaluate(expr, request.sql, request.parameters, context).await?;
         }
         Ok(Outcome::done())
     }
@@ -186,8 +186,7 @@ impl Session {
 
     /// The text of a statement that is a value. Its bytes are what a client could have sent: those of literals need not be UTF-8.
     async fn statement_text(&mut self, source: &Expr, context: &Arc<StatementContext>) -> SqlResult<Vec<u8>> {
-        let request = Request::without_parameters(&ast::Statement::UnlockTables, b"");
-        Ok(match self.evaluate(source, request, context).await?.0 {
+        Ok(match self.evaluate(source, b"", &[], context).await?.0 {
             Value::String(text) => text.into_bytes(),
             Value::Bytes(bytes) => bytes,
             Value::Null => b"NULL".to_vec(),
@@ -234,10 +233,9 @@ impl Session {
         if using.len() != prepared.placeholders as usize {
             return Err(SqlError::new(ErrorCode::WrongArguments, &[&"EXECUTE"]).into());
         }
-        let outer = Request::without_parameters(&prepared.statement, &prepared.sql);
         let mut parameters = Vec::with_capacity(using.len());
         for expr in using {
-            parameters.push(self.evaluate(expr, outer, context).await?.0);
+            parameters.push(self.evaluate(expr, &prepared.sql, &[], context).await?.0);
         }
         let request = Request {
             statement: &prepared.statement,

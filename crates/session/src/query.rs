@@ -272,11 +272,12 @@ impl Session {
         }
     }
 
-    /// The value of an expression outside of any query, with its type.
+    /// The value of an expression outside of any query, with its type; `sql` is the text that its spans refer to.
     pub(crate) async fn evaluate(
         &mut self,
         expr: &Expr,
-        request: Request<'_>,
+        sql: &[u8],
+        parameters: &[Value],
         context: &Arc<StatementContext>,
     ) -> SqlResult<(Value, SqlType)> {
         if let Some(value) = crate::constant::literal_value(expr) {
@@ -293,11 +294,11 @@ impl Session {
             ..Default::default()
         })));
         let catalog = self.shared.catalog.load();
-        if let Some(row) = self.constant_row(&query, request.sql, request.parameters, &catalog, context) {
+        if let Some(row) = self.constant_row(&query, sql, parameters, &catalog, context) {
             let sql_type = row.columns.first().map_or(SqlType::Null, |column| column.expr_type.sql_type.clone());
             return Ok((row.values(context)?.pop().unwrap_or_default(), sql_type));
         }
-        let bound = self.bind_query(&query, request.sql, request.parameters, &catalog, context, None)?;
+        let bound = self.bind_query(&query, sql, parameters, &catalog, context, None)?;
         let bound = self.authorize(bound)?;
         let sql_type = bound.columns.first().map_or(SqlType::Null, |column| column.expr_type.sql_type.clone());
         let rows = self.collect_rows(&bound, context, catalog, 1).await?;

@@ -147,7 +147,7 @@ impl Session {
                 Some(TableEntry::View(_)) => {
                     // The tables behind a view are locked in its place.
                     let query = crate::query::select_all(lock.table.clone());
-                    let context = Arc::new(self.statement_context(&squall_parser::ast::Statement::UnlockTables));
+                    let context = Arc::new(self.query_context());
                     let bound = self.bind_query(&query, b"", &[], catalog, &context, None)?;
                     let bound = self.authorize(bound)?;
                     for table in bound.tables.iter().filter(|table| table.view.is_none()) {

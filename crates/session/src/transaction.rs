@@ -250,6 +250,11 @@ impl Session {
         if matches!(statement, Statement::Query(_)) {
             self.transaction.query_has_ended();
         }
+        self.commit_statement().await
+    }
+
+    /// Commits the transaction that a statement has of its own.
+    pub(crate) async fn commit_statement(&mut self) -> SqlResult<()> {
         match self.transaction.statement.take() {
             Some(transaction) => self.commit_counted(transaction).await,
             None => Ok(()),

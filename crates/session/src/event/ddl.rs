@@ -236,7 +236,7 @@ impl Session {
         if unit.has_microseconds() {
             return Err(SqlError::unsupported("MICROSECOND"));
         }
-        let (given, sql_type) = self.evaluate(value, request, context).await?;
+        let (given, sql_type) = self.evaluate(value, request.sql, request.parameters, context).await?;
         // Of a single unit there is a whole number.
         let amount = match coerce::to_i64(&given, &sql_type, context)? {
             Some(amount) if !unit.is_composite() => amount.to_string(),
@@ -269,7 +269,7 @@ impl Session {
         request: Request<'_>,
         context: &Arc<StatementContext>,
     ) -> SqlResult<i64> {
-        let (value, sql_type) = self.evaluate(expr, request, context).await?;
+        let (value, sql_type) = self.evaluate(expr, request.sql, request.parameters, context).await?;
         let moment: Option<DateTime> = match &value {
             Value::Null => None,
             value => coerce::to_datetime(value, &sql_type, context)?,

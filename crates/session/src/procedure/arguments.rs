@@ -53,7 +53,7 @@ impl Session {
                 values.push(Value::Null);
                 continue;
             }
-            let (value, from) = self.evaluate(argument, request, context).await?;
+            let (value, from) = self.evaluate(argument, request.sql, request.parameters, context).await?;
             values.push(converted(value, &from, &parameter.sql_type, parameter.name, context)?);
         }
         Ok(values)

@@ -36,7 +36,7 @@ impl Session {
                 items.iter().try_for_each(|item| self.give(item, of_statement(&item.name), context))?;
             }
             DiagnosticsItems::Condition { number, items } => {
-                let (number, _) = self.evaluate(number, request, context).await?;
+                let (number, _) = self.evaluate(number, request.sql, request.parameters, context).await?;
                 let at = match number {
                     Value::Int(number) => usize::try_from(number).ok(),
                     Value::UInt(number) => usize::try_from(number).ok(),

@@ -10,7 +10,7 @@ use crate::time_slice::TimeSlice;
 use parking_lot::Mutex;
 use squall_functions::expr::truth_of;
 use squall_parser::ast::{
-    BinaryOp, Block, ColumnName, ConditionValue, Declaration, Expr, HandlerAction, Ident, ProgramStatement, Query, Set,
+    BinaryOp, Block, ColumnName, ConditionValue, Declaration, Expr, HandlerAction, Ident, ProgramStatement, Query,
     SignalCondition, Span, Statement, Step,
 };
 use squall_registry::GrowingCharge;
@@ -83,6 +83,15 @@ impl From<SqlError> for Stop {
 
 type Ran<'a> = Result<Flow<'a>, Stop>;
 
+/// What an expression of a program is evaluated for.
+#[derive(Clone, Copy)]
+enum Purpose {
+    /// A condition, or the operand of CASE.
+    Condition,
+    /// The value of a variable.
+    Assignment,
+}
+
 struct Interpreter<'r, 'a> {
     session: &'r mut Session,
     /// The text that spans refer to.
@@ -90,9 +99,6 @@ struct Interpreter<'r, 'a> {
     writer: &'r mut dyn ResultWriter,
     locals: SharedLocals,
     scopes: Vec<Scope<'a>>,
-    /// What conditions are evaluated for, and first values of variables.
-    condition: &'r Statement,
-    assignment: &'r Statement,
     slice: TimeSlice,
 }
 
@@ -110,15 +116,12 @@ impl Session {
     ) -> std::io::Result<SqlResult<()>> {
         let locals: SharedLocals = Arc::new(Mutex::new(Locals::default()));
         let outer = self.locals.replace(locals.clone());
-        let (condition, assignment) = (&Statement::Do(Vec::new()), &Statement::Set(Set::Items(Vec::new())));
         let mut interpreter = Interpreter {
             session: self,
             source,
             writer,
             locals,
             scopes: Vec::new(),
-            condition,
-            assignment,
             slice: TimeSlice::default(),
         };
         let ran = interpreter.step(body, span).await;
@@ -226,11 +229,11 @@ impl<'a> Interpreter<'_, 'a> {
         for declaration in &block.declarations {
             let Declaration::Variables { names, data_type, default } = declaration else { continue };
             let (value, from) = match default {
-                Some(default) => self.evaluate(default, self.assignment).await?,
+                Some(default) => self.evaluate(default, Purpose::Assignment).await?,
                 None => (Value::Null, SqlType::Null),
             };
             for name in names {
-                let context = Arc::new(self.session.statement_context(self.assignment));
+                let context = Arc::new(self.session.change_context());
                 let sql_type = self.session.local_type(data_type, name.as_str())?;
                 self.locals.lock().declare(name.as_str(), sql_type, Value::Null);
                 self.session.set_local(name.as_str(), (value.clone(), &from), &context)?;
@@ -253,7 +256,7 @@ impl<'a> Interpreter<'_, 'a> {
             }
             return Ok(None);
         };
-        let (value, sql_type) = self.evaluate(operand, self.condition).await?;
+        let (value, sql_type) = self.evaluate(operand, Purpose::Condition).await?;
         let operand = Expr::Column(Box::new(ColumnName::new(CASE_OPERAND)));
         for (when, steps) in branches {
             let equal =
@@ -333,7 +336,7 @@ impl<'a> Interpreter<'_, 'a> {
         }
         let row = rows.left.next().ok_or_else(errors::no_data)?;
         let types = rows.types.clone();
-        let context = Arc::new(self.session.statement_context(self.assignment));
+        let context = Arc::new(self.session.change_context());
         for ((name, value), from) in into.iter().zip(row).zip(&*types) {
             if !self.session.set_local(name.as_str(), (value, from), &context)? {
                 return Err(errors::undeclared_variable(name.as_str()).into());
@@ -407,16 +410,18 @@ impl<'a> Interpreter<'_, 'a> {
     }
 
     async fn is_true(&mut self, condition: &Expr) -> Result<bool, Stop> {
-        let (value, _) = self.evaluate(condition, self.condition).await?;
+        let (value, _) = self.evaluate(condition, Purpose::Condition).await?;
         Ok(truth_of(&value)?.unwrap_or(false))
     }
 
     /// Evaluates an expression as a statement of its own.
-    async fn evaluate(&mut self, expr: &Expr, statement: &Statement) -> Result<(Value, SqlType), Stop> {
-        let context = Arc::new(self.session.statement_context(statement));
-        let request = Request::without_parameters(statement, self.source);
-        let ended = match self.session.evaluate(expr, request, &context).await {
-            Ok(value) => self.session.end_statement(statement).await.map(|()| value),
+    async fn evaluate(&mut self, expr: &Expr, purpose: Purpose) -> Result<(Value, SqlType), Stop> {
+        let context = Arc::new(match purpose {
+            Purpose::Condition => self.session.query_context(),
+            Purpose::Assignment => self.session.change_context(),
+        });
+        let ended = match self.session.evaluate(expr, self.source, &[], &context).await {
+            Ok(value) => self.session.commit_statement().await.map(|()| value),
             Err(error) => {
                 self.session.statement_failed().await;
                 Err(error)

@@ -39,7 +39,7 @@ impl Session {
             }
         };
         for (name, value) in &signal.items {
-            let (value, sql_type) = self.evaluate(value, request, context).await?;
+            let (value, sql_type) = self.evaluate(value, request.sql, request.parameters, context).await?;
             match &**name {
                 "MESSAGE_TEXT" => {
                     let text = text_of(&value, &sql_type).ok_or_else(|| wrong_value(name, "NULL"))?;

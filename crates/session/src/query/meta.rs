@@ -127,7 +127,7 @@ impl Session {
     /// COM_FIELD_LIST.
     pub(crate) fn columns_matching(&mut self, table: &str, wildcard: &str) -> SqlResult<Vec<ColumnMeta>> {
         let name = ObjectName::new(table);
-        let context = Arc::new(self.statement_context(&Statement::UnlockTables));
+        let context = Arc::new(self.query_context());
         let catalog = self.shared.catalog.load();
         let bound = self.bind_query(&select_all(name), b"", &[], &catalog, &context, None)?;
         let bound = self.authorize(bound)?;

@@ -5,7 +5,6 @@ use crate::process::count;
 use crate::result::Outcome;
 use crate::route::{ConstantPlan, RowsPlan, SelectPlan};
 use crate::session::{Request, Session};
-use squall_parser::ast::Statement;
 use squall_planner::point::{PointSelect, PointSource, PreparedLookup};
 use squall_planner::rowwise::Answer;
 use squall_registry::{StatementContext, TableOperation};
@@ -112,7 +111,7 @@ impl Session {
     ) -> SqlResult<u64> {
         // An aggregate asks for it.
         let context = match context {
-            None if plan.is_aggregate() => Some(Arc::new(self.statement_context(&Statement::UnlockTables))),
+            None if plan.is_aggregate() => Some(Arc::new(self.query_context())),
             known => known.cloned(),
         };
         plan.write(&rows, limit, || context.unwrap_or_default(), &self.settings.bind.time_zone, writer)

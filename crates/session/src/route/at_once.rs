@@ -7,7 +7,6 @@ use crate::logging::Logged;
 use crate::prepared::PreparedStatement;
 use crate::process::count;
 use crate::session::Session;
-use squall_parser::ast::Statement;
 use squall_registry::{PlanCounts, TableUse};
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
@@ -182,7 +181,7 @@ impl Session {
             return Attempt::Left(None);
         }
         let view = self.view_at_once();
-        let context = Arc::new(self.statement_context(&Statement::UnlockTables));
+        let context = Arc::new(self.query_context());
         let answer = rows.plan.run(&view, parameters, &context);
         drop(view);
         rows.note(answer.is_some());

@@ -139,6 +139,19 @@ impl Session {
 
     /// What a statement knows of its session, frozen at its start.
     pub(crate) fn statement_context(&mut self, statement: &Statement) -> StatementContext {
+        match writes_strictly(statement) || self.assigns_locals(statement) {
+            true => self.change_context(),
+            false => self.query_context(),
+        }
+    }
+
+    /// The same for what changes rows or variables of a program: in a strict mode, values that do not fit are errors.
+    pub(crate) fn change_context(&mut self) -> StatementContext {
+        StatementContext { strict_write: self.settings.bind.sql_mode.is_strict(), ..self.query_context() }
+    }
+
+    /// The same for what changes nothing.
+    pub(crate) fn query_context(&mut self) -> StatementContext {
         let settings = &self.settings;
         let now = if settings.timestamp_micros != 0 { settings.timestamp_micros } else { now_micros() };
         self.random_state =
@@ -151,8 +164,7 @@ impl Session {
             current_user: self.current_user.clone(),
             active_roles: self.active_roles.clone(),
             version: self.version.clone(),
-            strict_write: settings.bind.sql_mode.is_strict()
-                && (writes_strictly(statement) || self.assigns_locals(statement)),
+            strict_write: false,
             found_rows: self.found_rows,
             row_count: self.row_count,
             last_insert_id: AtomicU64::new(self.last_insert_id),

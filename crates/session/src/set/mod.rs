@@ -62,11 +62,11 @@ impl Session {
         for item in items {
             match item {
                 SetItem::User { name, value } => {
-                    let (value, sql_type) = self.evaluate(value, request, context).await?;
+                    let (value, sql_type) = self.evaluate(value, request.sql, request.parameters, context).await?;
                     assignments.push(Assignment::User { name: NameKey::new(name), value, sql_type });
                 }
                 SetItem::System { variable, value } if self.is_local(variable) => {
-                    let (value, sql_type) = self.evaluate(value, request, context).await?;
+                    let (value, sql_type) = self.evaluate(value, request.sql, request.parameters, context).await?;
                     // In the order written: the next may use it.
                     self.set_local(&variable.name.value, (value, &sql_type), context)?;
                 }
@@ -113,7 +113,7 @@ impl Session {
                 Value::String(name.column.to_string())
             }
             Expr::Default => Value::from("default"),
-            other => self.evaluate(other, request, context).await?.0,
+            other => self.evaluate(other, request.sql, request.parameters, context).await?.0,
         };
         let given = match item {
             Some(item) => {

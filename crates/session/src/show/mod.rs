@@ -121,7 +121,7 @@ impl Session {
 
     /// DESCRIBE table [column].
     pub(crate) fn describe_table(&mut self, describe: &DescribeTable) -> SqlResult<Outcome> {
-        let context = Arc::new(self.statement_context(&squall_parser::ast::Statement::UnlockTables));
+        let context = Arc::new(self.query_context());
         let mut result = self.show_columns(&describe.table, false, &context)?;
         if let Some(pattern) = &describe.column {
             result.rows.retain(|row| like_column(row, 0, pattern));
