@@ -6,7 +6,7 @@ use crate::system::now_micros;
 use crate::worker::Announcement;
 use parking_lot::Mutex;
 use squall_row_store::Transaction;
-use squall_types::{SqlError, SqlResult};
+use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -74,7 +74,7 @@ pub enum OnRestart {
 /// The error of a job that failed by [`OnRestart::Fail`].
 pub fn restart_error() -> SqlError {
     let message = "The server was restarted while the job was running".to_string();
-    SqlError { code: 1105, sqlstate: *b"HY000", message }
+    SqlError::with_message(ErrorCode::UnknownError, message)
 }
 
 /// The code of a kind of job.

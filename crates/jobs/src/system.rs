@@ -259,7 +259,7 @@ impl Kind {
             }
             if queue.len() >= kind.spec.queued_max {
                 let message = format!("{} jobs of the kind {} are queued already", queue.len(), kind.spec.name);
-                return Err(SqlError { code: 1041, sqlstate: *b"HY000", message });
+                return Err(SqlError::with_message(ErrorCode::OutOfResources, message));
             }
         }
         let mut next_number = kind.next_number.lock();

@@ -135,8 +135,7 @@ impl Session {
         if let Some(name) = name
             && !removed
         {
-            let message = format!("Variable {name} does not exist in persisted config file");
-            let error = SqlError { code: 3615, sqlstate: *b"HY000", message };
+            let error = SqlError::new(ErrorCode::PersistedVariableDoesNotExist, &[&name]);
             if !*if_exists {
                 return Err(error);
             }

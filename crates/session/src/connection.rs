@@ -80,8 +80,7 @@ impl Session {
             return Err(SqlError::new(ErrorCode::Parse, &[&near, &line]));
         }
         if parsed.placeholders > PARAMETERS_MAX {
-            let message = "Prepared statement contains too many placeholders".to_string();
-            return Err(SqlError { code: 1390, sqlstate: *b"HY000", message });
+            return Err(SqlError::new(ErrorCode::PsManyParameters, &[]));
         }
         if matches!(parsed.statement, Statement::Prepare(_) | Statement::Execute(_) | Statement::Deallocate(_)) {
             return Err(SqlError::new(ErrorCode::UnsupportedPs, &[]));

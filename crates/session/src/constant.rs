@@ -167,10 +167,7 @@ pub fn check_default(expr: &Expr, name: &str) -> SqlResult<()> {
 pub fn check_generated(expr: &Expr, name: &str) -> SqlResult<()> {
     check_no_array_cast(expr)?;
     match disallowed(expr) {
-        Some(what) => {
-            let message = format!("Expression of generated column '{name}' contains a disallowed function: {what}.");
-            Err(SqlError { code: 3763, sqlstate: *b"HY000", message })
-        }
+        Some(what) => Err(SqlError::new(ErrorCode::GeneratedColumnFunctionNotAllowed, &[&name, &what])),
         None => Ok(()),
     }
 }
@@ -186,10 +183,7 @@ fn check_no_array_cast(expr: &Expr) -> SqlResult<()> {
 pub fn check_condition(expr: &Expr, name: &str) -> SqlResult<()> {
     check_no_array_cast(expr)?;
     match disallowed(expr) {
-        Some(what) => {
-            let message = format!("An expression of a check constraint '{name}' contains disallowed function: {what}.");
-            Err(SqlError { code: 3814, sqlstate: *b"HY000", message })
-        }
+        Some(what) => Err(SqlError::new(ErrorCode::CheckConstraintFunctionNotAllowed, &[&name, &what])),
         None => Ok(()),
     }
 }

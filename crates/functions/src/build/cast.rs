@@ -278,11 +278,7 @@ impl ExprBuilder<'_> {
                         } else {
                             "DATETIME"
                         };
-                        return Err(SqlError {
-                            code: 1525,
-                            sqlstate: *b"HY000",
-                            message: format!("Incorrect {kind} value: '{text}'"),
-                        });
+                        return Err(SqlError::new(ErrorCode::WrongValue, &[&kind, &text]));
                     }
                     Ok(None)
                 }

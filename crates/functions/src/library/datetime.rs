@@ -387,8 +387,7 @@ fn str_to_date_function(args: &Args<'_>) -> SqlResult<Value> {
     let parsed = match str_to_date::str_to_date(&text, &format, rules) {
         Ok(parsed) => parsed,
         Err(_) => {
-            let message = format!("Incorrect datetime value: '{text}' for function str_to_date");
-            let error = SqlError { code: 1411, sqlstate: *b"HY000", message };
+            let error = SqlError::new(ErrorCode::WrongValueForType, &[&"datetime", &text, &"str_to_date"]);
             report(error, args.context)?;
             return Ok(Value::Null);
         }

@@ -4,7 +4,7 @@ use super::support::{Args, Binding, Def, MANY, result};
 use crate::operators::{division_by_zero, out_of_range, report};
 use crate::typing::numeric::{NumericKind, numeric_kind};
 use squall_registry::{Coercibility, ExprType};
-use squall_types::{SqlError, SqlMode, SqlResult, SqlType, Value};
+use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
@@ -74,8 +74,7 @@ fn domain(args: &Args<'_>, inside: fn(f64) -> bool, f: fn(f64) -> f64) -> SqlRes
 fn logarithm(args: &Args<'_>, number: f64, f: fn(f64) -> f64) -> SqlResult<Value> {
     if number <= 0.0 {
         if args.context.settings.sql_mode.contains(SqlMode::ERROR_FOR_DIVISION_BY_ZERO) {
-            let error =
-                SqlError { code: 3020, sqlstate: *b"2201E", message: "Invalid argument for logarithm".to_string() };
+            let error = SqlError::new(ErrorCode::InvalidArgumentForLogarithm, &[]);
             report(error, args.context)?;
         }
         return Ok(Value::Null);

@@ -4,7 +4,7 @@ use super::support::{Args, Def, result};
 use crate::operators::regexp::compile_once;
 use crate::typing::collation::is_case_sensitive;
 use regex::Regex;
-use squall_types::{CollationId, SqlResult, Value};
+use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 
 /// The family.
@@ -36,12 +36,8 @@ fn byte_place(text: &str, position: i64) -> Option<usize> {
     }
 }
 
-fn index_out_of_bounds() -> squall_types::SqlError {
-    squall_types::SqlError {
-        code: 3686,
-        sqlstate: *b"HY000",
-        message: "Index out of bounds in regular expression search.".to_string(),
-    }
+fn index_out_of_bounds() -> SqlError {
+    SqlError::new(ErrorCode::RegexpIndexOutOfBounds, &[])
 }
 
 /// Start and end of the match with a number, from a position on.

@@ -36,8 +36,7 @@ fn name(args: &Args<'_>) -> SqlResult<String> {
     let name = args.text(0);
     if name.is_empty() || name.chars().count() > CHARACTERS_MAX {
         let shown = args.text_or_null(0).map_or("NULL".to_string(), |name| name.into_owned());
-        let message = format!("Incorrect user-level lock name '{shown}'.");
-        return Err(SqlError { code: 3057, sqlstate: *b"42000", message });
+        return Err(SqlError::new(ErrorCode::WrongUserLockName, &[&shown]));
     }
     Ok(name.to_lowercase())
 }

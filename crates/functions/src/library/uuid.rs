@@ -126,15 +126,12 @@ fn unswapped(bytes: [u8; 16]) -> [u8; 16] {
 }
 
 fn wrong(args: &Args<'_>, text: &str) -> SqlError {
-    SqlError::with_message(
-        ErrorCode::WrongArguments,
-        format!("Incorrect string value: '{text}' for function {}", args.name.to_lowercase()),
-    )
+    SqlError::new(ErrorCode::WrongValueForType, &[&"string", &text, &args.name.to_lowercase()])
 }
 
 fn uuid_to_bin(args: &Args<'_>) -> SqlResult<Value> {
     let text = args.text(0);
-    let uuid = parse(&text).ok_or_else(|| SqlError { code: 1411, ..wrong(args, &text) })?;
+    let uuid = parse(&text).ok_or_else(|| wrong(args, &text))?;
     let uuid = if args.i64(1)? != 0 { swapped(uuid) } else { uuid };
     Ok(Value::Bytes(uuid.to_vec()))
 }
@@ -143,7 +140,7 @@ fn bin_to_uuid(args: &Args<'_>) -> SqlResult<Value> {
     let bytes = args.bytes(0);
     let uuid: [u8; 16] = bytes.as_ref().try_into().map_err(|_| {
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        SqlError { code: 1411, ..wrong(args, &text) }
+        wrong(args, &text)
     })?;
     let uuid = if args.i64(1)? != 0 { unswapped(uuid) } else { uuid };
     Ok(args.string(text_of(&uuid)))

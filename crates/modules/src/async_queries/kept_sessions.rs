@@ -5,7 +5,7 @@ use parking_lot::Mutex;
 use squall_catalog::AccountKey;
 use squall_session::api::Connection;
 use squall_session::{Database, Session};
-use squall_types::{SqlError, SqlResult};
+use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -144,6 +144,5 @@ pub(super) fn leaves_nothing(sql: &str) -> bool {
 
 /// ER_NO_SUCH_USER.
 fn no_such_user(account: &AccountKey) -> SqlError {
-    let message = format!("The user specified as a definer ('{}'@'{}') does not exist", account.user, account.host);
-    SqlError { code: 1449, sqlstate: *b"HY000", message }
+    SqlError::new(ErrorCode::NoSuchUser, &[&account.user, &account.host])
 }

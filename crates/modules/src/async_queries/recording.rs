@@ -81,7 +81,7 @@ impl<'a> Recorder<'a> {
         self.bytes += bytes as u64;
         if self.bytes > self.bound.bytes_max {
             let message = format!("The result is larger than {} ({})", self.bound.variable, self.bound.value);
-            self.error = Some(SqlError { code: 1105, sqlstate: *b"HY000", message });
+            self.error = Some(SqlError::with_message(ErrorCode::UnknownError, message));
             return;
         }
         self.part.bytes(&entry);

@@ -5,7 +5,7 @@ use super::config::{directories, statement_characters};
 use crate::views::form::{self, Style};
 use squall_functions::library::support::{Args, Def, result};
 use squall_session::session::parse_options;
-use squall_types::{SqlError, SqlResult, Value};
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
@@ -128,8 +128,7 @@ fn digest(args: &Args<'_>) -> SqlResult<squall_parser::Digest> {
     let sql = args.text(0);
     let options = parse_options(&args.context.settings);
     if squall_parser::parse(&sql, &options).is_err() {
-        let message = "Could not parse argument to digest function.".to_string();
-        return Err(SqlError { code: 3677, sqlstate: *b"HY000", message });
+        return Err(SqlError::new(ErrorCode::ParseErrorInDigestFunction, &[]));
     }
     Ok(squall_parser::digest(sql.as_bytes(), &options))
 }

@@ -2,7 +2,7 @@
 
 use super::DATABASE;
 use squall_functions::library::support::{Args, Def, result};
-use squall_types::{SqlError, SqlResult, Value};
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
@@ -31,10 +31,10 @@ fn list_drop(args: &Args<'_>) -> SqlResult<Value> {
 fn item(args: &Args<'_>, function: &str, parameter: &str) -> SqlResult<String> {
     match args.text_or_null(1) {
         Some(item) => Ok(item.into_owned()),
-        None => Err(SqlError {
-            code: 1138,
-            sqlstate: *b"02200",
-            message: format!("Function sys.{function}: {parameter} input variable should not be NULL"),
-        }),
+        None => {
+            let message = format!("Function sys.{function}: {parameter} input variable should not be NULL");
+            // The state that the function of MySQL's sys schema signals.
+            Err(SqlError { sqlstate: *b"02200", ..SqlError::with_message(ErrorCode::InvalidUseOfNull, message) })
+        }
     }
 }

@@ -600,19 +600,15 @@ fn refuse_own_subquery(query: &crate::bind::BoundQuery, target: &Target, stateme
     let id = target.def().id;
     let own = |table: &&TableUse| table.in_subquery && table.definition.as_ref().is_some_and(|def| def.id == id);
     let Some(table) = query.tables.iter().find(own) else { return Ok(()) };
-    let prevented = |view: &str| {
-        let message =
-            format!("The definition of table '{view}' prevents operation {statement} on table '{}'.", target.alias);
-        Err(SqlError { code: 1443, sqlstate: *b"HY000", message })
-    };
+    let prevented =
+        |view: &str| Err(SqlError::new(ErrorCode::ViewPreventsOperation, &[&view, &statement, &target.alias]));
     match (&target.view, &table.inside_view) {
         (Some(view), Some((database, name))) if view.database == *database && view.name == *name => {}
         (_, Some((_, name))) => return prevented(name),
         (Some(_), None) => return prevented(&target.alias),
         (None, None) => {}
     }
-    let message = format!("You can't specify target table '{}' for update in FROM clause", target.alias);
-    Err(SqlError { code: 1093, sqlstate: *b"HY000", message })
+    Err(SqlError::new(ErrorCode::UpdateTableUsed, &[&target.alias]))
 }
 
 fn refuse_partitions(partitions: &[ast::Ident]) -> SqlResult<()> {

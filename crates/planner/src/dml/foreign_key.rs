@@ -53,8 +53,7 @@ impl Cause<'_> {
         if self.depth <= DEPTH_MAX {
             return Ok(());
         }
-        let message = format!("Foreign key cascade delete/update exceeds max depth of {DEPTH_MAX}.");
-        Err(SqlError { code: 3008, sqlstate: *b"HY000", message })
+        Err(SqlError::new(ErrorCode::ForeignKeyDepthExceeded, &[&DEPTH_MAX]))
     }
 }
 

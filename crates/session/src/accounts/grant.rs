@@ -106,12 +106,10 @@ impl Session {
                 Some(account) => edit(Arc::make_mut(account))?,
                 None if ignore_unknown => {}
                 None => {
-                    let message = format!(
-                        "Unknown authorization ID `{}`@`{}`",
-                        key.user.replace('`', "``"),
-                        key.host.replace('`', "``")
-                    );
-                    return Err(SqlError { code: 3523, sqlstate: *b"HY000", message });
+                    return Err(SqlError::new(
+                        ErrorCode::UnknownAuthorizationId,
+                        &[&key.user.replace('`', "``"), &key.host.replace('`', "``")],
+                    ));
                 }
             }
         }
@@ -141,8 +139,7 @@ impl Session {
         }
         let accounts = self.shared.accounts.load_full();
         if keys.iter().any(|key| accounts.get(key).is_none()) {
-            let message = "You are not allowed to create a user with GRANT".to_string();
-            return Err(SqlError { code: 1410, sqlstate: *b"42000", message });
+            return Err(SqlError::new(ErrorCode::CannotCreateUserWithGrant, &[]));
         }
         let makes_system_accounts = wanted.dynamic.iter().any(|name| name == "SYSTEM_USER");
         if let Some(role) = keys.iter().find(|key| makes_system_accounts && accounts.is_mandatory(key)) {
@@ -298,8 +295,7 @@ fn wanted(privileges: &[Privilege], place: &Place) -> SqlResult<Wanted> {
                 return Err(SqlError::with_message(ErrorCode::SyntaxError, ErrorCode::SyntaxError.template()));
             }
             if level != PrivilegeLevel::Global {
-                let message = format!("Illegal privilege level specified for {}", privilege.name);
-                return Err(SqlError { code: 3619, sqlstate: *b"HY000", message });
+                return Err(SqlError::new(ErrorCode::IllegalPrivilegeLevel, &[&privilege.name]));
             }
             wanted.dynamic.push(privilege.name.to_string());
             continue;

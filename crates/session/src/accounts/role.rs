@@ -10,14 +10,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub(super) fn not_granted(role: &AccountKey, account: &AccountKey) -> SqlError {
-    let message = format!("`{}`@`{}` is not granted to `{}`@`{}`", role.user, role.host, account.user, account.host);
-    SqlError { code: 3530, sqlstate: *b"HY000", message }
+    SqlError::new(ErrorCode::RoleNotGranted, &[&role.user, &role.host, &account.user, &account.host])
 }
 
 /// A role that is to be granted and is not there.
 pub(super) fn unknown_role(role: &AccountKey) -> SqlError {
-    let message = format!("Unknown authorization ID `{}`@`{}`", role.user, role.host);
-    SqlError { code: 3523, sqlstate: *b"HY000", message }
+    SqlError::new(ErrorCode::UnknownAuthorizationId, &[&role.user, &role.host])
 }
 
 /// A role that everybody has is taken from nobody.
@@ -83,12 +81,10 @@ impl Session {
             }
             for account in &to {
                 if reaches(&accounts, role, account) {
-                    let message = format!(
-                        "User account `{}`@`{}` is directly or indirectly granted to the role `{}`@`{}`. The GRANT would \
-                         create a loop",
-                        account.user, account.host, role.user, role.host
-                    );
-                    return Err(SqlError { code: 3573, sqlstate: *b"HY000", message });
+                    return Err(SqlError::new(
+                        ErrorCode::RoleGrantedToItself,
+                        &[&account.user, &account.host, &role.user, &role.host],
+                    ));
                 }
             }
         }

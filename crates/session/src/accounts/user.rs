@@ -125,8 +125,7 @@ impl Session {
         self.commit_accounts(change).await?;
         if if_not_exists {
             for key in existing {
-                let message = format!("Authorization ID {} already exists.", quoted(&key));
-                self.note_after(SqlError { code: 3163, sqlstate: *b"HY000", message });
+                self.note_after(SqlError::new(ErrorCode::UserAlreadyExists, &[&quoted(&key)]));
             }
         }
         Ok(generated_passwords(passwords))
@@ -155,8 +154,7 @@ impl Session {
         }
         self.commit_accounts(change).await?;
         for key in missing {
-            let message = format!("Authorization ID {} does not exist.", quoted(&key));
-            self.note_after(SqlError { code: 3162, sqlstate: *b"HY000", message });
+            self.note_after(SqlError::new(ErrorCode::UserDoesNotExist, &[&quoted(&key)]));
         }
         Ok(generated_passwords(passwords))
     }
@@ -222,8 +220,7 @@ impl Session {
         if right.await? {
             return Ok(());
         }
-        let message = "Incorrect current password. Specify the correct password which has to be replaced.".to_string();
-        Err(SqlError { code: 3893, sqlstate: *b"HY000", message })
+        Err(SqlError::new(ErrorCode::IncorrectCurrentPassword, &[]))
     }
 
     /// Gives an account a password. The hash is made on the query pool.
@@ -278,8 +275,7 @@ impl Session {
         }
         self.commit_accounts(change).await?;
         for key in missing {
-            let message = format!("Authorization ID {} does not exist.", quoted(&key));
-            self.note_after(SqlError { code: 3162, sqlstate: *b"HY000", message });
+            self.note_after(SqlError::new(ErrorCode::UserDoesNotExist, &[&quoted(&key)]));
         }
         Ok(Outcome::done())
     }

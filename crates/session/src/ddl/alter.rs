@@ -238,8 +238,7 @@ pub fn alter_temporary(
 
 fn note_keys_switch(env: &DdlEnv, old: &TableDef, alteration: &Alteration) {
     if alteration.keys_switch {
-        let message = format!("Table storage engine for '{}' doesn't have this option", old.name);
-        env.context.diagnostics.push(Level::Note, SqlError { code: 1031, sqlstate: *b"HY000", message });
+        env.context.diagnostics.push(Level::Note, SqlError::new(ErrorCode::IllegalHandler, &[&old.name]));
     }
 }
 

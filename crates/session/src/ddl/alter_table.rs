@@ -115,14 +115,14 @@ fn check_algorithm(statement: &AlterTable, work: Work) -> SqlResult<()> {
             return Err(SqlError::new(ErrorCode::AlterOperationNotSupported, &[&asked, &other]));
         }
         Some(word) => {
-            return Err(SqlError { code: 1800, sqlstate: *b"HY000", message: format!("Unknown ALGORITHM '{word}'") });
+            return Err(SqlError::new(ErrorCode::UnknownAlterAlgorithm, &[&word]));
         }
     }
     match word(&statement.lock).as_deref() {
         None | Some("DEFAULT" | "SHARED" | "EXCLUSIVE") => Ok(()),
         Some("NONE") if work == Work::Metadata => Ok(()),
         Some("NONE") => Err(SqlError::new(ErrorCode::AlterOperationNotSupported, &[&"LOCK=NONE", &"LOCK=SHARED"])),
-        Some(word) => Err(SqlError { code: 1801, sqlstate: *b"HY000", message: format!("Unknown LOCK type '{word}'") }),
+        Some(word) => Err(SqlError::new(ErrorCode::UnknownAlterLock, &[&word])),
     }
 }
 
@@ -191,16 +191,11 @@ impl Builder<'_> {
             constant::columns_of_text(&check.expression, &mut columns);
             // A CHECK on this column alone goes with it; on others too, it is in the way.
             if columns.len() > 1 && columns.iter().any(|column| eq_ignore_case(column, &shown)) {
-                let message = format!(
-                    "Check constraint '{}' uses column '{shown}', hence column cannot be dropped or renamed.",
-                    check.name
-                );
-                return Err(SqlError { code: 3959, sqlstate: *b"HY000", message });
+                return Err(SqlError::new(ErrorCode::DependentByCheckConstraint, &[&check.name, &shown]));
             }
         }
         if let Some(key) = self.table.foreign_keys.iter().find(|key| key.columns.contains(&id)) {
-            let message = format!("Cannot drop column '{shown}': needed in a foreign key constraint '{}'", key.name);
-            return Err(SqlError { code: 1828, sqlstate: *b"HY000", message });
+            return Err(SqlError::new(ErrorCode::DropColumnOfForeignKey, &[&shown, &key.name]));
         }
         self.refuse_drop_of_referenced(id, &shown)?;
         self.refuse_generated_dependency(&shown)?;
@@ -242,8 +237,7 @@ impl Builder<'_> {
                 if column.is_hidden() {
                     return Err(SqlError::new(ErrorCode::DependentByFunctionalIndex, &[&name]));
                 }
-                let message = format!("Column '{name}' has a generated column dependency.");
-                return Err(SqlError { code: 3108, sqlstate: *b"HY000", message });
+                return Err(SqlError::new(ErrorCode::DependentByGeneratedColumn, &[&name]));
             }
         }
         Ok(())
@@ -335,11 +329,7 @@ impl Builder<'_> {
                 Err(SqlError::unsupported("ALTER TABLE … TABLESPACE"))
             }
             AlterAction::SecondaryLoad | AlterAction::SecondaryUnload => Err(SqlError::unsupported("SECONDARY_LOAD")),
-            AlterAction::RemovePartitioning => Err(SqlError {
-                code: 1505,
-                sqlstate: *b"HY000",
-                message: "Partition management on a not partitioned table is not possible".into(),
-            }),
+            AlterAction::RemovePartitioning => Err(SqlError::new(ErrorCode::PartitionManagementOnNonPartitioned, &[])),
             _ => Err(SqlError::unsupported("partitioning")),
         }
     }
@@ -481,8 +471,7 @@ impl Builder<'_> {
                     _ => false,
                 };
                 if !fits {
-                    let message = format!("Column '{}' cannot be part of FULLTEXT index", column.name);
-                    return Err(SqlError { code: 1283, sqlstate: *b"HY000", message });
+                    return Err(SqlError::new(ErrorCode::BadFulltextColumn, &[&column.name]));
                 }
                 continue;
             }
@@ -526,8 +515,7 @@ impl Builder<'_> {
             return Err(SqlError::new(ErrorCode::KeyDoesNotExist, &[&name.as_str(), &table]));
         };
         if index.primary && !visible {
-            let message = "A primary key index cannot be invisible".to_string();
-            return Err(SqlError { code: 3522, sqlstate: *b"HY000", message });
+            return Err(SqlError::new(ErrorCode::PrimaryKeyInvisible, &[]));
         }
         index.invisible = !visible;
         Ok(())
@@ -583,11 +571,7 @@ impl Builder<'_> {
             let mut columns = Vec::new();
             constant::columns_of_text(&check.expression, &mut columns);
             if columns.iter().any(|column| eq_ignore_case(column, old)) {
-                let message = format!(
-                    "Check constraint '{}' uses column '{old}', hence column cannot be dropped or renamed.",
-                    check.name
-                );
-                return Err(SqlError { code: 3959, sqlstate: *b"HY000", message });
+                return Err(SqlError::new(ErrorCode::DependentByCheckConstraint, &[&check.name, &old]));
             }
         }
         Ok(())
@@ -656,13 +640,10 @@ impl Builder<'_> {
         let mut references = self.context.catalog.references_to(self.context.database, &self.old.name);
         match references.find(|reference| refers(reference) && !own(reference)) {
             None => Ok(()),
-            Some(Reference { database, table, key }) => {
-                let message = format!(
-                    "Cannot drop column '{name}': needed in a foreign key constraint '{}' of table '{}.{}'",
-                    key.name, database.name, table.name
-                );
-                Err(SqlError { code: 1829, sqlstate: *b"HY000", message })
-            }
+            Some(Reference { database, table, key }) => Err(SqlError::new(
+                ErrorCode::DropColumnOfForeignKeyChild,
+                &[&name, &key.name, &database.name, &table.name],
+            )),
         }
     }
 
@@ -676,9 +657,7 @@ impl Builder<'_> {
                 continue;
             }
             if let Some(column) = self.changed_column(&key.columns) {
-                let message =
-                    format!("Cannot change column '{}': used in a foreign key constraint '{}'", column.name, key.name);
-                return Err(SqlError { code: 1832, sqlstate: *b"HY000", message });
+                return Err(SqlError::new(ErrorCode::ChangeColumnOfForeignKey, &[&column.name, &key.name]));
             }
             check_nullable(&self.table, key)?;
             if !key.refers_to(database, &self.old.name)
@@ -695,11 +674,10 @@ impl Builder<'_> {
             let Some(ordinals) = key.parent_columns.ordinals(self.old) else { continue };
             let ids: Vec<ColumnId> = ordinals.into_iter().map(|ordinal| self.old.columns[ordinal].id).collect();
             if let Some(column) = self.changed_column(&ids) {
-                let message = format!(
-                    "Cannot change column '{}': used in a foreign key constraint '{}' of table '{}.{}'",
-                    column.name, key.name, owner.name, table.name
-                );
-                return Err(SqlError { code: 1833, sqlstate: *b"HY000", message });
+                return Err(SqlError::new(
+                    ErrorCode::ChangeColumnOfForeignKeyChild,
+                    &[&column.name, &key.name, &owner.name, &table.name],
+                ));
             }
             let child = if is_own { &self.table } else { table };
             check_types(child, key, &self.table, self.context.foreign_key_checks)?;
@@ -726,8 +704,7 @@ impl Builder<'_> {
     fn needed_index(&self) -> SqlError {
         let dropped = self.old.indexes.iter().find(|index| self.table.indexes.iter().all(|i| i.id != index.id));
         let name = dropped.map_or("", |index: &IndexDef| index.name.as_str());
-        let message = format!("Cannot drop index '{name}': needed in a foreign key constraint");
-        SqlError { code: 1553, sqlstate: *b"HY000", message }
+        SqlError::new(ErrorCode::DropIndexForeignKey, &[&name])
     }
 
     fn finish(&mut self) -> SqlResult<()> {

@@ -83,11 +83,7 @@ fn comment(text: Option<&str>, name: &str, context: &DdlContext<'_>) -> SqlResul
     if text.chars().count() <= COMMENT_CHARACTERS_MAX {
         return Ok(text.to_string());
     }
-    let error = SqlError {
-        code: 1629,
-        sqlstate: *b"HY000",
-        message: format!("Comment for field '{name}' is too long (max = {COMMENT_CHARACTERS_MAX})"),
-    };
+    let error = SqlError::new(ErrorCode::TooLongFieldComment, &[&name, &COMMENT_CHARACTERS_MAX]);
     if context.sql_mode().is_strict() {
         return Err(error);
     }

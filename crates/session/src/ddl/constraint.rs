@@ -29,8 +29,7 @@ pub fn add_check(table: &mut TableDef, check: &CheckConstraint) -> SqlResult<()>
     constant::columns_of(&check.expr, &mut columns);
     for column in &columns {
         if table.column(column).is_none() {
-            let message = format!("Check constraint '{name}' refers to non-existing column '{column}'.");
-            return Err(SqlError { code: 3820, sqlstate: *b"HY000", message });
+            return Err(SqlError::new(ErrorCode::CheckConstraintRefersUnknownColumn, &[&name, &column]));
         }
     }
     table.checks.push(ConstraintCheck {
@@ -58,8 +57,7 @@ pub fn add_foreign_key(table: &mut TableDef, key: &ast::ForeignKey, context: &Dd
         None => generated_name(&table.name, "ibfk", table.foreign_keys.iter().map(|key| key.name.as_str())),
     };
     if table.foreign_keys.iter().any(|other| eq_ignore_case(&other.name, &name)) {
-        let message = format!("Duplicate foreign key constraint name '{name}'");
-        return Err(SqlError { code: 1826, sqlstate: *b"HY000", message });
+        return Err(SqlError::new(ErrorCode::DuplicateForeignKeyName, &[&name]));
     }
     let references = &key.references;
     if references.columns.len() != key.columns.len() {
@@ -99,11 +97,7 @@ pub fn check_nullable(table: &TableDef, key: &ForeignKey) -> SqlResult<()> {
     }
     let not_null = table.columns.iter().find(|column| key.columns.contains(&column.id) && !column.nullable);
     let Some(column) = not_null else { return Ok(()) };
-    let message = format!(
-        "Column '{}' cannot be NOT NULL: needed in a foreign key constraint '{}' SET NULL",
-        column.name, key.name
-    );
-    Err(SqlError { code: 1830, sqlstate: *b"HY000", message })
+    Err(SqlError::new(ErrorCode::ForeignKeyColumnNotNull, &[&column.name, &key.name]))
 }
 
 /// Database and name of the table that a foreign key of a table in a database refers to.
@@ -134,10 +128,7 @@ fn parent_table<'a>(
     match context.catalog.parent_of(key) {
         Some(parent) => Ok(Some(parent)),
         None if !context.foreign_key_checks => Ok(None),
-        None => {
-            let message = format!("Failed to open the referenced table '{}'", key.parent_table);
-            Err(SqlError { code: 1824, sqlstate: *b"HY000", message })
-        }
+        None => Err(SqlError::new(ErrorCode::CannotOpenParent, &[&key.parent_table])),
     }
 }
 
@@ -152,21 +143,12 @@ pub fn check_parent(
     let Some(ordinals) = key.parent_columns.ordinals(parent) else {
         let names = key.parent_columns.names(None);
         let missing = names.into_iter().find(|name| parent.column(name).is_none()).unwrap_or_default();
-        let message = format!(
-            "Failed to add the foreign key constraint. Missing column '{missing}' for constraint '{}' in the referenced \
-             table '{}'",
-            key.name, key.parent_table
-        );
-        return Err(SqlError { code: 3734, sqlstate: *b"HY000", message });
+        return Err(SqlError::new(ErrorCode::ForeignKeyMissingColumn, &[&missing, &key.name, &key.parent_table]));
     };
     check_types(table, key, parent, same_charsets)?;
     let ids: Vec<ColumnId> = ordinals.into_iter().map(|ordinal| parent.columns[ordinal].id).collect();
     if !has_unique_key_of(parent, &ids) {
-        let message = format!(
-            "Failed to add the foreign key constraint. Missing unique key for constraint '{}' in the referenced table '{}'",
-            key.name, key.parent_table
-        );
-        return Err(SqlError { code: 6125, sqlstate: *b"HY000", message });
+        return Err(SqlError::new(ErrorCode::ForeignKeyMissingUniqueKey, &[&key.name, &key.parent_table]));
     }
     Ok(ids)
 }
@@ -179,11 +161,10 @@ pub fn check_types(table: &TableDef, key: &ForeignKey, parent: &TableDef, same_c
     for (at, referenced) in columns.into_iter().zip(referenced) {
         let (child, parent) = (&table.columns[at], &parent.columns[referenced]);
         if !comparable(&child.sql_type, &parent.sql_type, same_charsets) {
-            let message = format!(
-                "Referencing column '{}' and referenced column '{}' in foreign key constraint '{}' are incompatible.",
-                child.name, parent.name, key.name
-            );
-            return Err(SqlError { code: 3780, sqlstate: *b"HY000", message });
+            return Err(SqlError::new(
+                ErrorCode::ForeignKeyIncompatibleColumns,
+                &[&child.name, &parent.name, &key.name],
+            ));
         }
     }
     Ok(())

@@ -41,11 +41,7 @@ pub fn definition(
         let mut table = resolve_table(&statement, selected, &env.ddl_context(catalog, &name.0))?;
         set_default_compression(&mut table, &env.table_compression);
         if env.require_primary_key && table.primary_key().is_none() {
-            let message = "Unable to create or change a table without a primary key, when the system variable \
-                           'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to \
-                           avoid this message. Note that tables without a primary key can cause performance problems \
-                           in row-based replication, so please consult your DBA before changing this setting.";
-            return Err(SqlError { code: 3750, sqlstate: *b"HY000", message: message.to_string() });
+            return Err(SqlError::new(ErrorCode::TableWithoutPrimaryKey, &[]));
         }
         return Ok(table);
     };
@@ -157,8 +153,7 @@ pub fn check_constraint_names(catalog: &Catalog, database: &str, table: &TableDe
         }
         for key in &table.foreign_keys {
             if other.foreign_keys.iter().any(|taken| taken.name.eq_ignore_ascii_case(&key.name)) {
-                let message = format!("Duplicate foreign key constraint name '{}'", key.name);
-                return Err(SqlError { code: 1826, sqlstate: *b"HY000", message });
+                return Err(SqlError::new(ErrorCode::DuplicateForeignKeyName, &[&key.name]));
             }
         }
     }

@@ -79,8 +79,7 @@ pub fn check_table(table: &TableDef) -> SqlResult<()> {
         return Err(SqlError::new(ErrorCode::TooManyFields, &[]));
     }
     if table.columns.iter().all(|column| column.invisible) {
-        let message = "A table must have at least one visible column.".to_string();
-        return Err(SqlError { code: 4028, sqlstate: *b"HY000", message });
+        return Err(SqlError::new(ErrorCode::InvisibleColumnsOnly, &[]));
     }
     check_auto_increment(table)?;
     if table.is_column_table() && !table.foreign_keys.is_empty() {

@@ -62,11 +62,7 @@ pub fn resolve_type(data_type: &DataType, name: &str, rules: TypeRules) -> SqlRe
         DataType::Timestamp { fraction } => SqlType::Timestamp { fsp: fraction_digits(*fraction, name)? },
         DataType::Year { width: None | Some(4) } => SqlType::Year,
         DataType::Year { .. } => {
-            return Err(SqlError {
-                code: 1818,
-                sqlstate: *b"HY000",
-                message: "Supports only YEAR or YEAR(4) column.".to_string(),
-            });
+            return Err(SqlError::new(ErrorCode::InvalidYearColumnLength, &[]));
         }
         DataType::Json => SqlType::Json,
         DataType::Geometry(_) => return Err(SqlError::unsupported("spatial types")),
@@ -101,7 +97,7 @@ fn string_collation(characters: &CharacterAttributes, default: CollationId) -> S
 }
 
 fn invalid_size(name: &str) -> SqlError {
-    SqlError { code: 3013, sqlstate: *b"42000", message: format!("Invalid size for column '{name}'.") }
+    SqlError::new(ErrorCode::InvalidFieldSize, &[&name])
 }
 
 fn integer(kind: IntegerKind, written: Option<u32>, sign: NumericSign, name: &str) -> SqlResult<SqlType> {

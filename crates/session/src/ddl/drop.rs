@@ -13,9 +13,7 @@ use std::sync::Arc;
 
 /// "Cannot drop table … referenced by a foreign key constraint" (3730).
 pub fn referenced(table: &str, key: &str, child: &str) -> SqlError {
-    let message =
-        format!("Cannot drop table '{table}' referenced by a foreign key constraint '{key}' on table '{child}'.");
-    SqlError { code: 3730, sqlstate: *b"HY000", message }
+    SqlError::new(ErrorCode::DropTableReferencedByForeignKey, &[&table, &key, &child])
 }
 
 fn unknown_tables(names: &[&QualifiedName]) -> SqlError {
@@ -98,10 +96,7 @@ pub fn truncate_table(shared: &Shared, env: &DdlEnv, name: &ObjectName) -> SqlRe
         if env.foreign_key_checks
             && let Some((database, child, key)) = referring_keys(catalog, &name).into_iter().next()
         {
-            let message = format!(
-                "Cannot truncate a table referenced in a foreign key constraint (`{database}`.`{child}`, CONSTRAINT `{key}`)"
-            );
-            return Err(SqlError { code: 1701, sqlstate: *b"42000", message });
+            return Err(SqlError::new(ErrorCode::TruncateIllegalForeignKey, &[&database, &child, &key]));
         }
         table.version += 1;
         table.auto_increment_start = 0;
@@ -164,8 +159,7 @@ pub fn rename_entry(
         }
         TableEntry::View(view) => {
             if from.0 != to.0 {
-                let message = format!("Changing schema from '{}' to '{}' is not allowed.", from.0, to.0);
-                return Err(SqlError { code: 1450, sqlstate: *b"HY000", message });
+                return Err(SqlError::new(ErrorCode::ForbidSchemaChange, &[&from.0, &to.0]));
             }
             let mut view = (*view).clone();
             view.name = to.1.clone();

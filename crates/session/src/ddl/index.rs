@@ -46,11 +46,7 @@ pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &D
     let multi_valued = check_arrays(table, &parts)?;
     if primary {
         if definition.options.visible == Some(false) {
-            return Err(SqlError {
-                code: 3522,
-                sqlstate: *b"HY000",
-                message: "A primary key index cannot be invisible".to_string(),
-            });
+            return Err(SqlError::new(ErrorCode::PrimaryKeyInvisible, &[]));
         }
         for part in &parts {
             if let Some(column) = table.columns.iter_mut().find(|column| column.id == part.column) {
@@ -122,13 +118,11 @@ fn add_fulltext(table: &mut TableDef, definition: &IndexDefinition) -> SqlResult
             SqlType::Json => documents += 1,
             SqlType::String { collation: own, .. } if *own != squall_types::CollationId::BINARY => {
                 if *collation.get_or_insert(*own) != *own {
-                    let message = format!("Column '{}' cannot be part of FULLTEXT index", column.name);
-                    return Err(SqlError { code: 1283, sqlstate: *b"HY000", message });
+                    return Err(SqlError::new(ErrorCode::BadFulltextColumn, &[&column.name]));
                 }
             }
             _ => {
-                let message = format!("Column '{}' cannot be part of FULLTEXT index", column.name);
-                return Err(SqlError { code: 1283, sqlstate: *b"HY000", message });
+                return Err(SqlError::new(ErrorCode::BadFulltextColumn, &[&column.name]));
             }
         }
         if parts.iter().any(|other| other.column == column.id) {
@@ -139,8 +133,7 @@ fn add_fulltext(table: &mut TableDef, definition: &IndexDefinition) -> SqlResult
     let kind = match &definition.options.parser {
         Some(parser) if parser.is(JSON_PARSER) => JSON,
         Some(parser) => {
-            let message = format!("Function '{}' is not defined", parser.as_str());
-            return Err(SqlError { code: 1128, sqlstate: *b"HY000", message });
+            return Err(SqlError::new(ErrorCode::FunctionNotDefined, &[&parser.as_str()]));
         }
         None if documents == parts.len() => JSON,
         None if documents == 0 => FULLTEXT,
@@ -241,11 +234,7 @@ pub fn resolve_index_kinds(table: &mut TableDef) -> SqlResult<()> {
 fn index_comment(text: Option<&str>, name: Option<&Ident>) -> SqlResult<String> {
     let text = text.unwrap_or_default();
     if text.chars().count() > 1024 {
-        return Err(SqlError {
-            code: 1688,
-            sqlstate: *b"HY000",
-            message: format!("Comment for index '{}' is too long (max = 1024)", name.map_or("", |name| name.as_str())),
-        });
+        return Err(SqlError::new(ErrorCode::TooLongIndexComment, &[&name.map_or("", |name| name.as_str())]));
     }
     Ok(text.to_string())
 }
@@ -340,8 +329,7 @@ fn prefix_length(
         return if is_text { Err(SqlError::new(ErrorCode::BlobKeyWithoutLength, &[&column.name])) } else { Ok(None) };
     };
     if length == 0 {
-        let message = format!("Key part '{}' length cannot be 0", column.name);
-        return Err(SqlError { code: 1391, sqlstate: *b"HY000", message });
+        return Err(SqlError::new(ErrorCode::KeyPartZeroLength, &[&column.name]));
     }
     let bytes = u64::from(length) * u64::from(charset::bytes_per_character(*collation));
     if bytes > KEY_BYTES_MAX {

@@ -42,9 +42,7 @@ pub fn table_collation(options: &[TableOption], default: CollationId) -> SqlResu
             TableOption::Charset(name) => {
                 let name = name.as_deref().unwrap_or_else(|| charset::charset_name(default));
                 if let Some(other) = charset.filter(|other: &&str| !other.eq_ignore_ascii_case(name)) {
-                    let message =
-                        format!("Conflicting declarations: 'CHARACTER SET {other}' and 'CHARACTER SET {name}'");
-                    return Err(SqlError { code: 1302, sqlstate: *b"HY000", message });
+                    return Err(SqlError::new(ErrorCode::ConflictingDeclarations, &[&other, &name]));
                 }
                 charset = Some(name);
             }
@@ -63,11 +61,7 @@ fn apply_option(table: &mut TableDef, option: &TableOption, context: &DdlContext
         TableOption::Charset(_) | TableOption::Collate(_) => {}
         TableOption::Comment(text) => {
             if text.chars().count() > 2048 {
-                return Err(SqlError {
-                    code: 1628,
-                    sqlstate: *b"HY000",
-                    message: format!("Comment for table '{}' is too long (max = 2048)", table.name),
-                });
+                return Err(SqlError::new(ErrorCode::TooLongTableComment, &[&table.name]));
             }
             table.comment = text.to_string();
         }
@@ -124,13 +118,10 @@ fn engine(name: &str, table: &mut TableDef, context: &DdlContext<'_>) -> SqlResu
     let is_one_of = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
     if is_one_of(COLUMN_ENGINES) {
         if table.temporary {
-            return Err(SqlError {
-                code: 1478,
-                sqlstate: *b"HY000",
-                message: format!(
-                    "Table storage engine '{COLUMN_ENGINE}' does not support the create option 'TEMPORARY'"
-                ),
-            });
+            return Err(SqlError::with_message(
+                ErrorCode::IllegalCreateOption,
+                format!("Table storage engine '{COLUMN_ENGINE}' does not support the create option 'TEMPORARY'"),
+            ));
         }
         return Ok(COLUMN_ENGINE.to_string());
     }
@@ -147,11 +138,10 @@ fn engine(name: &str, table: &mut TableDef, context: &DdlContext<'_>) -> SqlResu
         set_shown(table, "COMPRESSION", Some("'zstd'".to_owned()));
     }
     let used = if is_small && !table.temporary { COLUMN_ENGINE } else { "InnoDB" };
-    context.statement.diagnostics.warn(SqlError {
-        code: 1266,
-        sqlstate: *b"HY000",
-        message: format!("Using storage engine {used} for table '{}'", table.name),
-    });
+    context.statement.diagnostics.warn(SqlError::with_message(
+        ErrorCode::WarnUsingOtherHandler,
+        format!("Using storage engine {used} for table '{}'", table.name),
+    ));
     Ok(used.to_string())
 }
 

@@ -74,8 +74,7 @@ pub(crate) fn check_value(directory: &Path, id: VariableId, name: &str, value: &
         return Ok(());
     }
     if text.len() > PATH_BYTES_MAX {
-        let message = format!("The path specified for {name} is too long.");
-        return Err(SqlError { code: 1680, sqlstate: *b"HY000", message });
+        return Err(SqlError::new(ErrorCode::PathTooLong, &[&name]));
     }
     if may_be_log(directory, text) {
         return Ok(());

@@ -116,14 +116,8 @@ impl Session {
     ) -> std::io::Result<SqlResult<()>> {
         let locals: SharedLocals = Arc::new(Mutex::new(Locals::default()));
         let outer = self.locals.replace(locals.clone());
-        let mut interpreter = Interpreter {
-            session: self,
-            source,
-            writer,
-            locals,
-            scopes: Vec::new(),
-            slice: TimeSlice::default(),
-        };
+        let mut interpreter =
+            Interpreter { session: self, source, writer, locals, scopes: Vec::new(), slice: TimeSlice::default() };
         let ran = interpreter.step(body, span).await;
         self.locals = outer;
         match ran {

@@ -6,7 +6,7 @@ use crate::session::{Request, Session};
 use squall_functions::operators::coerce::to_text;
 use squall_parser::ast::{Signal, SignalCondition};
 use squall_registry::StatementContext;
-use squall_types::{SqlError, SqlResult, SqlType, Value};
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
 /// Characters of MESSAGE_TEXT; more are cut off.
@@ -78,6 +78,5 @@ fn text_of(value: &Value, sql_type: &SqlType) -> Option<String> {
 
 /// ER_WRONG_VALUE_FOR_VAR.
 fn wrong_value(name: &str, value: &str) -> SqlError {
-    let message = format!("Variable '{name}' can't be set to the value of '{value}'");
-    SqlError { code: 1231, sqlstate: *b"42000", message }
+    SqlError::new(ErrorCode::WrongValueForVar, &[&name, &value])
 }

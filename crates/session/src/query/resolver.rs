@@ -128,8 +128,7 @@ impl SessionTables {
 impl TableResolver for SessionTables {
     fn base_table(&self, request: &TableRequest<'_>, definition: &Arc<TableDef>) -> SqlResult<Arc<dyn TableProvider>> {
         if !request.partitions.is_empty() {
-            let message = "PARTITION () clause on non partitioned table".to_string();
-            return Err(SqlError { code: 1747, sqlstate: *b"HY000", message });
+            return Err(SqlError::new(ErrorCode::PartitionClauseOnNonPartitioned, &[]));
         }
         let lock = request.lock.map(|(strength, wait)| TableLock::of(strength, wait, self.lock_wait));
         for name in request.hints.iter().flat_map(|hint| &hint.indexes) {

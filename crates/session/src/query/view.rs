@@ -73,8 +73,7 @@ impl Session {
             return Err(SqlError::new(ErrorCode::ViewSelectVariable, &[]));
         }
         if statement.query.into.is_some() {
-            let message = "View's SELECT contains a 'INTO' clause".to_string();
-            return Err(SqlError { code: 1350, sqlstate: *b"HY000", message });
+            return Err(SqlError::new(ErrorCode::ViewSelectClause, &[]));
         }
         let catalog = self.shared.catalog.load();
         let bound = self.bind_query(&statement.query, request.sql, &[], &catalog, context, None)?;

@@ -116,11 +116,10 @@ fn out_of_range(definition: &VariableDef, value: &Value, kept: Value, strict: bo
     if strict {
         return Err(SqlError::new(ErrorCode::WrongValueForVar, &[&definition.name, &text(value)]));
     }
-    let warning = SqlError {
-        code: 1292,
-        sqlstate: *b"22007",
-        message: format!("Truncated incorrect {} value: '{}'", definition.name, text(value)),
-    };
+    let warning = SqlError::with_message(
+        ErrorCode::TruncatedWrongValue,
+        format!("Truncated incorrect {} value: '{}'", definition.name, text(value)),
+    );
     Ok(Checked { value: kept, warning: Some(warning) })
 }
 
@@ -187,7 +186,10 @@ fn engine(name: &str, words: &[&'static str]) -> SqlResult<Checked> {
     let used = engine_of_other_name(name, words);
     let used = used.ok_or_else(|| SqlError::new(ErrorCode::UnknownStorageEngine, &[&name]))?;
     let message = format!("Using storage engine {used} for new tables, in place of '{name}'");
-    Ok(Checked { value: Value::from(used), warning: Some(SqlError { code: 1266, sqlstate: *b"HY000", message }) })
+    Ok(Checked {
+        value: Value::from(used),
+        warning: Some(SqlError::with_message(ErrorCode::WarnUsingOtherHandler, message)),
+    })
 }
 
 fn flag_list(definition: &VariableDef, value: &Value, words: &[&'static str]) -> SqlResult<Checked> {

@@ -496,11 +496,10 @@ impl Session {
 }
 
 fn read_only_session(name: &str) -> SqlError {
-    SqlError {
-        code: 1238,
-        sqlstate: *b"HY000",
-        message: format!("SESSION variable '{name}' is read-only. Use SET GLOBAL to assign the value"),
-    }
+    SqlError::with_message(
+        ErrorCode::IncorrectGlobalLocalVar,
+        format!("SESSION variable '{name}' is read-only. Use SET GLOBAL to assign the value"),
+    )
 }
 
 /// 1238, 1229, 1228: whether a variable can be set in that scope at all.

@@ -94,8 +94,7 @@ impl Session {
             Show::CreateView(name) => self.show_create_view(name)?,
             Show::CreateDatabase { if_not_exists, name } => self.show_create_database(name, *if_not_exists)?,
             Show::BinaryLogStatus | Show::BinaryLogs => {
-                let message = "You are not using binary logging".to_string();
-                return Err(SqlError { code: 1381, sqlstate: *b"HY000", message });
+                return Err(SqlError::new(ErrorCode::NoBinaryLogging, &[]));
             }
             Show::Replicas => self.show_replicas(),
             Show::ReplicaStatus { .. } => self.show_replica_status(),
@@ -108,7 +107,7 @@ impl Session {
             Show::CreateProcedure(name) => self.show_create_procedure(name, context)?,
             Show::ProcedureCode(name) => return Err(missing_routine("PROCEDURE", name)),
             Show::CreateTrigger(_) => {
-                return Err(SqlError { code: 1360, sqlstate: *b"HY000", message: "Trigger does not exist".into() });
+                return Err(SqlError::new(ErrorCode::TriggerDoesNotExist, &[]));
             }
             other => {
                 let text = format!("{other:?}");
