@@ -12,7 +12,7 @@ use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Changes from which on a table is sealed at once: whoever reads the table reads its fresh rows one by one.
+/// Changes from which on a table is sealed at once: whoever reads the table reads its delta rows one by one.
 pub(crate) const SEAL_FROM: u64 = 1 << 14;
 
 /// Changes from which on a table is sealed once nobody changes it any more.
@@ -21,7 +21,7 @@ pub(crate) const SEAL_IDLE_FROM: u64 = 1 << 8;
 /// How long to wait with a table that cannot be sealed at the moment, or is being changed.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Tables that have many fresh rows.
+/// Tables that have many delta rows.
 #[derive(Debug, Default)]
 pub(crate) struct DueTables {
     state: Mutex<Due>,
@@ -79,7 +79,7 @@ impl DueTables {
 /// What was done to a table.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TableWork {
-    /// Segments that were made of fresh rows.
+    /// Segments that were made of delta rows.
     pub seals: u64,
     /// Those rows.
     pub rows_sealed: u64,
@@ -92,7 +92,7 @@ pub struct TableWork {
 /// What is asked of a table's segments.
 #[derive(Clone, Copy)]
 struct Asked<'a> {
-    /// Fresh rows are sealed, all of them.
+    /// All delta rows are sealed.
     seal: bool,
     /// Segments are merged wherever they can be, not only where it is worth it.
     merge_all: bool,
@@ -186,17 +186,17 @@ impl ColumnTable {
         if !self.complete_copy(store, table, &|| Ok(()))? {
             return Ok(TableWork::default());
         }
-        let fresh = self.fresh_changes();
+        let delta = self.delta_changes();
         let idle = self.is_unchanged_since_last_look();
-        let seal = fresh >= SEAL_FROM || fresh >= SEAL_IDLE_FROM && idle;
-        if !seal && fresh >= SEAL_IDLE_FROM {
+        let seal = delta >= SEAL_FROM || delta >= SEAL_IDLE_FROM && idle;
+        if !seal && delta >= SEAL_IDLE_FROM {
             // It is looked at again.
             return Ok(TableWork::default());
         }
         self.seal_and_merge(store, table, threads, Asked { seal, merge_all: false, check: &|| Ok(()) })
     }
 
-    /// Seals every fresh row and merges as far as it goes, as OPTIMIZE TABLE does, after the background if that is at it. A copy that
+    /// Seals every delta row and merges as far as it goes, as OPTIMIZE TABLE does, after the background if that is at it. A copy that
     /// is not complete is made. `check` is called between steps and columns; its error ends the work, and what has been done stays.
     pub fn optimize(
         self: &Arc<Self>,

@@ -1,4 +1,4 @@
-//! Many sealed rows of a table are changed at a time, by the list of its segments.
+//! Many sealed rows of a table are changed at a time, by the manifest of its segments.
 //!
 //! Whoever deletes or replaces them holds the table for himself (`row_store::Transaction::begin_bulk_change`). Segments get
 //! longer bitmaps of deleted positions, and new versions of rows are segments of their own, in the same commit. Rows that are
@@ -13,11 +13,11 @@ use crate::{ROW_NUMBER, segment_columns};
 use arrow::array::ArrayRef;
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
-use squall_row_store::{ListChange, ListEntry, Table, UncommittedRows};
+use squall_row_store::{ManifestChange, ManifestEntry, Table, UncommittedRows};
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
 
-/// Segments that are in no list yet. Dropped, they are removed.
+/// Segments that are in no manifest yet. Dropped, they are removed.
 pub(crate) struct UncommittedSegments {
     column_table: Arc<ColumnTable>,
     numbers: Vec<u64>,
@@ -28,7 +28,7 @@ impl UncommittedSegments {
         UncommittedSegments { column_table, numbers: Vec::new() }
     }
 
-    pub fn push(&mut self, entry: &ListEntry) {
+    pub fn push(&mut self, entry: &ManifestEntry) {
         self.numbers.extend(entry_number(&entry.name));
     }
 }
@@ -57,7 +57,7 @@ pub struct BulkChange {
     threads: usize,
     /// By segment: what is said of it, with the rows that are gone or replaced.
     entries: FxHashMap<u64, SegmentEntry>,
-    written: Vec<ListEntry>,
+    written: Vec<ManifestEntry>,
     segments: UncommittedSegments,
     deleted: u64,
     replaced: u64,
@@ -131,11 +131,11 @@ impl BulkChange {
         self.deleted + self.replaced
     }
 
-    /// What becomes of the table's list.
-    pub fn finish(self) -> ListChange {
+    /// What becomes of the table's manifest.
+    pub fn finish(self) -> ManifestChange {
         let changed = self.entries.into_iter().map(|(number, entry)| (entry_name(number), Some(entry.encode())));
         let written = self.written.into_iter().map(|entry| (entry.name, Some(entry.content)));
-        ListChange {
+        ManifestChange {
             entries: changed.chain(written).collect(),
             rows: Some(Box::new(self.segments)),
             row_delta: -(self.deleted as i64),

@@ -2,7 +2,7 @@
 //!
 //! Rows that are not as they were copied have marks in the row store, of the same commit as the change. A reader takes them
 //! from the row store, and the rest from segments; sealing copies them and takes the marks away. A copy that has not been made
-//! completely is read by nobody: its list lacks an entry that says so.
+//! completely is read by nobody: its manifest lacks an entry that says so.
 
 use crate::entry::{complete_name, entry_name};
 use crate::level::{ColumnTable, TableState};
@@ -22,15 +22,15 @@ impl ColumnTable {
         Ok(!self.is_copy() || ColumnTable::seen_copy(&store.read_view(), table)?.is_some())
     }
 
-    /// How many rows a table's copy shows, and how many there are, at one moment; `None` if no copy is complete. `check` is called every
+    /// How many rows a table's copy shows, and how many there are, in one snapshot; `None` if no copy is complete. `check` is called every
     /// few thousand rows, and its error ends the work.
     pub fn count_copy(
         view: &ReadView,
         table: &Arc<Table>,
         check: &dyn Fn() -> SqlResult<()>,
     ) -> SqlResult<Option<(u64, u64)>> {
-        let Some(list) = ColumnTable::seen_copy(view, table)? else { return Ok(None) };
-        let (mut hidden, mut fresh, mut read) = (0, 0, 0u64);
+        let Some(manifest) = ColumnTable::seen_copy(view, table)? else { return Ok(None) };
+        let (mut hidden, mut delta, mut read) = (0, 0, 0u64);
         let checked = |read: &mut u64| {
             *read += 1;
             if read.is_multiple_of(ROWS_PER_CHECK) { check() } else { Ok(()) }
@@ -38,17 +38,17 @@ impl ColumnTable {
         let mut changes = view.changes_since_copied(table)?;
         while let Some(change) = changes.next_row()? {
             checked(&mut read)?;
-            hidden += u64::from(list.find(table, change.key())?.is_some());
-            fresh += u64::from(change.row(table)?.is_some());
+            hidden += u64::from(manifest.find(table, change.key())?.is_some());
+            delta += u64::from(change.row(table)?.is_some());
         }
-        let sealed: u64 = list.segments().iter().map(|segment| segment.live_rows()).sum();
+        let sealed: u64 = manifest.segments().iter().map(|segment| segment.live_rows()).sum();
         let mut cursor = view.scan(table, &table.range(IndexId(0), ValueRange::ALL)?, Direction::Forward);
         let mut rows = 0;
         while cursor.next_row()?.is_some() {
             checked(&mut read)?;
             rows += 1;
         }
-        Ok(Some((sealed.saturating_sub(hidden) + fresh, rows)))
+        Ok(Some((sealed.saturating_sub(hidden) + delta, rows)))
     }
 
     /// Makes a new copy, while others read and write the table. `check` is called
@@ -75,7 +75,7 @@ impl ColumnTable {
         Ok(self.copy_is_complete(store, table)? || self.copy_all(store, table, check)?)
     }
 
-    /// Copies all rows as they are at one moment; `false` if somebody else seals.
+    /// Copies all rows as they are in one snapshot; `false` if somebody else seals.
     fn copy_all(
         self: &Arc<Self>,
         store: &RowStore,
@@ -104,9 +104,9 @@ impl ColumnTable {
         check: &dyn Fn() -> SqlResult<()>,
     ) -> SqlResult<bool> {
         let Some(mut sealing) = squall_row_store::Sealing::begin_copy(store, table, true)? else { return Ok(false) };
-        let changes_before = self.fresh_changes();
+        let changes_before = self.delta_changes();
         // Nobody has read what is listed so far, and all of its rows are copied again.
-        let stale = self.segments(sealing.list()?)?;
+        let stale = self.segments(sealing.manifest()?)?;
         let mut load = Box::new(SegmentLoad::new((**table).clone(), self.clone()));
         let mut read = 0u64;
         while let Some(row) = sealing.next_row()? {
@@ -118,11 +118,11 @@ impl ColumnTable {
                 load.push(row)?;
             }
         }
-        let mut list: Vec<_> = load.finish()?.into_iter().map(|entry| (entry.name, Some(entry.content))).collect();
-        list.push((complete_name(), Some(Vec::new())));
-        list.extend(stale.segments().iter().map(|segment| (entry_name(segment.number), None)));
-        let committed = sealing.commit(list);
-        // Whatever became of the sync: the log may have the list when it is read again. What it does not have is removed by
+        let mut manifest: Vec<_> = load.finish()?.into_iter().map(|entry| (entry.name, Some(entry.content))).collect();
+        manifest.push((complete_name(), Some(Vec::new())));
+        manifest.extend(stale.segments().iter().map(|segment| (entry_name(segment.number), None)));
+        let committed = sealing.commit(manifest);
+        // Whatever became of the sync: the log may have the manifest when it is read again. What it does not have is removed by
         // the next start.
         load.keep();
         self.drop_segments(committed?, stale.segments())?;

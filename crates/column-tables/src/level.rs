@@ -1,4 +1,4 @@
-//! The sealed level of one table: which segments there are at a moment, and their rows by key.
+//! The sealed level of one table: which segments there are at a sequence number, and their rows by key.
 
 use crate::background::{DueTables, SEAL_FROM, SEAL_IDLE_FROM};
 use crate::entry::{SegmentEntry, entry_name, entry_number, is_complete_name};
@@ -14,7 +14,7 @@ use squall_catalog::{IndexId, TableCompression, TableDef, TableId};
 use squall_column_store::segment::Compression;
 use squall_column_store::{ColumnCache, ColumnSpec, Segment, SegmentWriter};
 use squall_row_store::{
-    Direction, DiskRoom, KeyRange, ListEntry, ReadView, RowStore, SealedBlock, SealedRows, SealedScan, SealedSource,
+    Direction, DiskRoom, KeyRange, ManifestEntry, ReadView, RowStore, SealedBlock, SealedRows, SealedScan, SealedSource,
     SealedWriter, Table,
 };
 use squall_types::{SqlError, SqlResult};
@@ -44,12 +44,12 @@ pub struct ColumnTable {
     next_number: AtomicU64,
     /// Segments that are open, by number.
     open: Mutex<FxHashMap<u64, Weak<Segment>>>,
-    /// Segments that no list has any more, open for readers of moments before the one beside each.
+    /// Segments that no manifest has any more, open for readers of sequence numbers before the one beside each.
     replaced: Mutex<Vec<(u64, Arc<Segment>)>>,
     /// Changes since the last sealing that took all rows began.
-    fresh: AtomicU64,
+    delta: AtomicU64,
     /// What it was when the background looked at the table.
-    fresh_seen: AtomicU64,
+    delta_seen: AtomicU64,
     due: Arc<DueTables>,
     pub(crate) room: DiskRoom,
     /// Held by whoever seals and merges.
@@ -60,11 +60,11 @@ pub struct ColumnTable {
 /// What the background has done to a table since the start.
 #[derive(Clone, Debug, Default)]
 pub struct TableStatus {
-    /// Segments made of fresh rows.
+    /// Segments made of delta rows.
     pub seals: u64,
     /// Segments that were merged into others.
     pub merges: u64,
-    /// Rows that were fresh and are in segments now.
+    /// Delta rows that are in segments now.
     pub rows_sealed: u64,
     /// The work that is under way, or the last that has done something: when it began, and how long it took if it has ended.
     pub work: Option<(Instant, Option<Duration>)>,
@@ -80,7 +80,7 @@ pub enum TableState {
     /// Nothing.
     #[default]
     Idle,
-    /// Fresh rows become a segment.
+    /// Delta rows become a segment.
     Sealing,
     /// Segments become one.
     Merging,
@@ -97,19 +97,19 @@ impl TableState {
     }
 }
 
-/// The segments of a table at a moment.
-pub struct SegmentList {
+/// The segments of a table at a sequence number.
+pub struct SegmentManifest {
     segments: Vec<Arc<ListedSegment>>,
     cache: Arc<ColumnCache>,
     /// Of a copy: whether all rows have been copied once.
     pub(crate) is_complete: bool,
 }
 
-fn segment_list(rows: Arc<dyn SealedRows>) -> SqlResult<Arc<SegmentList>> {
+fn segment_manifest(rows: Arc<dyn SealedRows>) -> SqlResult<Arc<SegmentManifest>> {
     rows.into_any().downcast().map_err(|_| SqlError::internal("sealed rows of another kind"))
 }
 
-/// A segment with what is said of it in a list.
+/// A segment with what is said of it in a manifest.
 #[derive(Debug)]
 pub struct ListedSegment {
     pub(crate) number: u64,
@@ -119,7 +119,7 @@ pub struct ListedSegment {
 
 impl ColumnTable {
     /// A table whose segments lie in a folder of its own, which is made if it is not there; `last_number` is the greatest
-    /// in its list.
+    /// in its manifest.
     pub(crate) fn new(
         def: &TableDef,
         copy: Option<IndexId>,
@@ -147,8 +147,8 @@ impl ColumnTable {
             next_number: AtomicU64::new(last_number + 1),
             open: Mutex::default(),
             replaced: Mutex::default(),
-            fresh: AtomicU64::new(0),
-            fresh_seen: AtomicU64::new(0),
+            delta: AtomicU64::new(0),
+            delta_seen: AtomicU64::new(0),
             due,
             room,
             turn: Mutex::default(),
@@ -181,8 +181,8 @@ impl ColumnTable {
     }
 
     /// About how many rows have been changed since they were sealed.
-    pub fn fresh_changes(&self) -> u64 {
-        self.fresh.load(Ordering::Relaxed)
+    pub fn delta_changes(&self) -> u64 {
+        self.delta.load(Ordering::Relaxed)
     }
 
     /// Has the background look whether there is something to seal or merge.
@@ -191,37 +191,37 @@ impl ColumnTable {
     }
 
     /// What a reader sees of the table's segments, deletes that are not sealed aside.
-    pub fn seen(view: &ReadView, table: &Arc<Table>) -> SqlResult<Option<Arc<SegmentList>>> {
+    pub fn seen(view: &ReadView, table: &Arc<Table>) -> SqlResult<Option<Arc<SegmentManifest>>> {
         let Some(rows) = view.sealed_rows(table)? else { return Ok(None) };
-        segment_list(rows).map(Some)
+        segment_manifest(rows).map(Some)
     }
 
     /// What a reader sees of a copy's segments; `None` if there is no copy, or it is still being made.
-    pub fn seen_copy(view: &ReadView, table: &Table) -> SqlResult<Option<Arc<SegmentList>>> {
+    pub fn seen_copy(view: &ReadView, table: &Table) -> SqlResult<Option<Arc<SegmentManifest>>> {
         let Some(rows) = view.copied_rows(table)? else { return Ok(None) };
-        Ok(Some(segment_list(rows)?).filter(|list| list.is_complete))
+        Ok(Some(segment_manifest(rows)?).filter(|manifest| manifest.is_complete))
     }
 
     /// Whether nothing has been changed since the last time that this was asked.
     pub(crate) fn is_unchanged_since_last_look(&self) -> bool {
-        let fresh = self.fresh_changes();
-        self.fresh_seen.swap(fresh, Ordering::Relaxed) == fresh
+        let delta = self.delta_changes();
+        self.delta_seen.swap(delta, Ordering::Relaxed) == delta
     }
 
     /// So many changes are sealed now.
     pub(crate) fn sealed_changes(&self, changes: u64) {
-        self.fresh.fetch_sub(changes, Ordering::Relaxed);
+        self.delta.fetch_sub(changes, Ordering::Relaxed);
     }
 
-    /// Keeps segments, whose files are gone, for readers of moments before one.
-    pub(crate) fn replaced(&self, moment: u64, segments: impl Iterator<Item = Arc<Segment>>) {
-        self.replaced.lock().extend(segments.map(|segment| (moment, segment)));
+    /// Keeps segments, whose files are gone, for readers of sequence numbers before one.
+    pub(crate) fn replaced(&self, seqno: u64, segments: impl Iterator<Item = Arc<Segment>>) {
+        self.replaced.lock().extend(segments.map(|segment| (seqno, segment)));
     }
 
     /// Lets go of the segments that nobody can read any more.
     pub(crate) fn forget_replaced(&self, store: &RowStore) {
-        self.replaced.lock().retain(|(moment, segment)| {
-            let past = store.is_past(*moment);
+        self.replaced.lock().retain(|(seqno, segment)| {
+            let past = store.is_past(*seqno);
             if past {
                 self.cache.forget(segment);
             }
@@ -235,14 +235,14 @@ impl ColumnTable {
     }
 
     /// Writes and syncs a segment of `columns`, whose first and last row have these keys, and gives its entry: nobody
-    /// reads it before that is in the table's list.
+    /// reads it before that is in the table's manifest.
     pub(crate) fn write_segment(
         &self,
         columns: &[ColumnSpec],
         arrays: &[ArrayRef],
         ends: (Vec<u8>, Vec<u8>),
         threads: usize,
-    ) -> SqlResult<ListEntry> {
+    ) -> SqlResult<ManifestEntry> {
         let parts: Vec<&[ArrayRef]> = arrays.iter().map(std::slice::from_ref).collect();
         self.write_segment_of_parts(columns, &parts, ends, threads)
     }
@@ -254,30 +254,30 @@ impl ColumnTable {
         parts: &[&[ArrayRef]],
         (first_key, last_key): (Vec<u8>, Vec<u8>),
         threads: usize,
-    ) -> SqlResult<ListEntry> {
+    ) -> SqlResult<ManifestEntry> {
         let number = self.new_number();
         let path = self.path(number);
         let room = |bytes| self.room.take(bytes).map_err(std::io::Error::other);
         let writer = SegmentWriter::new(&path, columns, self.compression).with_threads(threads).with_room(&room);
         let identity = writer.write_parts(parts).map_err(|error| sql_error(&self.name, error))?;
         let entry = SegmentEntry { identity, first_key, last_key, deleted: RoaringBitmap::new() };
-        Ok(ListEntry { name: entry_name(number), content: entry.encode() })
+        Ok(ManifestEntry { name: entry_name(number), content: entry.encode() })
     }
 
     pub(crate) fn path(&self, number: u64) -> PathBuf {
         self.folder.join(format!("{number}.parquet"))
     }
 
-    /// The segments that a list's entries stand for.
-    pub(crate) fn segments(&self, list: Vec<ListEntry>) -> SqlResult<SegmentList> {
-        let is_complete = list.iter().any(|entry| is_complete_name(&entry.name));
-        let segments = list.into_iter().filter(|entry| !is_complete_name(&entry.name)).map(|entry| {
+    /// The segments that a manifest's entries stand for.
+    pub(crate) fn segments(&self, manifest: Vec<ManifestEntry>) -> SqlResult<SegmentManifest> {
+        let is_complete = manifest.iter().any(|entry| is_complete_name(&entry.name));
+        let segments = manifest.into_iter().filter(|entry| !is_complete_name(&entry.name)).map(|entry| {
             let damaged = || SqlError::internal(format_args!("table {} has a damaged list of segments", self.name));
             let number = entry_number(&entry.name).ok_or_else(damaged)?;
             let entry = SegmentEntry::decode(&entry.content).ok_or_else(damaged)?;
             Ok(Arc::new(ListedSegment { number, segment: self.open_segment(number, &entry)?, entry }))
         });
-        Ok(SegmentList { segments: segments.collect::<SqlResult<_>>()?, cache: self.cache.clone(), is_complete })
+        Ok(SegmentManifest { segments: segments.collect::<SqlResult<_>>()?, cache: self.cache.clone(), is_complete })
     }
 
     fn open_segment(&self, number: u64, entry: &SegmentEntry) -> SqlResult<Arc<Segment>> {
@@ -295,8 +295,8 @@ impl ColumnTable {
 }
 
 impl SealedSource for ColumnTable {
-    fn open(&self, list: Vec<ListEntry>) -> SqlResult<Arc<dyn SealedRows>> {
-        Ok(Arc::new(self.segments(list)?))
+    fn open(&self, manifest: Vec<ManifestEntry>) -> SqlResult<Arc<dyn SealedRows>> {
+        Ok(Arc::new(self.segments(manifest)?))
     }
 
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
@@ -312,7 +312,7 @@ impl SealedSource for ColumnTable {
     }
 
     fn note_changes(&self, rows: u64) {
-        let before = self.fresh.fetch_add(rows, Ordering::Relaxed);
+        let before = self.delta.fetch_add(rows, Ordering::Relaxed);
         if before < SEAL_FROM && before + rows >= SEAL_FROM {
             self.due.add(self.id);
         } else if before < SEAL_IDLE_FROM && before + rows >= SEAL_IDLE_FROM {
@@ -329,7 +329,7 @@ impl SealedSource for ColumnTable {
     }
 }
 
-impl SegmentList {
+impl SegmentManifest {
     /// The segments, oldest first.
     pub fn segments(&self) -> &[Arc<ListedSegment>] {
         &self.segments
@@ -388,7 +388,7 @@ impl ListedSegment {
     }
 }
 
-impl SealedRows for SegmentList {
+impl SealedRows for SegmentManifest {
     fn get(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Vec<u8>>> {
         let Some((segment, position)) = self.find(table, key)? else { return Ok(None) };
         let rows = SegmentRows { table, segment, cache: &self.cache };

@@ -30,7 +30,7 @@ pub use background::{BackgroundSealer, TableWork};
 pub use bulk_change::BulkChange;
 pub use columns::{TableColumns, coded_column};
 pub use decode::{ColumnDecoder, append_column, from_utc};
-pub use level::{ColumnTable, ListedSegment, SegmentList, TableState, TableStatus};
+pub use level::{ColumnTable, ListedSegment, SegmentManifest, TableState, TableStatus};
 pub use load::SEGMENT_BYTES_MAX;
 pub use seal::{SEAL_ROWS_MAX, SealOutcome};
 pub use snapshot::{COPY_CHANGES_MAX, ColumnSnapshot, VisibleSegment};

@@ -9,7 +9,7 @@ use crate::rows::SegmentRows;
 use crate::{segment_columns, segment_ordinals};
 use arrow::array::{ArrayRef, UInt64Array};
 use squall_column_store::segment::SEGMENT_ROWS_MAX;
-use squall_row_store::{BlockKeys, ListEntry, Row, SealedBlock, SealedWriter, Table, UncommittedRows};
+use squall_row_store::{BlockKeys, ManifestEntry, Row, SealedBlock, SealedWriter, Table, UncommittedRows};
 use squall_types::work_meter::carried;
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
@@ -37,8 +37,8 @@ pub(crate) struct SegmentLoad {
     first_key: Vec<u8>,
     last_key: Vec<u8>,
     /// The segment that is being written, while rows of the next one come.
-    writing: Option<JoinHandle<SqlResult<ListEntry>>>,
-    written: Vec<ListEntry>,
+    writing: Option<JoinHandle<SqlResult<ManifestEntry>>>,
+    written: Vec<ManifestEntry>,
     /// What is written, until it is the table's.
     segments: Option<UncommittedSegments>,
 }
@@ -78,8 +78,8 @@ impl SegmentLoad {
     /// The rows that have come one by one become a part.
     fn end_batch(&mut self) -> SqlResult<()> {
         self.decode_batch()?;
-        let fresh = decoders(&self.table, self.column_table.is_copy());
-        let mut ended = std::mem::replace(&mut self.decoders, fresh);
+        let delta = decoders(&self.table, self.column_table.is_copy());
+        let mut ended = std::mem::replace(&mut self.decoders, delta);
         self.add_part(ended.iter_mut().map(|(_, decoder)| decoder.finish()).collect());
         Ok(())
     }
@@ -181,7 +181,7 @@ impl SealedWriter for SegmentLoad {
         Ok(())
     }
 
-    fn finish(&mut self) -> SqlResult<Vec<ListEntry>> {
+    fn finish(&mut self) -> SqlResult<Vec<ManifestEntry>> {
         if self.rows > 0 {
             if let Some(last) = self.batch.last() {
                 last.key_bytes().clone_into(&mut self.last_key);
@@ -193,13 +193,13 @@ impl SealedWriter for SegmentLoad {
     }
 
     fn leave_out(&mut self, keys: &[Vec<u8>]) -> SqlResult<Vec<u64>> {
-        let list = self.column_table.segments(self.written.clone())?;
-        let mut entries: Vec<SegmentEntry> = list.segments().iter().map(|listed| listed.entry.clone()).collect();
+        let manifest = self.column_table.segments(self.written.clone())?;
+        let mut entries: Vec<SegmentEntry> = manifest.segments().iter().map(|listed| listed.entry.clone()).collect();
         let mut found = Vec::with_capacity(keys.len());
         for key in keys {
             let mut rows_before = 0;
-            for (listed, entry) in list.segments().iter().zip(&mut entries) {
-                let rows = SegmentRows { table: &self.table, segment: listed, cache: list.cache() };
+            for (listed, entry) in manifest.segments().iter().zip(&mut entries) {
+                let rows = SegmentRows { table: &self.table, segment: listed, cache: manifest.cache() };
                 if let Some(position) = rows.find(key)?.filter(|position| entry.deleted.insert(*position)) {
                     found.push(rows_before + u64::from(position));
                     break;

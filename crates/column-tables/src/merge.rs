@@ -1,7 +1,7 @@
 //! Segments become fewer: small ones are merged, and those with many deleted rows are written anew.
 
 use crate::entry::entry_name;
-use crate::level::{ColumnTable, ListedSegment, SegmentList};
+use crate::level::{ColumnTable, ListedSegment, SegmentManifest};
 use crate::rows::SegmentRows;
 use crate::{segment_columns, sql_error};
 use arrow::array::{ArrayRef, UInt32Array};
@@ -9,7 +9,7 @@ use squall_column_store::ColumnSpec;
 use squall_column_store::index::IndexChoice;
 use squall_column_store::segment::SEGMENT_ROWS_MAX;
 use squall_functions::arrow_map::ValueArrayBuilder;
-use squall_row_store::{HeldTable, ListEntry, RowStore, Table};
+use squall_row_store::{HeldTable, ManifestEntry, RowStore, Table};
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
 
@@ -42,9 +42,9 @@ impl ColumnTable {
     ) -> SqlResult<MergeOutcome> {
         self.forget_replaced(store);
         let Some(sealing) = self.sealing(store, table)? else { return Ok(MergeOutcome::Busy) };
-        let list = self.segments(sealing.list()?)?;
+        let manifest = self.segments(sealing.manifest()?)?;
         let columns = segment_columns(table, self.is_copy())?;
-        let chosen = choose(&list, &columns, all);
+        let chosen = choose(&manifest, &columns, all);
         if chosen.is_empty() {
             return Ok(MergeOutcome::Nothing);
         }
@@ -52,18 +52,18 @@ impl ColumnTable {
         self.room.check(chosen.iter().map(|segment| segment.file_bytes()).sum())?;
         let mut changes: Vec<_> = chosen.iter().map(|segment| (entry_name(segment.number), None)).collect();
         if chosen.iter().any(|segment| segment.live_rows() > 0) {
-            let merged = self.write_merged(&list, &chosen, table, (&columns, threads), check)?;
+            let merged = self.write_merged(&manifest, &chosen, table, (&columns, threads), check)?;
             changes.push((merged.name, Some(merged.content)));
         }
-        let moment = sealing.commit(changes)?;
-        self.drop_segments(moment, &chosen)?;
+        let seqno = sealing.commit(changes)?;
+        self.drop_segments(seqno, &chosen)?;
         Ok(MergeOutcome::Merged(chosen.len()))
     }
 
-    /// Removes the files of segments that are in no list from a moment on.
-    pub(crate) fn drop_segments(&self, moment: u64, segments: &[Arc<ListedSegment>]) -> SqlResult<()> {
-        // Readers of earlier moments have the files open.
-        self.replaced(moment, segments.iter().map(|segment| segment.segment.clone()));
+    /// Removes the files of segments that are in no manifest from a sequence number on.
+    pub(crate) fn drop_segments(&self, seqno: u64, segments: &[Arc<ListedSegment>]) -> SqlResult<()> {
+        // Readers of earlier snapshots have the files open.
+        self.replaced(seqno, segments.iter().map(|segment| segment.segment.clone()));
         for segment in segments {
             let path = self.path(segment.number);
             std::fs::remove_file(&path)
@@ -75,12 +75,12 @@ impl ColumnTable {
     /// Writes the segment that others become, and gives its entry.
     fn write_merged(
         &self,
-        list: &SegmentList,
+        manifest: &SegmentManifest,
         chosen: &[Arc<ListedSegment>],
         table: &Arc<Table>,
         (columns, threads): (&[ColumnSpec], usize),
         check: &dyn Fn() -> SqlResult<()>,
-    ) -> SqlResult<ListEntry> {
+    ) -> SqlResult<ManifestEntry> {
         let live: Vec<Vec<u32>> = chosen
             .iter()
             .map(|segment| {
@@ -88,7 +88,7 @@ impl ColumnTable {
             })
             .collect();
         let ends = |segment: &Arc<ListedSegment>, live: &Vec<u32>| {
-            let rows = SegmentRows { table, segment, cache: list.cache() };
+            let rows = SegmentRows { table, segment, cache: manifest.cache() };
             let ends: Vec<u32> = live.first().into_iter().chain(live.last()).copied().collect();
             rows.keys(&ends)
         };
@@ -101,7 +101,7 @@ impl ColumnTable {
         let (first_key, last_key) = (first.to_vec(), last.to_vec());
         let order = match ends.is_sorted() {
             true => None,
-            false => Some(self.key_order(list, chosen, &live, table)?),
+            false => Some(self.key_order(manifest, chosen, &live, table)?),
         };
         let mut arrays = Vec::with_capacity(columns.len());
         for column in columns {
@@ -149,14 +149,14 @@ impl ColumnTable {
     /// The order of the live rows by their keys.
     fn key_order(
         &self,
-        list: &SegmentList,
+        manifest: &SegmentManifest,
         chosen: &[Arc<ListedSegment>],
         live: &[Vec<u32>],
         table: &Table,
     ) -> SqlResult<UInt32Array> {
         let mut keys = Vec::with_capacity(live.iter().map(Vec::len).sum());
         for (segment, live) in chosen.iter().zip(live) {
-            keys.extend(SegmentRows { table, segment, cache: list.cache() }.keys(live)?);
+            keys.extend(SegmentRows { table, segment, cache: manifest.cache() }.keys(live)?);
         }
         let mut order: Vec<u32> = (0..keys.len() as u32).collect();
         order.sort_unstable_by(|a, b| keys[*a as usize].cmp(&keys[*b as usize]));
@@ -165,8 +165,8 @@ impl ColumnTable {
 }
 
 /// Chooses segments to be made one, neighbours by their keys.
-fn choose(list: &SegmentList, columns: &[ColumnSpec], all: bool) -> Vec<Arc<ListedSegment>> {
-    let mut segments = list.segments().to_vec();
+fn choose(manifest: &SegmentManifest, columns: &[ColumnSpec], all: bool) -> Vec<Arc<ListedSegment>> {
+    let mut segments = manifest.segments().to_vec();
     segments.sort_by(|a, b| a.entry.first_key.cmp(&b.entry.first_key));
     if let Some(worn) = segments.iter().find(|segment| is_worn(segment, all) || lacks_index(segment, columns)) {
         return vec![worn.clone()];

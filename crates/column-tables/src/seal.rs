@@ -1,4 +1,4 @@
-//! Fresh rows become a segment.
+//! Delta rows become a segment.
 
 use crate::decode::{ColumnDecoder, append_column};
 use crate::entry::{SegmentEntry, entry_name};
@@ -37,27 +37,27 @@ impl ColumnTable {
         }
     }
 
-    /// Moves up to [`SEAL_ROWS_MAX`] fresh rows of the table into a segment, on `threads` threads; `None` if somebody else is
+    /// Moves up to [`SEAL_ROWS_MAX`] delta rows of the table into a segment, on `threads` threads; `None` if somebody else is
     /// at it.
     pub fn seal(&self, store: &RowStore, table: &HeldTable, threads: usize) -> SqlResult<Option<SealOutcome>> {
         let Some(mut sealing) = self.sealing(store, table)? else { return Ok(None) };
-        let changes_before = self.fresh_changes();
-        let list = self.segments(sealing.list()?)?;
+        let changes_before = self.delta_changes();
+        let manifest = self.segments(sealing.manifest()?)?;
         let mut rows = Vec::new();
         let mut replaced: FxHashMap<u64, RoaringBitmap> = FxHashMap::default();
         let (mut read, mut bytes, mut outcome) = (0, 0, SealOutcome { complete: true, ..SealOutcome::default() });
         let (mut first_key, mut last_key, mut numbers) = (None, Vec::new(), Vec::new());
-        while let Some(fresh) = sealing.next_row()? {
-            if let Some((segment, position)) = list.find(table, fresh.key())? {
+        while let Some(delta) = sealing.next_row()? {
+            if let Some((segment, position)) = manifest.find(table, delta.key())? {
                 replaced.entry(segment.number).or_default().insert(position);
                 outcome.replaced += 1;
             }
-            if let Some(row) = fresh.row(table)? {
+            if let Some(row) = delta.row(table)? {
                 if table.has_hidden_row_id() {
-                    numbers.push(table.hidden_row_number(fresh.key())?);
+                    numbers.push(table.hidden_row_number(delta.key())?);
                 }
-                first_key.get_or_insert_with(|| fresh.key().to_vec());
-                last_key = fresh.key().to_vec();
+                first_key.get_or_insert_with(|| delta.key().to_vec());
+                last_key = delta.key().to_vec();
                 outcome.rows += 1;
                 bytes += row.size_bytes();
                 rows.push(row);
@@ -73,7 +73,7 @@ impl ColumnTable {
             return Ok(Some(outcome));
         }
         let (mut changes, mut dropped) = (Vec::new(), Vec::new());
-        for segment in list.segments() {
+        for segment in manifest.segments() {
             if let Some(positions) = replaced.remove(&segment.number) {
                 let entry = SegmentEntry { deleted: &segment.entry.deleted | positions, ..segment.entry.clone() };
                 if entry.is_empty() {
@@ -91,8 +91,8 @@ impl ColumnTable {
                 self.write_segment(&segment_columns(table, self.is_copy())?, &arrays, (first_key, last_key), threads)?;
             changes.push((entry.name, Some(entry.content)));
         }
-        let moment = sealing.commit(changes)?;
-        self.drop_segments(moment, &dropped)?;
+        let seqno = sealing.commit(changes)?;
+        self.drop_segments(seqno, &dropped)?;
         if outcome.complete {
             self.sealed_changes(changes_before);
         }

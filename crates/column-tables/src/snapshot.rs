@@ -1,13 +1,13 @@
-//! A table as an analytic scan reads it: segments with the positions that count, and fresh rows.
+//! A table as an analytic scan reads it: segments with the positions that count, and delta rows.
 
 use crate::columns::coded_array;
 use crate::decode::{ColumnDecoder, append_column};
-use crate::level::{ColumnTable, ListedSegment, SegmentList};
+use crate::level::{ColumnTable, ListedSegment, SegmentManifest};
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
-use squall_column_store::predicate::UnsealedRows;
+use squall_column_store::predicate::DeltaColumns;
 use squall_column_store::{ColumnCache, ZONE_ROWS};
-use squall_row_store::{FreshRows, ReadView, Row, Table};
+use squall_row_store::{DeltaRows, ReadView, Row, Table};
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub struct ColumnSnapshot {
     /// The segments, oldest first.
     pub segments: Vec<VisibleSegment>,
     /// Rows that are in no segment, in the order of their keys. Their number is bounded by how often tables are sealed.
-    pub fresh: Vec<Row>,
+    pub delta: Vec<Row>,
     /// What segments are read through.
     pub cache: Arc<ColumnCache>,
 }
@@ -30,58 +30,58 @@ pub struct ColumnSnapshot {
 pub struct VisibleSegment {
     /// The segment.
     pub segment: Arc<ListedSegment>,
-    /// Positions of rows that are deleted, or that fresh rows or later segments have in another version.
+    /// Positions of rows that are deleted, or that delta rows or later segments have in another version.
     pub hidden: RoaringBitmap,
 }
 
 impl ColumnSnapshot {
     /// What a reader sees of a table; `None` if it is no column table.
     pub fn of(view: &ReadView, table: &Arc<Table>) -> SqlResult<Option<ColumnSnapshot>> {
-        let Some(list) = ColumnTable::seen(view, table)? else { return Ok(None) };
-        Self::of_list(&list, view.fresh_rows(table)?, table, usize::MAX)
+        let Some(manifest) = ColumnTable::seen(view, table)? else { return Ok(None) };
+        Self::of_manifest(&manifest, view.delta_rows(table)?, table, usize::MAX)
     }
 
     /// What a reader sees of a table by its copy of columns; `None` if it has none that is complete, or too many rows have
     /// changed since they were copied. Only the copied columns may be asked for.
     pub fn of_copy(view: &ReadView, table: &Arc<Table>) -> SqlResult<Option<ColumnSnapshot>> {
-        let Some(list) = ColumnTable::seen_copy(view, table)? else { return Ok(None) };
-        Self::of_list(&list, view.changes_since_copied(table)?, table, COPY_CHANGES_MAX)
+        let Some(manifest) = ColumnTable::seen_copy(view, table)? else { return Ok(None) };
+        Self::of_manifest(&manifest, view.changes_since_copied(table)?, table, COPY_CHANGES_MAX)
     }
 
-    fn of_list(
-        list: &SegmentList,
-        mut changes: FreshRows,
+    fn of_manifest(
+        manifest: &SegmentManifest,
+        mut changes: DeltaRows,
         table: &Table,
         changes_max: usize,
     ) -> SqlResult<Option<ColumnSnapshot>> {
         let mut left = changes_max;
-        let mut fresh = Vec::new();
+        let mut delta = Vec::new();
         let mut hidden: FxHashMap<u64, RoaringBitmap> = FxHashMap::default();
         while let Some(change) = changes.next_row()? {
             let Some(after) = left.checked_sub(1) else { return Ok(None) };
             left = after;
-            if let Some((segment, position)) = list.find(table, change.key())? {
+            if let Some((segment, position)) = manifest.find(table, change.key())? {
                 hidden.entry(segment.number).or_default().insert(position);
             }
-            fresh.extend(change.row(table)?);
+            delta.extend(change.row(table)?);
         }
-        let segments = list.segments().iter().map(|segment| {
+        let segments = manifest.segments().iter().map(|segment| {
             let hidden = segment.deleted() | hidden.remove(&segment.number).unwrap_or_default();
             VisibleSegment { segment: segment.clone(), hidden }
         });
-        Ok(Some(ColumnSnapshot { segments: segments.collect(), fresh, cache: list.cache().clone() }))
+        Ok(Some(ColumnSnapshot { segments: segments.collect(), delta, cache: manifest.cache().clone() }))
     }
 
-    /// Some columns of the fresh rows as conditions and the star kernel ask for them, by their ordinals in the table.
-    pub fn fresh_columns(&self, table: &Table, ordinals: &[usize]) -> SqlResult<UnsealedRows> {
+    /// Some columns of the delta rows as conditions and the star kernel ask for them, by their ordinals in the table.
+    pub fn delta_columns(&self, table: &Table, ordinals: &[usize]) -> SqlResult<DeltaColumns> {
         let column = |ordinal: &usize| {
             let sql_type = &table.def().columns[*ordinal].sql_type;
-            let mut decoder = ColumnDecoder::stored(sql_type, self.fresh.len());
-            append_column(table, &self.fresh, *ordinal, &mut decoder)?;
+            let mut decoder = ColumnDecoder::stored(sql_type, self.delta.len());
+            append_column(table, &self.delta, *ordinal, &mut decoder)?;
             Ok((*ordinal, Arc::new(coded_array(sql_type, decoder.finish())?)))
         };
         let columns = ordinals.iter().map(column).collect::<SqlResult<Vec<_>>>()?;
-        UnsealedRows::of_some(self.fresh.len(), columns).map_err(SqlError::internal)
+        DeltaColumns::of_some(self.delta.len(), columns).map_err(SqlError::internal)
     }
 }
 

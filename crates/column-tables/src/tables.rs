@@ -6,7 +6,7 @@ use crate::level::ColumnTable;
 use squall_catalog::{IndexId, TableDef, TableId};
 use squall_column_store::ColumnCache;
 use squall_column_store::segment::remove_unlisted_segments;
-use squall_row_store::{DiskRoom, ListEntry, SealedSource, SealedTables};
+use squall_row_store::{DiskRoom, ManifestEntry, SealedSource, SealedTables};
 use squall_types::{SqlError, SqlResult};
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -32,7 +32,7 @@ impl ColumnTables {
         &self.cache
     }
 
-    /// The tables that have enough fresh rows.
+    /// The tables that have enough delta rows.
     pub(crate) fn due(&self) -> &Arc<DueTables> {
         &self.due
     }
@@ -44,21 +44,21 @@ impl SealedTables for ColumnTables {
         def: &TableDef,
         generation: u64,
         copy: Option<IndexId>,
-        list: Vec<ListEntry>,
+        manifest: Vec<ManifestEntry>,
         is_new: bool,
         room: DiskRoom,
     ) -> SqlResult<Arc<dyn SealedSource>> {
         let folder = self.folder.join(folder_name(def.id, generation, copy));
-        let number = |entry: &ListEntry| entry_number(&entry.name);
-        let last = list.iter().filter_map(number).max().unwrap_or(0);
+        let number = |entry: &ManifestEntry| entry_number(&entry.name);
+        let last = manifest.iter().filter_map(number).max().unwrap_or(0);
         let table = ColumnTable::new(def, copy, folder.clone(), last, self.cache.clone(), self.due.clone(), room)?;
         let listed: HashSet<OsString> =
-            list.iter().filter_map(number).map(|number| format!("{number}.parquet").into()).collect();
+            manifest.iter().filter_map(number).map(|number| format!("{number}.parquet").into()).collect();
         let listed: HashSet<&OsStr> = listed.iter().map(OsString::as_os_str).collect();
         remove_unlisted_segments(&folder, &listed).map_err(|error| crate::sql_error(&def.name, error))?;
-        let is_copied = list.iter().any(|entry| is_complete_name(&entry.name));
+        let is_copied = manifest.iter().any(|entry| is_complete_name(&entry.name));
         if !is_new || copy.is_some() && !is_copied {
-            // However many fresh rows there are of before the start, or all are to be copied.
+            // However many delta rows there are of before the start, or all are to be copied.
             table.note_changes(SEAL_FROM);
         }
         Ok(Arc::new(table))

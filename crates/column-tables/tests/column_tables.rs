@@ -219,8 +219,8 @@ fn assert_same(fixture: &Fixture, txn: &mut Transaction, model: &Model) {
 /// All rows as an analytic scan reads them, in no order.
 fn by_column(fixture: &Fixture, txn: &mut Transaction) -> BTreeSet<String> {
     let snapshot = ColumnSnapshot::of(&txn.read_view(), &fixture.table).unwrap().unwrap();
-    let fresh = snapshot.fresh.iter().map(|row| row.values(&fixture.table).unwrap());
-    let mut rows: Vec<Vec<Value>> = fresh.collect();
+    let delta = snapshot.delta.iter().map(|row| row.values(&fixture.table).unwrap());
+    let mut rows: Vec<Vec<Value>> = delta.collect();
     for visible in &snapshot.segments {
         let segment = visible.segment.segment();
         let positions = (0..segment.rows() as u32).filter(|position| !visible.hidden.contains(*position));
@@ -269,8 +269,8 @@ fn change_many(fixture: &Fixture, txn: &mut Transaction, odd: bool, amount: Opti
         change.replace(&snapshot, &visible.segment, &positions, vec![column(2), column(3)]).unwrap();
     }
     txn.change_list(table, change.finish()).unwrap();
-    for fresh in &snapshot.fresh {
-        let old = txn.get_locked(table, fresh.key_bytes(), FOR_UPDATE).unwrap().unwrap();
+    for delta in &snapshot.delta {
+        let old = txn.get_locked(table, delta.key_bytes(), FOR_UPDATE).unwrap().unwrap();
         let values = old.values(table).unwrap();
         match (chosen(&values), amount) {
             (false, _) => {}
@@ -393,7 +393,7 @@ proptest! {
                     txn = fixture.begin();
                 }
             }
-            // The transaction's own changes are among the fresh rows.
+            // The transaction's own changes are among the delta rows.
             assert_same(&fixture, &mut txn, &model);
             txn.commit().unwrap();
             if let Some((txn, then)) = &mut reader {

@@ -120,9 +120,9 @@ impl SystemInner {
     /// The transaction that has changed something for a job, or a new one, with the job's end.
     fn end_in(&self, changes: Option<Transaction>, ending: &mut Ending) -> SqlResult<Transaction> {
         let (name, number) = (ending.kind.spec.name, ending.live.number);
-        let is_patient = !ending.is_new && !ending.live.is_awaited();
+        let allows_commit_delay = !ending.is_new && !ending.live.is_awaited();
         let mut transaction = changes.unwrap_or_else(|| self.begin());
-        transaction.set_patient(is_patient);
+        transaction.allow_commit_delay(allows_commit_delay);
         let payload = match ending.payload.take().or_else(|| ending.live.payload()) {
             Some(payload) => payload,
             None => self.read_payload(name, number)?,

@@ -32,8 +32,8 @@ pub(crate) struct Changes {
     pub rows: Vec<(Arc<TableData>, Option<Vec<Slice>>)>,
     /// Copies of columns, with the marks of rows that are changed.
     pub copies: Vec<(Arc<SealedLevel>, Vec<Slice>)>,
-    /// Tables of whose rows below the store's many are changed, by their lists.
-    pub lists: Vec<(Arc<TableData>, Vec<Slice>)>,
+    /// Tables of whose rows below the store's many are changed, by their manifests.
+    pub manifests: Vec<(Arc<TableData>, Vec<Slice>)>,
     /// All keys.
     pub keys: Vec<(TableId, Keys)>,
     /// What goes to the log and to the engine's buffers.
@@ -57,7 +57,7 @@ pub(crate) struct Counts {
 #[derive(Default)]
 struct Told {
     rows: Vec<Slice>,
-    list: Vec<Slice>,
+    manifest: Vec<Slice>,
     marks: Vec<Slice>,
     count: u64,
 }
@@ -81,9 +81,9 @@ impl KeyKinds<'_> {
             if self.data.sealed().is_some() {
                 change.get_or_insert_with(|| Slice::from(DELETED));
             }
-        } else if self.data.sealed().is_some() && LevelKeys::Rows.is_list_key(key) {
-            told.list.push(key.clone());
-        } else if self.copy.is_some_and(|copy| copy.keys.is_fresh_key(key)) {
+        } else if self.data.sealed().is_some() && LevelKeys::Rows.is_manifest_key(key) {
+            told.manifest.push(key.clone());
+        } else if self.copy.is_some_and(|copy| copy.keys.is_delta_key(key)) {
             told.marks.push(key.clone());
         }
     }
@@ -121,8 +121,8 @@ impl Changes {
             changes.push((key, change));
         })?;
         self.batch.push_part(Part { keyspace: data.keyspace.clone(), changes });
-        // Which rows a changed list is about is not said by keys.
-        let keys = if told.list.is_empty() { Keys::Sorted(keys) } else { Keys::All };
+        // Which rows a changed manifest is about is not said by keys.
+        let keys = if told.manifest.is_empty() { Keys::Sorted(keys) } else { Keys::All };
         let rows = Some(std::mem::take(&mut told.rows));
         self.add(
             &data,
@@ -164,11 +164,11 @@ impl Changes {
         told: Told,
         counts: Counts,
     ) {
-        let changes = told.count - told.list.len() as u64;
+        let changes = told.count - told.manifest.len() as u64;
         self.counts.push(Counts { changes, ..counts });
         self.keys.push((data.id, keys));
-        if !told.list.is_empty() {
-            self.lists.push((data.clone(), told.list));
+        if !told.manifest.is_empty() {
+            self.manifests.push((data.clone(), told.manifest));
         }
         self.copies.extend(copy.filter(|_| !told.marks.is_empty()).map(|copy| (copy, told.marks)));
         self.rows.push((data.clone(), rows));
@@ -207,7 +207,7 @@ fn files_of(
     for (files, told) in parts {
         made.extend(files);
         all.rows.extend(told.rows);
-        all.list.extend(told.list);
+        all.manifest.extend(told.manifest);
         all.marks.extend(told.marks);
         all.count += told.count;
     }

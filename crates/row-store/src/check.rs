@@ -30,7 +30,7 @@ pub struct IndexFault {
 }
 
 impl RowStore {
-    /// Compares every index with the rows, both ways, at one moment: each row has its entries, and each entry its row. Reads every
+    /// Compares every index with the rows, both ways, in one snapshot: each row has its entries, and each entry its row. Reads every
     /// row as a whole, which fails on a damaged one. `check` is called every few thousand rows; its error ends the work.
     pub fn check_indexes(
         &self,

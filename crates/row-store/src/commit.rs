@@ -18,7 +18,7 @@ use crate::sealed::{SealedLevel, UncommittedRows};
 use crate::table::TableData;
 use crate::ticket::{CommitTicket, TicketSender};
 use crate::validation::{CommitLog, ReadSet};
-use crate::visible::Visible;
+use crate::visible::VisibleSnapshot;
 use crate::write_set::WriteSet;
 use parking_lot::{Condvar, Mutex};
 use squall_catalog::TableId;
@@ -36,8 +36,8 @@ const BUFFER_FILES_MAX: usize = 24;
 const BUFFER_TIMES_MAX: u64 = 2;
 /// How long they wait before they look again.
 const WAIT_FOR_FILES: Duration = Duration::from_millis(1);
-/// How long the commits of patient transactions wait for others: about as long as a sync takes.
-const PATIENCE: Duration = Duration::from_micros(200);
+/// How long the commits that allow a delay wait for others: about as long as a sync takes.
+const COMMIT_DELAY: Duration = Duration::from_micros(200);
 
 /// The locks of one owner; given back when dropped.
 pub(crate) struct HeldLocks {
@@ -102,15 +102,15 @@ impl Drop for HeldLocks {
 /// A transaction on its way to be committed.
 pub(crate) struct CommitRequest {
     pub writes: WriteSet,
-    /// What new entries of lists of sealed rows stand for.
+    /// What new entries of manifests of sealed rows stand for.
     pub sealed: Vec<Box<dyn UncommittedRows>>,
     /// What is to be checked, and since when.
     pub reads: Option<(ReadSet, u64)>,
-    /// The moment to unregister once that is done.
+    /// The sequence number to unregister once that is done.
     pub since: Option<u64>,
     pub locks: HeldLocks,
-    /// See [`TransactionOptions::is_patient`](crate::TransactionOptions::is_patient).
-    pub is_patient: bool,
+    /// See [`TransactionOptions::allows_commit_delay`](crate::TransactionOptions::allows_commit_delay).
+    pub allows_commit_delay: bool,
     pub ticket: TicketSender,
 }
 
@@ -121,8 +121,8 @@ pub(crate) struct SealRequest {
     pub level: Arc<SealedLevel>,
     /// Keys of the rows or of their marks, as of the sealing's beginning.
     pub sealed: Vec<Slice>,
-    /// Entries of the list, to be written or removed.
-    pub list: Vec<(Slice, Option<Slice>)>,
+    /// Entries of the manifest, to be written or removed.
+    pub manifest: Vec<(Slice, Option<Slice>)>,
 }
 
 /// A commit that is applied. Its locks, if it has any, are held until it is finished.
@@ -151,7 +151,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// What has come is to be done at a moment; whether the commit thread has to be told.
+    /// What has come is to be done at a sequence number; whether the commit thread has to be told.
     fn make_due(&mut self, due: Instant) -> bool {
         let is_news = self.due.is_none_or(|known| due < known);
         if is_news {
@@ -160,10 +160,10 @@ impl Queue {
         is_news
     }
 
-    fn push(&mut self, commit: Applied, is_patient: bool) -> bool {
+    fn push(&mut self, commit: Applied, allows_commit_delay: bool) -> bool {
         self.commits.push(commit);
         let now = Instant::now();
-        self.make_due(if is_patient { now + PATIENCE } else { now })
+        self.make_due(if allows_commit_delay { now + COMMIT_DELAY } else { now })
     }
 }
 
@@ -175,7 +175,7 @@ impl Drop for StopsCommits<'_> {
         self.0.closing.store(true, Ordering::Release);
         // The lock of the log comes first: who holds it has looked whether the store is closing.
         let log = self.0.log.lock();
-        let left = (std::mem::take(&mut *self.0.queue.lock()), std::mem::take(&mut *self.0.put_aside.lock()));
+        let left = (std::mem::take(&mut *self.0.queue.lock()), std::mem::take(&mut *self.0.deferred.lock()));
         drop(log);
         // What is done when a commit is may commit.
         drop(left);
@@ -188,7 +188,7 @@ pub(crate) struct PreparedCommit {
     sealed: Vec<Box<dyn UncommittedRows>>,
     reads: Option<(ReadSet, u64)>,
     since: Option<u64>,
-    is_patient: bool,
+    allows_commit_delay: bool,
     applied: Applied,
     durability: Durability,
 }
@@ -203,14 +203,14 @@ pub(crate) struct Committer {
     buffer_bytes_max: u64,
     /// Held while commits are checked and applied, so that both happen in one order.
     pub log: Mutex<CommitLog>,
-    pub visible: Visible,
+    pub visible: VisibleSnapshot,
     /// Durable commits are applied and not synced. Changes under the lock of `log`; stays when a sync fails.
     syncing: AtomicBool,
     /// Commits come into it under the lock of `log`, which is taken first.
     queue: Mutex<Queue>,
     queued: Condvar,
     /// Commits that a global read lock holds up; see [`crate::read_lock`]. Comes into it under the lock of `log`.
-    pub put_aside: Mutex<Vec<PreparedCommit>>,
+    pub deferred: Mutex<Vec<PreparedCommit>>,
     /// Something is written that no sync has covered yet.
     pub unsynced: AtomicBool,
     closing: AtomicBool,
@@ -221,7 +221,7 @@ pub(crate) struct Committer {
 impl Committer {
     pub fn new(db: Engine, meta: Keyspace, redo: RedoLog, gate: Arc<WriteGate>, buffer_bytes_max: u64) -> Committer {
         Committer {
-            visible: Visible::new(db.snapshot()),
+            visible: VisibleSnapshot::new(db.snapshot()),
             db,
             meta,
             gate,
@@ -231,7 +231,7 @@ impl Committer {
             syncing: AtomicBool::new(false),
             queue: Mutex::default(),
             queued: Condvar::new(),
-            put_aside: Mutex::default(),
+            deferred: Mutex::default(),
             unsynced: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             written_bytes: AtomicU64::new(0),
@@ -241,7 +241,7 @@ impl Committer {
     /// Commits with a durability; the request's ticket tells when it is done. Where changes [have left memory](WriteSet::is_spilled) it
     /// takes a while to return.
     pub fn commit(&self, request: CommitRequest, durability: Durability) -> CommitTicket {
-        let CommitRequest { writes, sealed, reads, since, locks, is_patient, ticket } = request;
+        let CommitRequest { writes, sealed, reads, since, locks, allows_commit_delay, ticket } = request;
         let answer = ticket.0.clone();
         let applied = Applied { ticket, locks: Some(locks) };
         let changes = match Changes::of(writes, &self.db, &self.gate) {
@@ -258,7 +258,7 @@ impl Committer {
             let _ = self.send_to_file(files.keyspace());
             self.wait_for_buffers(files.keyspace());
         }
-        self.commit_prepared(PreparedCommit { changes, sealed, reads, since, is_patient, applied, durability });
+        self.commit_prepared(PreparedCommit { changes, sealed, reads, since, allows_commit_delay, applied, durability });
         answer
     }
 
@@ -275,10 +275,10 @@ impl Committer {
             && !self.closing.load(Ordering::Acquire)
             && locks.table.holds_up(locks.owner, commit.changes.counts.iter().map(|counts| counts.data.id))
         {
-            self.put_aside.lock().push(commit);
+            self.deferred.lock().push(commit);
             return;
         }
-        let PreparedCommit { changes, sealed, reads, since, is_patient, applied, durability } = commit;
+        let PreparedCommit { changes, sealed, reads, since, allows_commit_delay, applied, durability } = commit;
         let sequence = self.check_and_apply(&mut log, changes, reads.as_ref());
         since.into_iter().for_each(|since| log.unregister(since));
         if sequence.is_ok() || self.gate.is_stopped() {
@@ -292,20 +292,20 @@ impl Committer {
             }
             (Ok(()), Durability::Full) => {
                 self.syncing.store(true, Ordering::Release);
-                let is_news = self.queue.lock().push(applied, is_patient);
+                let is_news = self.queue.lock().push(applied, allows_commit_delay);
                 drop(log);
                 if is_news {
                     self.queued.notify_one();
                 }
             }
             (Ok(()), Durability::Os | Durability::Lazy) => {
-                let moment = self.db.snapshot();
+                let snapshot = self.db.snapshot();
                 drop(log);
                 let written = match durability {
                     Durability::Os => self.hand_over(),
                     _ => Ok(()),
                 };
-                applied.finish(written.and_then(|()| self.show_or_sync(moment)));
+                applied.finish(written.and_then(|()| self.advance_or_sync(snapshot)));
                 self.unsynced.store(true, Ordering::Release);
                 self.hold_back();
             }
@@ -326,30 +326,30 @@ impl Committer {
         if reads.is_some_and(|(reads, snapshot)| !log.is_valid(reads, *snapshot)) {
             return Err(SqlError::new(ErrorCode::Deadlock, &[]));
         }
-        let Changes { mut batch, mut counts, rows, copies, lists, keys, bytes } = changes;
+        let Changes { mut batch, mut counts, rows, copies, manifests, keys, bytes } = changes;
         self.gate.check_commit(bytes)?;
         for counts in &mut counts {
             counts.counter = self.put_counter(&mut batch, &counts.data);
         }
-        let moment = {
+        let seqno = {
             // Whoever reads what is newest must not see half a list.
-            let _moving: Vec<_> = lists.iter().filter_map(|(data, _)| Some(data.sealed()?.move_rows())).collect();
-            let moment = self.apply(log, batch)?;
-            for (data, keys) in &lists {
-                data.sealed().into_iter().for_each(|level| level.note_commit(keys.iter(), moment));
+            let _moving: Vec<_> = manifests.iter().filter_map(|(data, _)| Some(data.sealed()?.move_rows())).collect();
+            let seqno = self.apply(log, batch)?;
+            for (data, keys) in &manifests {
+                data.sealed().into_iter().for_each(|level| level.note_commit(keys.iter(), seqno));
             }
-            moment
+            seqno
         };
         log.push(keys);
-        log.applied(moment);
+        log.applied(seqno);
         for (data, keys) in rows {
             let Some(keys) = keys else {
-                data.all_rows_changed(moment);
+                data.all_rows_changed(seqno);
                 continue;
             };
-            keys.iter().for_each(|key| data.row_changed(key, moment));
+            keys.iter().for_each(|key| data.row_changed(key, seqno));
             if let Some(level) = data.sealed() {
-                level.note_commit(keys.iter(), moment);
+                level.note_commit(keys.iter(), seqno);
                 // Entries of its indexes are not what is sealed.
                 if !keys.is_empty() {
                     level.source().note_changes(keys.len() as u64);
@@ -357,7 +357,7 @@ impl Committer {
             }
         }
         for (copy, marks) in copies {
-            copy.note_commit(marks.iter(), moment);
+            copy.note_commit(marks.iter(), seqno);
             copy.source().note_changes(marks.len() as u64);
         }
         for Counts { data, row_delta, changes, sealed, counter } in counts {
@@ -404,7 +404,7 @@ impl Committer {
         self.sync()
     }
 
-    /// Appends a batch to the log and applies it to the engine's buffers; the first moment that has it. It is as durable as
+    /// Appends a batch to the log and applies it to the engine's buffers; the first sequence number that has it. It is as durable as
     /// what was appended to the log before it is.
     ///
     /// A batch with files is durable when this returns: a tree that has got its files keeps them.
@@ -485,14 +485,14 @@ impl Committer {
         let _stops_commits = StopsCommits(self);
         while self.wait_for_work() {
             self.gate.look();
-            let (work, moment) = {
+            let (work, snapshot) = {
                 let _log = self.log.lock();
                 (std::mem::take(&mut *self.queue.lock()), self.db.snapshot())
             };
             if !work.commits.is_empty() {
                 let synced = self.sync();
                 if synced.is_ok() {
-                    self.show(moment);
+                    self.advance_visible(snapshot);
                 }
                 work.commits.into_iter().for_each(|commit| commit.finish(synced.clone()));
             }
@@ -522,66 +522,66 @@ impl Committer {
         }
     }
 
-    /// Lets readers see up to a moment that a sync has just made durable.
-    fn show(&self, moment: Snapshot) {
+    /// Lets readers see up to a sequence number that a sync has just made durable.
+    fn advance_visible(&self, snapshot: Snapshot) {
         let mut log = self.log.lock();
         self.syncing.store(!self.queue.lock().commits.is_empty(), Ordering::Release);
-        self.see(&mut log, moment);
+        self.advance_visible_in(&mut log, snapshot);
     }
 
-    fn see(&self, log: &mut CommitLog, moment: Snapshot) {
-        log.show(moment.seqno());
-        self.visible.advance(moment);
+    fn advance_visible_in(&self, log: &mut CommitLog, snapshot: Snapshot) {
+        log.advance_visible(snapshot.seqno());
+        self.visible.advance(snapshot);
     }
 
-    /// Lets readers see up to a moment that needs no sync for its own sake; for that of others there may be one.
-    pub fn show_or_sync(&self, moment: Snapshot) -> SqlResult<()> {
+    /// Lets readers see up to a sequence number that needs no sync for its own sake; for that of others there may be one.
+    pub fn advance_or_sync(&self, snapshot: Snapshot) -> SqlResult<()> {
         if self.syncing.load(Ordering::Acquire) {
             self.sync()?;
         }
-        self.see(&mut self.log.lock(), moment);
+        self.advance_visible_in(&mut self.log.lock(), snapshot);
         Ok(())
     }
 
-    /// Lets readers see the present, unless a commit is under way. The engine keeps whatever was there at the moment that
+    /// Lets readers see the present, unless a commit is under way. The engine keeps whatever was there at the sequence number that
     /// readers see, so without this files would stay that merges of files have replaced since the last commit.
     pub fn show_present(&self) {
         let mut log = self.log.lock();
         if !self.syncing.load(Ordering::Acquire) {
-            self.see(&mut log, self.db.snapshot());
+            self.advance_visible_in(&mut log, self.db.snapshot());
         }
     }
 
     /// Lets rows leave the store for the list of sealed ones, durably. Nobody's answers change by it, so it is no commit
     /// that others are checked against.
     pub fn seal(&self, request: SealRequest) -> SqlResult<u64> {
-        let SealRequest { data, level, mut sealed, list } = request;
-        let list_bytes =
-            list.iter().map(|(key, content)| key.len() + content.as_ref().map_or(0, |content| content.len()));
+        let SealRequest { data, level, mut sealed, manifest } = request;
+        let manifest_bytes =
+            manifest.iter().map(|(key, content)| key.len() + content.as_ref().map_or(0, |content| content.len()));
         let bytes =
-            sealed.iter().map(|key| key.len()).chain(list_bytes).map(|bytes| bytes + CHANGE_OVERHEAD_BYTES).sum();
+            sealed.iter().map(|key| key.len()).chain(manifest_bytes).map(|bytes| bytes + CHANGE_OVERHEAD_BYTES).sum();
         self.gate.look();
         self.gate.check_commit(bytes)?;
-        let moment = {
+        let snapshot = {
             let mut log = self.log.lock();
             level.retain_unchanged(&mut sealed);
-            let list_keys: Vec<Slice> = list.iter().map(|(key, _)| key.clone()).collect();
+            let manifest_keys: Vec<Slice> = manifest.iter().map(|(key, _)| key.clone()).collect();
             let removed = sealed.iter().map(|key| (key.clone(), None));
             let mut batch = Batch::default();
-            batch.push_part(Part { keyspace: data.keyspace.clone(), changes: removed.chain(list).collect() });
+            batch.push_part(Part { keyspace: data.keyspace.clone(), changes: removed.chain(manifest).collect() });
             let _moving = level.move_rows();
             self.apply(&mut log, batch)?;
-            let moment = self.db.snapshot();
-            level.note_commit(list_keys.iter(), moment.seqno());
-            moment
+            let snapshot = self.db.snapshot();
+            level.note_commit(manifest_keys.iter(), snapshot.seqno());
+            snapshot
         };
         // Sealed rows may be changed by the list alone, which says nothing of keys. Nobody does so meanwhile: whoever seals
         // keeps the table's lock.
-        sealed.iter().for_each(|key| data.row_changed(key, moment.seqno()));
+        sealed.iter().for_each(|key| data.row_changed(key, snapshot.seqno()));
         self.count_written(bytes);
         self.sync()?;
-        let since = moment.seqno();
-        self.see(&mut self.log.lock(), moment);
+        let since = snapshot.seqno();
+        self.advance_visible_in(&mut self.log.lock(), snapshot);
         Ok(since)
     }
 

@@ -40,7 +40,7 @@ pub struct Cursor {
     committed_done: bool,
     own: Option<OwnWrites>,
     direction: Direction,
-    /// Rows of index entries are read at the same moment.
+    /// Rows of index entries are read in the same snapshot.
     view: ReadView,
     /// How many of them so far.
     rows_of_entries: u32,
@@ -114,12 +114,12 @@ impl Committed {
 }
 
 /// 1412 for a moment at which what a range begins in was not there as it is now.
-fn check_moment(view: &ReadView, table: &Table, start: &Bound<Slice>) -> SqlResult<()> {
+fn check_seqno(view: &ReadView, table: &Table, start: &Bound<Slice>) -> SqlResult<()> {
     let key: &[u8] = match start {
         Bound::Included(key) | Bound::Excluded(key) => key,
         Bound::Unbounded => &[],
     };
-    table.data.check_moment(key, view.snapshot.seqno())
+    table.data.check_seqno(key, view.snapshot.seqno())
 }
 
 struct OwnWrites {
@@ -135,7 +135,7 @@ impl Cursor {
         // Bounds that cross are refused by the engine and by the maps of own writes.
         let empty = range.is_empty();
         let (start, end) = if empty { KeyRange::point(&[]).to_slices() } else { range.to_slices() };
-        let committed = match (empty, check_moment(view, table, &start)) {
+        let committed = match (empty, check_seqno(view, table, &start)) {
             (true, _) => Committed::Ended(None),
             (false, Err(error)) => Committed::Ended(Some(error)),
             (false, Ok(())) => Committed::open(view, table, range, (&start, &end), direction),
@@ -144,9 +144,9 @@ impl Cursor {
     }
 
     /// What the store itself has of a range of rows, for [`Cursor::next_change`].
-    pub(crate) fn open_fresh(view: &ReadView, table: &Arc<Table>, range: &KeyRange) -> Cursor {
+    pub(crate) fn open_delta(view: &ReadView, table: &Arc<Table>, range: &KeyRange) -> Cursor {
         let (start, end) = range.to_slices();
-        let committed = match check_moment(view, table, &start) {
+        let committed = match check_seqno(view, table, &start) {
             Ok(()) => Committed::open_entries(view, table, &start, &end, Direction::Forward),
             Err(error) => Committed::Ended(Some(error)),
         };

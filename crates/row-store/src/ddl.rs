@@ -159,17 +159,17 @@ impl RowStore {
         }
         *current = next.clone();
         drop(current);
-        let moment =
+        let seqno =
             inner.show_definition(!filled.is_empty() || !changes.truncated.is_empty() || !defined.is_empty())?;
         for (table, version, built) in defined {
             let data = inner.data(table)?;
             data.defined_since.fetch_max(version, Ordering::AcqRel);
-            built.into_iter().for_each(|index| data.built_from(index, moment));
+            built.into_iter().for_each(|index| data.built_from(index, seqno));
         }
         for id in &filled {
             // A table that was filled before it came into the catalog. A new one is empty at any moment.
             if let Some(data) = inner.data.read().get(id) {
-                data.complete_from(moment);
+                data.complete_from(seqno);
             }
         }
         for (table, index) in dropped_copies {
@@ -180,7 +180,7 @@ impl RowStore {
             inner.forget_table(id);
             let replaced = inner.data.write().insert(id, data.clone());
             if let Some(replaced) = replaced {
-                data.complete_from(moment);
+                data.complete_from(seqno);
                 makes_room |= replaced.keyspace.disk_space() > 0;
                 inner.retire(&replaced);
             }
@@ -258,18 +258,18 @@ impl StoreInner {
         Ok(())
     }
 
-    /// The first moment that has a definition which has just been written; whoever begins to read from now on reads at that moment
+    /// The first sequence number that has a definition which has just been written; whoever begins to read from now on reads at that sequence number
     /// or a later one.
     fn show_definition(&self, is_asked_for: bool) -> SqlResult<u64> {
         if !is_asked_for {
             return Ok(0);
         }
-        let moment = {
+        let snapshot = {
             let _log = self.committer.log.lock();
             self.db.snapshot()
         };
-        let since = moment.seqno();
-        self.committer.show_or_sync(moment)?;
+        let since = snapshot.seqno();
+        self.committer.advance_or_sync(snapshot)?;
         Ok(since)
     }
 

@@ -8,9 +8,9 @@
 //! Two things cannot be had from outside of the engine, and a scan that needs them is left to it:
 //!
 //! - a memory table that is on its way to a file; there is one for a part of a second now and then;
-//! - files as they were at an earlier moment. When the engine writes files anew it leaves out old versions of rows that a
+//! - files as they were at an earlier snapshot. When the engine writes files anew it leaves out old versions of rows that a
 //!   snapshot still sees if that is older than the new files, and keeps the old files for it. So a scan reads the present
-//!   files only at moments after which they are known to have been there already ([`FilesSeen`]).
+//!   files only at sequence numbers after which they are known to have been there already ([`FilesSeen`]).
 
 use crate::engine::{AbstractTree, Keyspace, SeqNo, Slice};
 use crossbeam_utils::atomic::AtomicCell;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 const FIRST_FETCH: usize = 16;
 const FETCH: usize = 256;
 
-/// A scan in key order of what is visible at a moment.
+/// A scan in key order of what is visible in a snapshot.
 pub(crate) struct ForwardScan {
     /// Those that are not at their end, each with its next entry.
     sources: Vec<(InternalValue, Source)>,
@@ -47,14 +47,14 @@ impl FilesSeen {
         FilesSeen { counter, last: AtomicCell::new((u64::MAX, SeqNo::MAX)) }
     }
 
-    /// Whether the files of a version that has just been the present one were there before a moment.
-    fn were_there(&self, version: u64, moment: SeqNo) -> bool {
+    /// Whether the files of a version that has just been the present one were there before a sequence number.
+    fn were_there(&self, version: u64, seqno: SeqNo) -> bool {
         let (last, mut since) = self.last.load();
         if last != version {
             since = self.counter.get();
             self.last.store((version, since));
         }
-        since <= moment
+        since <= seqno
     }
 }
 
@@ -62,7 +62,7 @@ impl FilesSeen {
 struct Limits {
     end: Bound<Slice>,
     /// Entries with smaller numbers are visible.
-    moment: SeqNo,
+    seqno: SeqNo,
 }
 
 /// Where entries come from: in the order of their keys, the newest of a key first.
@@ -89,14 +89,14 @@ struct FileSource {
 }
 
 impl ForwardScan {
-    /// A scan of what is visible at `moment`, of which the caller keeps a snapshot for as long as the scan lives; `None`
+    /// A scan of what is visible at `seqno`, of which the caller keeps a snapshot for as long as the scan lives; `None`
     /// if there is something that only the engine can reach.
     pub fn open(
         keyspace: &Keyspace,
         seen: &FilesSeen,
         start: &Bound<Slice>,
         end: &Bound<Slice>,
-        moment: SeqNo,
+        seqno: SeqNo,
     ) -> lsm_tree::Result<Option<ForwardScan>> {
         let AnyTree::Standard(tree) = &keyspace.tree else { return Ok(None) };
         // In this order: whatever has left the memory table before it is looked at is on its way to a file, and if
@@ -106,11 +106,11 @@ impl ForwardScan {
             return Ok(None);
         }
         let version = tree.current_version();
-        if !seen.were_there(version.id(), moment) {
+        if !seen.were_there(version.id(), seqno) {
             return Ok(None);
         }
 
-        let limits = Limits { end: end.clone(), moment };
+        let limits = Limits { end: end.clone(), seqno };
         let bounds = (start.as_ref().map(|key| &**key), end.as_ref().map(|key| &**key));
         let mut sources = Vec::with_capacity(4);
         let mut add =
@@ -228,7 +228,7 @@ impl MemorySource {
             if !limits.is_before_end(&entry.key().user_key) {
                 break;
             }
-            if entry.key().seqno >= limits.moment {
+            if entry.key().seqno >= limits.seqno {
                 continue;
             }
             self.fetched.push_back(InternalValue { key: entry.key().clone(), value: entry.value().clone() });
@@ -253,7 +253,7 @@ impl FileSource {
                     if !limits.is_before_end(&entry.key.user_key) {
                         return Ok(None);
                     }
-                    if entry.key.seqno < limits.moment {
+                    if entry.key.seqno < limits.seqno {
                         return Ok(Some(entry));
                     }
                 }

@@ -5,26 +5,26 @@ use crate::index_key::{KeyRange, index_range, push_index_id, split_index_id, suc
 use squall_catalog::IndexId;
 use std::ops::Bound;
 
-/// The number of the index that is the list of sealed rows; real ones are counted from 1.
+/// The number of the index that is the manifest of sealed rows; real ones are counted from 1.
 const LIST: IndexId = IndexId(u32::MAX);
 
-/// What follows the number of an index that is a column copy: entries of its list, and marks of rows.
+/// What follows the number of an index that is a column copy: entries of its manifest, and marks of rows.
 const COPY_LIST: u8 = 0;
 const COPY_MARK: u8 = 1;
 
 /// Which rows a level has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LevelKeys {
-    /// Rows that the store does not have; it has fresh ones, and markers of those that are gone.
+    /// Rows that the store does not have; it has delta rows, and markers of those that are gone.
     Rows,
-    /// Columns of all rows, which the store has too. An index of the table keeps the list, and a mark for each row that is
+    /// Columns of all rows, which the store has too. An index of the table keeps the manifest, and a mark for each row that is
     /// not what was copied: the index's number, 1, and the row's key behind the number of its index. Marks are empty.
     Copy(IndexId),
 }
 
 impl LevelKeys {
-    /// The key of an entry of the list.
-    pub fn list_key(self, name: &[u8]) -> Vec<u8> {
+    /// The key of an entry of the manifest.
+    pub fn manifest_key(self, name: &[u8]) -> Vec<u8> {
         let mut key = Vec::with_capacity(6 + name.len());
         match self {
             LevelKeys::Rows => push_index_id(LIST, &mut key),
@@ -37,33 +37,33 @@ impl LevelKeys {
         key
     }
 
-    /// The keys of the list.
-    pub fn list_range(self) -> KeyRange {
-        prefix_range(self.list_key(&[]))
+    /// The keys of the manifest.
+    pub fn manifest_range(self) -> KeyRange {
+        prefix_range(self.manifest_key(&[]))
     }
 
     /// The keys of what the level does not have yet.
-    pub fn fresh_range(self) -> KeyRange {
+    pub fn delta_range(self) -> KeyRange {
         match self {
             LevelKeys::Rows => index_range(IndexId(0)),
             LevelKeys::Copy(index) => prefix_range(mark_prefix(index)),
         }
     }
 
-    /// Whether a key is that of an entry of the list.
-    pub fn is_list_key(self, key: &[u8]) -> bool {
-        key.starts_with(&self.list_key(&[]))
+    /// Whether a key is that of an entry of the manifest.
+    pub fn is_manifest_key(self, key: &[u8]) -> bool {
+        key.starts_with(&self.manifest_key(&[]))
     }
 
-    /// Whether a key is one of [`LevelKeys::fresh_range`].
-    pub fn is_fresh_key(self, key: &[u8]) -> bool {
+    /// Whether a key is one of [`LevelKeys::delta_range`].
+    pub fn is_delta_key(self, key: &[u8]) -> bool {
         match self {
             LevelKeys::Rows => crate::cursor::is_row_key(key),
             LevelKeys::Copy(index) => key.starts_with(&mark_prefix(index)),
         }
     }
 
-    /// The key of the row that a key of [`LevelKeys::fresh_range`] is about.
+    /// The key of the row that a key of [`LevelKeys::delta_range`] is about.
     pub fn row_key(self, key: &Slice) -> Slice {
         match self {
             LevelKeys::Rows => key.clone(),
@@ -107,9 +107,9 @@ mod tests {
             let row_key = [0, 7, 8, 9];
             let mark = Slice::from(mark_key(index, &row_key));
             assert_eq!(keys.row_key(&mark)[..], row_key);
-            assert!(keys.is_fresh_key(&mark) && keys.fresh_range().contains(&mark) && !keys.is_list_key(&mark));
-            let entry = keys.list_key(b"x");
-            assert!(keys.is_list_key(&entry) && keys.list_range().contains(&entry) && !keys.is_fresh_key(&entry));
+            assert!(keys.is_delta_key(&mark) && keys.delta_range().contains(&mark) && !keys.is_manifest_key(&mark));
+            let entry = keys.manifest_key(b"x");
+            assert!(keys.is_manifest_key(&entry) && keys.manifest_range().contains(&entry) && !keys.is_delta_key(&entry));
             assert!(index_range(index).contains(&mark) && index_range(index).contains(&entry));
         }
     }

@@ -16,7 +16,7 @@
 //!    [`CommitTicket`].
 //! 3. Under one lock, SERIALIZABLE reads are checked against recent commits (`CommitLog::is_valid`), the changes, with the
 //!    AUTO_INCREMENT counters that moved, are appended to the log (`redo`) and applied to the engine's memory tables
-//!    (`Committer::apply`). Readers do not see them: they read at an earlier moment (`Visible`).
+//!    (`Committer::apply`). Readers do not see them: they read at an earlier snapshot (`VisibleSnapshot`).
 //! 4. The commit thread (`Committer::run`) takes all commits that have gathered and syncs the log: one write, one sync.
 //! 5. Then readers see them, and their locks are given back.
 //! 6. The tickets are completed, which wakes their connections.
@@ -91,12 +91,12 @@ pub use options::{
 };
 pub use physical::Physical;
 pub use read_lock::{COMMIT_LOCK, GLOBAL_LOCK, GlobalReadLock};
-pub use read_view::{FreshRows, ReadView};
+pub use read_view::{DeltaRows, ReadView};
 pub use redo::{LogContents, LogDamage, LogPlace};
 pub use row::{Row, RowKey, RowView, ValueRef};
 pub use row_cache::RowCacheStatus;
 pub use sealed::{
-    FreshRow, ListEntry, SealedBlock, SealedRows, SealedScan, SealedSource, SealedTables, SealedWriter, Sealing,
+    DeltaRow, ManifestEntry, SealedBlock, SealedRows, SealedScan, SealedSource, SealedTables, SealedWriter, Sealing,
     UncommittedRows,
 };
 pub use statistics::TableStatistics;
@@ -104,4 +104,4 @@ pub use store::{HeldTable, RowStore, SessionLocks};
 pub use table::Table;
 pub use ticket::CommitTicket;
 pub use transaction::{LockedRow, LockingScan, PiecewiseSearch, Savepoint, Transaction};
-pub use write_set::ListChange;
+pub use write_set::ManifestChange;

@@ -88,7 +88,7 @@ pub struct TransactionOptions {
     /// When its commit counts as done.
     pub durability: Durability,
     /// Nobody waits for it at once: its commit may wait a little for those of others, so that one sync serves all.
-    pub is_patient: bool,
+    pub allows_commit_delay: bool,
     /// How long it waits for a global read lock: `lock_wait_timeout`.
     pub table_lock_wait: Duration,
 }
@@ -102,7 +102,7 @@ impl TransactionOptions {
             autocommit: false,
             snapshot_isolation: true,
             durability: Durability::Full,
-            is_patient: false,
+            allows_commit_delay: false,
             table_lock_wait: TABLE_LOCK_WAIT,
         }
     }

@@ -47,7 +47,7 @@ impl Drop for GlobalReadLock {
         let waiting = {
             let _log = committer.log.lock();
             match self.locks.table.end_read_lock() {
-                0 => std::mem::take(&mut *committer.put_aside.lock()),
+                0 => std::mem::take(&mut *committer.deferred.lock()),
                 _ => Vec::new(),
             }
         };
@@ -75,11 +75,11 @@ impl RowStore {
         }
         let committer = self.committer();
         // Commits that came to the log before are applied by now, and are waited for; others find the lock.
-        let moment = {
+        let snapshot = {
             let _log = committer.log.lock();
             committer.db.snapshot()
         };
-        committer.show_or_sync(moment)?;
+        committer.advance_or_sync(snapshot)?;
         Ok(lock)
     }
 

@@ -1,4 +1,4 @@
-//! Reading at one moment: a snapshot of what is committed, with a transaction's own writes over it.
+//! Reading in one snapshot: a snapshot of what is committed, with a transaction's own writes over it.
 
 use crate::cursor::{Cursor, Direction};
 use crate::engine::{SeqNo, Slice, Snapshot};
@@ -7,7 +7,7 @@ use crate::index_key::{KeyRange, row_key_of_entry};
 use crate::level_keys::LevelKeys;
 use crate::locks::LockKey;
 use crate::row::Row;
-use crate::sealed::{FreshRow, SealedRows, changed_list};
+use crate::sealed::{DeltaRow, SealedRows, changed_manifest};
 use crate::table::Table;
 use crate::validation::ReadSet;
 use crate::write_set::{Change, WriteSet, Written};
@@ -24,10 +24,10 @@ pub(crate) struct Uncommitted {
     pub writes: RwLock<WriteSet>,
     /// Whether there are any; saves readers the lock.
     pub any: AtomicBool,
-    /// Whether a list of sealed rows was changed.
-    pub any_list: AtomicBool,
-    /// The last list that was asked for.
-    pub list: Mutex<Option<OwnList>>,
+    /// Whether a manifest of sealed rows was changed.
+    pub any_manifest: AtomicBool,
+    /// The last manifest that was asked for.
+    pub manifest: Mutex<Option<OwnManifest>>,
     /// What was read, for SERIALIZABLE.
     pub reads: Option<ReadSet>,
     /// What others have made explicit of its locks.
@@ -42,11 +42,11 @@ pub(crate) struct ExplicitLocks {
     has_ended: bool,
 }
 
-/// A table's list of sealed rows as its transaction has changed it.
-pub(crate) struct OwnList {
+/// A table's manifest of sealed rows as its transaction has changed it.
+pub(crate) struct OwnManifest {
     table: TableId,
-    /// The list that was changed.
-    moment: SeqNo,
+    /// The manifest that was changed.
+    seqno: SeqNo,
     /// When it was changed last.
     step: u64,
     rows: Arc<dyn SealedRows>,
@@ -97,33 +97,33 @@ impl Uncommitted {
         writes.range(table, bounds, reverse, step, limit).map(Some)
     }
 
-    /// The sealed rows of a table as the transaction has changed them up to a step, from what they were at a moment; `None`
+    /// The sealed rows of a table as the transaction has changed them up to a step, from what they were at a sequence number; `None`
     /// if it has not.
-    pub fn sealed_rows(&self, table: &Table, moment: SeqNo, step: u64) -> SqlResult<Option<Arc<dyn SealedRows>>> {
-        let Some(level) = table.data.sealed().filter(|_| self.any_list.load(Ordering::Acquire)) else {
+    pub fn sealed_rows(&self, table: &Table, seqno: SeqNo, step: u64) -> SqlResult<Option<Arc<dyn SealedRows>>> {
+        let Some(level) = table.data.sealed().filter(|_| self.any_manifest.load(Ordering::Acquire)) else {
             return Ok(None);
         };
-        let mut kept = self.list.lock();
+        let mut kept = self.manifest.lock();
         let (step, changes) = {
             let writes = self.writes.read();
-            let Some(step) = writes.list_changed_at(step) else { return Ok(None) };
-            if let Some(list) = &*kept
-                && (list.table, list.moment, list.step) == (table.id(), moment, step)
+            let Some(step) = writes.manifest_changed_at(step) else { return Ok(None) };
+            if let Some(manifest) = &*kept
+                && (manifest.table, manifest.seqno, manifest.step) == (table.id(), seqno, step)
             {
-                return Ok(Some(list.rows.clone()));
+                return Ok(Some(manifest.rows.clone()));
             }
-            (step, writes.list_changes(table.id(), step)?)
+            (step, writes.manifest_changes(table.id(), step)?)
         };
         if changes.is_empty() {
             return Ok(None);
         }
-        let rows = level.source().open(changed_list(&table.data.keyspace, moment, changes)?)?;
-        *kept = Some(OwnList { table: table.id(), moment, step, rows: rows.clone() });
+        let rows = level.source().open(changed_manifest(&table.data.keyspace, seqno, changes)?)?;
+        *kept = Some(OwnManifest { table: table.id(), seqno, step, rows: rows.clone() });
         Ok(Some(rows))
     }
 }
 
-/// Reading at one moment. Cheap to clone; may be sent to other threads and may outlive the statement, not the
+/// Reading in one snapshot. Cheap to clone; may be sent to other threads and may outlive the statement, not the
 /// transaction's commit (own writes are gone then).
 #[derive(Clone)]
 pub struct ReadView {
@@ -134,8 +134,8 @@ pub struct ReadView {
 }
 
 impl ReadView {
-    /// Tells this view's moment from those of other views of the same statement: commits, and steps of its own transaction.
-    pub fn moment(&self) -> (u64, u64) {
+    /// Tells this view's sequence number from those of other views of the same statement: commits, and steps of its own transaction.
+    pub fn version(&self) -> (u64, u64) {
         (self.snapshot.seqno(), self.step)
     }
 
@@ -147,7 +147,7 @@ impl ReadView {
     /// The row at a storage key; `keep` it for the next reader too.
     fn row_at(&self, table: &Table, key: &[u8], keep: bool) -> SqlResult<Option<Row>> {
         self.note(table, || KeyRange::point(key));
-        table.data.check_moment(key, self.snapshot.seqno())?;
+        table.data.check_seqno(key, self.snapshot.seqno())?;
         let value = match self.own_change(table, key)? {
             Some(own) => own,
             None => match self.own_sealed_rows(table)? {
@@ -161,7 +161,7 @@ impl ReadView {
     /// The row that a unique index has at `entry_key`, as [`Table::unique_key`] makes it.
     pub fn get_by_unique(&self, table: &Table, entry_key: &[u8]) -> SqlResult<Option<Row>> {
         self.note(table, || KeyRange::point(entry_key));
-        table.data.check_moment(entry_key, self.snapshot.seqno())?;
+        table.data.check_seqno(entry_key, self.snapshot.seqno())?;
         let value = match self.own_change(table, entry_key)? {
             Some(own) => own,
             None => self.snapshot.get(&table.data.keyspace, entry_key).map_err(engine_error)?,
@@ -189,7 +189,7 @@ impl ReadView {
         if let Some(own) = self.own_sealed_rows(table)? {
             return Ok(Some(own));
         }
-        table.data.check_moment(&[], self.snapshot.seqno())?;
+        table.data.check_seqno(&[], self.snapshot.seqno())?;
         let level = table.data.sealed();
         level.map(|level| level.at(&table.data.keyspace, self.snapshot.seqno())).transpose()
     }
@@ -203,27 +203,27 @@ impl ReadView {
 
     /// The rows that the store itself has, the transaction's own among them, and the keys of sealed rows that are hidden
     /// by others or deleted: together with [`ReadView::sealed_rows`] all rows of the table.
-    pub fn fresh_rows(&self, table: &Arc<Table>) -> SqlResult<FreshRows> {
+    pub fn delta_rows(&self, table: &Arc<Table>) -> SqlResult<DeltaRows> {
         let range = crate::index_key::index_range(IndexId(0));
         self.note(table, || range.clone());
-        Ok(FreshRows { changes: Cursor::open_fresh(self, table, &range), copy: None })
+        Ok(DeltaRows { changes: Cursor::open_delta(self, table, &range), copy: None })
     }
 
     /// The rows that a copy of columns has, in whatever version of them; `None` if the table has no copy.
     pub fn copied_rows(&self, table: &Table) -> SqlResult<Option<Arc<dyn SealedRows>>> {
-        // Where the copy itself came later, its list at that moment says that it is not complete.
-        table.data.check_moment(&[], self.snapshot.seqno())?;
+        // Where the copy itself came later, its manifest at that sequence number says that it is not complete.
+        table.data.check_seqno(&[], self.snapshot.seqno())?;
         let level = table.data.copy();
         level.map(|level| level.at(&table.data.keyspace, self.snapshot.seqno())).transpose()
     }
 
     /// The rows that have changed since they were copied, as they are now, and the keys of those that are gone: together with
     /// [`ReadView::copied_rows`] all rows of the table.
-    pub fn changes_since_copied(&self, table: &Arc<Table>) -> SqlResult<FreshRows> {
+    pub fn changes_since_copied(&self, table: &Arc<Table>) -> SqlResult<DeltaRows> {
         let level = table.data.copy().ok_or_else(|| SqlError::internal("a table without a copy"))?;
         self.note(table, || crate::index_key::index_range(IndexId(0)));
-        let marks = Cursor::open_fresh(self, table, &level.keys.fresh_range());
-        Ok(FreshRows { changes: marks, copy: Some((level.keys, self.clone(), table.clone())) })
+        let marks = Cursor::open_delta(self, table, &level.keys.delta_range());
+        Ok(DeltaRows { changes: marks, copy: Some((level.keys, self.clone(), table.clone())) })
     }
 
     /// The row that an index entry stands for; `keep` it for the next reader too.
@@ -240,22 +240,22 @@ impl ReadView {
 }
 
 /// What the store itself has of a table, or what has changed since it was copied, in the order of the keys.
-pub struct FreshRows {
+pub struct DeltaRows {
     changes: Cursor,
     /// Changes are marks of a copy.
     copy: Option<(LevelKeys, ReadView, Arc<Table>)>,
 }
 
-impl FreshRows {
+impl DeltaRows {
     /// The next one.
-    pub fn next_row(&mut self) -> SqlResult<Option<FreshRow>> {
+    pub fn next_row(&mut self) -> SqlResult<Option<DeltaRow>> {
         let Some((key, row)) = self.changes.next_change()? else { return Ok(None) };
-        let Some((keys, view, table)) = &self.copy else { return Ok(Some(FreshRow { key, row })) };
+        let Some((keys, view, table)) = &self.copy else { return Ok(Some(DeltaRow { key, row })) };
         let key = keys.row_key(&key);
         let row = match view.own_change(table, &key)? {
             Some(own) => own,
             None => table.row_at(&key, view.snapshot.seqno(), false)?,
         };
-        Ok(Some(FreshRow { key, row }))
+        Ok(Some(DeltaRow { key, row }))
     }
 }

@@ -4,10 +4,10 @@
 //! found by their keys, scanned in their order, locked, changed and deleted.
 //!
 //! - An entry of the store hides the sealed row with its key. A DELETE leaves a [marker](DELETED) instead of nothing.
-//! - Which sealed rows there are is said by entries of the table's keyspace too, the *list*: it changes in a commit, and
-//!   whoever reads at a moment reads the list of that moment. What an entry of the list means is up to the
+//! - Which sealed rows there are is said by entries of the table's keyspace too, the *manifest*: it changes in a commit, and
+//!   whoever reads at a sequence number reads the manifest of that sequence number. What an entry of the manifest means is up to the
 //!   [`SealedSource`].
-//! - Rows are sealed by a [`Sealing`]: its caller reads the store's rows as they are at one moment, makes the list's new
+//! - Rows are sealed by a [`Sealing`]: its caller reads the store's rows as they are in one snapshot, makes the manifest's new
 //!   entries of them, and commits: rows that nobody has changed meanwhile leave the store in the same step. To readers
 //!   nothing changes.
 
@@ -34,12 +34,12 @@ use std::sync::Arc;
 /// Stands in the store for a row that is deleted, and hides the sealed one. No row begins with this format.
 pub(crate) const DELETED: [u8; 1] = [0];
 
-/// Lists that are kept for readers of earlier moments; those of still earlier ones read theirs again.
-const LISTS_KEPT: usize = 4;
+/// Lists that are kept for readers of earlier snapshots; those of still earlier ones read theirs again.
+const MANIFESTS_KEPT: usize = 4;
 
-/// An entry of a table's list.
+/// An entry of a table's manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ListEntry {
+pub struct ManifestEntry {
     /// Its name.
     pub name: Vec<u8>,
     /// Its contents.
@@ -49,7 +49,7 @@ pub struct ListEntry {
 /// Gives column tables the level below the store's.
 pub trait SealedTables: Send + Sync {
     /// The level of one generation of a table, which is truncated by beginning another, or its copy of columns by an
-    /// index. `list` is what the level's list has now: what else there is of it is left of work that was not committed, and
+    /// index. `manifest` is what the level's manifest has now: what else there is of it is left of work that was not committed, and
     /// may be removed. `is_new` tells of a table that has no rows, in the store neither. Its files take their room on the disk
     /// from `room`.
     fn open(
@@ -57,7 +57,7 @@ pub trait SealedTables: Send + Sync {
         def: &TableDef,
         generation: u64,
         copy: Option<IndexId>,
-        list: Vec<ListEntry>,
+        manifest: Vec<ManifestEntry>,
         is_new: bool,
         room: DiskRoom,
     ) -> SqlResult<Arc<dyn SealedSource>>;
@@ -66,16 +66,16 @@ pub trait SealedTables: Send + Sync {
     fn retain(&self, known: &dyn Fn(TableId, u64, Option<IndexId>) -> bool) -> SqlResult<()>;
 }
 
-/// What a table's list stands for.
+/// What a table's manifest stands for.
 pub trait SealedSource: Send + Sync {
-    /// The rows that the entries of a list, in the order of their names, stand for.
-    fn open(&self, list: Vec<ListEntry>) -> SqlResult<Arc<dyn SealedRows>>;
+    /// The rows that the entries of a manifest, in the order of their names, stand for.
+    fn open(&self, manifest: Vec<ManifestEntry>) -> SqlResult<Arc<dyn SealedRows>>;
 
     /// Itself as what it is, for those who know the source.
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 
     /// Begins to make sealed rows of rows that a load has. They are the table's when the entries that stand for them are
-    /// in its list.
+    /// in its manifest.
     fn writer(self: Arc<Self>, table: &Arc<Table>) -> Box<dyn SealedWriter>;
 
     /// Begins to take rows of a load that have not been rows of the store; `None` if the source makes sealed rows of those alone.
@@ -92,7 +92,7 @@ pub trait SealedSource: Send + Sync {
 
 /// Sealed rows that a transaction has made and not committed. Dropped, they are removed.
 pub trait UncommittedRows: Send + Sync {
-    /// The entries that stand for them are in the list, or will be when the log is read again.
+    /// The entries that stand for them are in the manifest, or will be when the log is read again.
     fn keep(self: Box<Self>);
 }
 
@@ -120,17 +120,17 @@ pub trait SealedWriter {
     fn push_block(&mut self, block: Box<dyn SealedBlock>, keys: &BlockKeys) -> SqlResult<()>;
 
     /// Makes what has come durable, and gives the entries that stand for it.
-    fn finish(&mut self) -> SqlResult<Vec<ListEntry>>;
+    fn finish(&mut self) -> SqlResult<Vec<ManifestEntry>>;
 
     /// Leaves rows out of what was made durable last, by their storage keys; gives for each which of the rows it was, in the order that
     /// they were taken. Later entries stand for the others.
     fn leave_out(&mut self, keys: &[Vec<u8>]) -> SqlResult<Vec<u64>>;
 
-    /// The entries are in the list.
+    /// The entries are in the manifest.
     fn keep(self: Box<Self>);
 }
 
-/// The sealed rows of one list.
+/// The sealed rows of one manifest.
 pub trait SealedRows: Send + Sync {
     /// The row at a storage key, as [`Table::encode_row`] makes it.
     fn get(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Vec<u8>>>;
@@ -155,24 +155,24 @@ pub trait SealedScan: Send {
 pub(crate) struct SealedLevel {
     pub keys: LevelKeys,
     source: Arc<dyn SealedSource>,
-    lists: RwLock<Lists>,
+    manifests: RwLock<Manifests>,
     /// Keys of rows that commits have changed since a [`Sealing`] began; `None` while there is none. Changes under the
     /// lock of the commit log.
     changed: Mutex<Option<FxHashSet<Slice>>>,
-    /// Held while rows go from the store to the list, which is not one step to those who read what is newest.
+    /// Held while rows go from the store to the manifest, which is not one step to those who read what is newest.
     moving: RwLock<()>,
 }
 
-/// The newest lists, oldest first.
+/// The newest manifests, oldest first.
 #[derive(Default)]
-struct Lists {
-    known: VecDeque<List>,
-    /// The first moment that has the newest list.
+struct Manifests {
+    known: VecDeque<Manifest>,
+    /// The first sequence number that has the newest manifest.
     newest_since: SeqNo,
 }
 
-/// The list of the moments from one to before another.
-struct List {
+/// The manifest of the sequence numbers from one to before another.
+struct Manifest {
     since: SeqNo,
     /// `None` for the newest.
     until: Option<SeqNo>,
@@ -181,21 +181,21 @@ struct List {
 
 impl SealedLevel {
     pub fn new(keys: LevelKeys, source: Arc<dyn SealedSource>) -> SealedLevel {
-        SealedLevel { keys, source, lists: RwLock::default(), changed: Mutex::new(None), moving: RwLock::default() }
+        SealedLevel { keys, source, manifests: RwLock::default(), changed: Mutex::new(None), moving: RwLock::default() }
     }
 
-    /// What the lists' entries mean.
+    /// What the manifests' entries mean.
     pub fn source(&self) -> &Arc<dyn SealedSource> {
         &self.source
     }
 
-    /// Keeps rows where they are. Whoever reads at no moment but what is newest, first in the store and then here, has to
+    /// Keeps rows where they are. Whoever reads at no sequence number but what is newest, first in the store and then here, has to
     /// hold this meanwhile, and nothing that waits for a commit.
     pub fn hold_still(&self) -> RwLockReadGuard<'_, ()> {
         self.moving.read()
     }
 
-    /// To be held while rows go from the store to the list.
+    /// To be held while rows go from the store to the manifest.
     pub fn move_rows(&self) -> RwLockWriteGuard<'_, ()> {
         self.moving.write()
     }
@@ -209,86 +209,86 @@ impl SealedLevel {
         }
     }
 
-    /// The rows sealed as of a moment, of which the caller keeps a snapshot.
-    pub fn at(&self, keyspace: &Keyspace, moment: SeqNo) -> SqlResult<Arc<dyn SealedRows>> {
+    /// The rows sealed as of a sequence number, of which the caller keeps a snapshot.
+    pub fn at(&self, keyspace: &Keyspace, seqno: SeqNo) -> SqlResult<Arc<dyn SealedRows>> {
         let newest_since = {
-            let lists = self.lists.read();
-            if let Some(list) = lists
+            let manifests = self.manifests.read();
+            if let Some(manifest) = manifests
                 .known
                 .iter()
                 .rev()
-                .find(|list| list.since <= moment && list.until.is_none_or(|until| moment < until))
+                .find(|manifest| manifest.since <= seqno && manifest.until.is_none_or(|until| seqno < until))
             {
-                return Ok(list.rows.clone());
+                return Ok(manifest.rows.clone());
             }
-            lists.newest_since
+            manifests.newest_since
         };
-        let rows = self.source.open(read_list(self.keys, keyspace, moment)?)?;
-        let mut lists = self.lists.write();
-        // Unless it has changed meanwhile, the moment is an earlier one, or another reader was faster: one list alone is the
+        let rows = self.source.open(read_manifest(self.keys, keyspace, seqno)?)?;
+        let mut manifests = self.manifests.write();
+        // Unless it has changed meanwhile, the sequence number is an earlier one, or another reader was faster: one manifest alone is the
         // newest.
-        let known = lists.known.back().is_some_and(|last| last.until.is_none());
-        if newest_since <= moment && lists.newest_since == newest_since && !known {
-            lists.known.push_back(List { since: newest_since, until: None, rows: rows.clone() });
-            if lists.known.len() > LISTS_KEPT {
-                lists.known.pop_front();
+        let known = manifests.known.back().is_some_and(|last| last.until.is_none());
+        if newest_since <= seqno && manifests.newest_since == newest_since && !known {
+            manifests.known.push_back(Manifest { since: newest_since, until: None, rows: rows.clone() });
+            if manifests.known.len() > MANIFESTS_KEPT {
+                manifests.known.pop_front();
             }
         }
         Ok(rows)
     }
 
-    /// Takes note of what a commit, applied and not yet seen, has changed; `moment` is the first that has it.
-    pub fn note_commit<'a>(&self, keys: impl Iterator<Item = &'a Slice>, moment: SeqNo) {
+    /// Takes note of what a commit, applied and not yet seen, has changed; `seqno` is the first that has it.
+    pub fn note_commit<'a>(&self, keys: impl Iterator<Item = &'a Slice>, seqno: SeqNo) {
         let mut changed = self.changed.lock();
-        let mut list_changed = false;
+        let mut manifest_changed = false;
         for key in keys {
-            match self.keys.is_list_key(key) {
-                true => list_changed = true,
+            match self.keys.is_manifest_key(key) {
+                true => manifest_changed = true,
                 false => changed.iter_mut().for_each(|changed| _ = changed.insert(key.clone())),
             }
         }
-        if list_changed {
-            self.list_changed(moment);
+        if manifest_changed {
+            self.manifest_changed(seqno);
         }
     }
 
-    /// The list has changed; `moment` is the first that has it as it is now.
-    pub fn list_changed(&self, moment: SeqNo) {
-        let mut lists = self.lists.write();
-        lists.newest_since = moment;
-        if let Some(last) = lists.known.back_mut() {
-            last.until.get_or_insert(moment);
+    /// The manifest has changed; `seqno` is the first that has it as it is now.
+    pub fn manifest_changed(&self, seqno: SeqNo) {
+        let mut manifests = self.manifests.write();
+        manifests.newest_since = seqno;
+        if let Some(last) = manifests.known.back_mut() {
+            last.until.get_or_insert(seqno);
         }
     }
 }
 
-/// The list of a moment as a transaction has changed it; `changes` are those of its writes, in order.
-pub(crate) fn changed_list(
+/// The manifest of a sequence number as a transaction has changed it; `changes` are those of its writes, in order.
+pub(crate) fn changed_manifest(
     keyspace: &Keyspace,
-    moment: SeqNo,
+    seqno: SeqNo,
     changes: Vec<(Slice, Option<Slice>)>,
-) -> SqlResult<Vec<ListEntry>> {
-    let prefix = LevelKeys::Rows.list_key(&[]).len();
-    let before = read_list(LevelKeys::Rows, keyspace, moment)?.into_iter().map(|entry| (entry.name, entry.content));
-    let mut list: std::collections::BTreeMap<Vec<u8>, Vec<u8>> = before.collect();
+) -> SqlResult<Vec<ManifestEntry>> {
+    let prefix = LevelKeys::Rows.manifest_key(&[]).len();
+    let before = read_manifest(LevelKeys::Rows, keyspace, seqno)?.into_iter().map(|entry| (entry.name, entry.content));
+    let mut manifest: std::collections::BTreeMap<Vec<u8>, Vec<u8>> = before.collect();
     for (key, content) in changes {
         let name = key[prefix..].to_vec();
         match content {
-            Some(content) => list.insert(name, content.to_vec()),
-            None => list.remove(&name),
+            Some(content) => manifest.insert(name, content.to_vec()),
+            None => manifest.remove(&name),
         };
     }
-    Ok(list.into_iter().map(|(name, content)| ListEntry { name, content }).collect())
+    Ok(manifest.into_iter().map(|(name, content)| ManifestEntry { name, content }).collect())
 }
 
-/// The entries of a level's list at a moment.
-pub(crate) fn read_list(keys: LevelKeys, keyspace: &Keyspace, moment: SeqNo) -> SqlResult<Vec<ListEntry>> {
-    let prefix = keys.list_key(&[]).len();
-    let entries = keyspace.tree.range(keys.list_range().to_slices(), moment, None);
+/// The entries of a level's manifest at a sequence number.
+pub(crate) fn read_manifest(keys: LevelKeys, keyspace: &Keyspace, seqno: SeqNo) -> SqlResult<Vec<ManifestEntry>> {
+    let prefix = keys.manifest_key(&[]).len();
+    let entries = keyspace.tree.range(keys.manifest_range().to_slices(), seqno, None);
     entries
         .map(|entry| {
             let (key, value) = entry.into_inner().map_err(|error| engine_error(error.into()))?;
-            Ok(ListEntry { name: key[prefix..].to_vec(), content: value.to_vec() })
+            Ok(ManifestEntry { name: key[prefix..].to_vec(), content: value.to_vec() })
         })
         .collect()
 }
@@ -357,12 +357,12 @@ pub struct Sealing {
 
 /// A row of the store's own, or a key with which it hides a sealed row.
 #[derive(Clone, Debug)]
-pub struct FreshRow {
+pub struct DeltaRow {
     pub(crate) key: Slice,
     pub(crate) row: Option<Slice>,
 }
 
-impl FreshRow {
+impl DeltaRow {
     /// The storage key.
     pub fn key(&self) -> &[u8] {
         &self.key
@@ -404,53 +404,53 @@ impl Sealing {
         };
         let keyspace = &table.data.keyspace;
         let mut keys = Vec::new();
-        let mut range = level.keys.fresh_range();
+        let mut range = level.keys.delta_range();
         if all {
             for mark in snapshot.range(keyspace, range.to_slices()) {
                 keys.push(mark.key().map_err(engine_error)?);
             }
-            range = LevelKeys::Rows.fresh_range();
+            range = LevelKeys::Rows.delta_range();
         }
         let rows = snapshot.range(keyspace, range.to_slices());
         let sealing = Sealing { store: store.clone(), table: table.clone(), level, snapshot, keys, rows, all };
         // Commits that were applied before changes were noted are not seen by everybody yet, and may still be taken back by
         // a failed sync.
-        store.committer().show_or_sync(sealing.snapshot.clone())?;
+        store.committer().advance_or_sync(sealing.snapshot.clone())?;
         Ok(Some(sealing))
     }
 
-    /// The list as it is. Whoever else changes it holds the table's exclusive lock.
-    pub fn list(&self) -> SqlResult<Vec<ListEntry>> {
-        read_list(self.level.keys, &self.table.data.keyspace, self.snapshot.seqno())
+    /// The manifest as it is. Whoever else changes it holds the table's exclusive lock.
+    pub fn manifest(&self) -> SqlResult<Vec<ManifestEntry>> {
+        read_manifest(self.level.keys, &self.table.data.keyspace, self.snapshot.seqno())
     }
 
     /// The next row of the store in the order of the keys. Those that have been read are sealed by the commit.
-    pub fn next_row(&mut self) -> SqlResult<Option<FreshRow>> {
+    pub fn next_row(&mut self) -> SqlResult<Option<DeltaRow>> {
         let Some(entry) = self.rows.next() else { return Ok(None) };
         let (key, value) = entry.into_inner().map_err(engine_error)?;
         if self.all {
-            return Ok(Some(FreshRow { key, row: Some(value) }));
+            return Ok(Some(DeltaRow { key, row: Some(value) }));
         }
         self.keys.push(key.clone());
         if self.level.keys == LevelKeys::Rows {
-            return Ok(Some(FreshRow { key, row: (*value != DELETED).then_some(value) }));
+            return Ok(Some(DeltaRow { key, row: (*value != DELETED).then_some(value) }));
         }
         let key = self.level.keys.row_key(&key);
         let row = self.snapshot.get(&self.table.data.keyspace, &key).map_err(engine_error)?;
-        Ok(Some(FreshRow { key, row }))
+        Ok(Some(DeltaRow { key, row }))
     }
 
-    /// Replaces the rows that were read by new contents of entries of the list (`None` removes an entry), durably and in
-    /// one step. Gives the first moment that has it: readers of earlier ones ([`RowStore::is_past`]) go by the old list.
-    pub fn commit(mut self, list: Vec<(Vec<u8>, Option<Vec<u8>>)>) -> SqlResult<u64> {
+    /// Replaces the rows that were read by new contents of entries of the manifest (`None` removes an entry), durably and in
+    /// one step. Gives the first sequence number that has it: readers of earlier ones ([`RowStore::is_past`]) go by the old manifest.
+    pub fn commit(mut self, manifest: Vec<(Vec<u8>, Option<Vec<u8>>)>) -> SqlResult<u64> {
         let keys = self.level.keys;
-        let list =
-            list.into_iter().map(|(name, content)| (Slice::from(keys.list_key(&name)), content.map(Slice::from)));
+        let manifest =
+            manifest.into_iter().map(|(name, content)| (Slice::from(keys.manifest_key(&name)), content.map(Slice::from)));
         let request = SealRequest {
             data: self.table.data.clone(),
             level: self.level.clone(),
             sealed: std::mem::take(&mut self.keys),
-            list: list.collect(),
+            manifest: manifest.collect(),
         };
         self.store.committer().seal(request)
     }

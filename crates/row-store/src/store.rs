@@ -20,7 +20,7 @@ use crate::read_lock::COMMIT_LOCK;
 use crate::recovery::{Recovered, recover};
 use crate::row::Row;
 use crate::row_cache::{RowCache, RowCacheStatus};
-use crate::sealed::{SealedTables, read_list};
+use crate::sealed::{SealedTables, read_manifest};
 use crate::table::{Table, TableData};
 use crate::transaction::Transaction;
 use crate::write_set::SpillPlace;
@@ -310,9 +310,9 @@ impl RowStore {
         crate::ReadView { snapshot: self.snapshot(), own: None, step: 0 }
     }
 
-    /// Whether nobody reads as of a moment before this one any more; also false while it is not known yet.
-    pub fn is_past(&self, moment: u64) -> bool {
-        self.0.db.snapshots.unneeded_before() >= moment
+    /// Whether nobody reads as of a sequence number before this one any more; also false while it is not known yet.
+    pub fn is_past(&self, seqno: u64) -> bool {
+        self.0.db.snapshots.unneeded_before() >= seqno
     }
 
     // ---- tables ----
@@ -468,11 +468,11 @@ impl StoreInner {
         let is_new = data.keyspace.is_empty().map_err(engine_error)?;
         let room = DiskRoom(self.committer.gate.clone());
         if def.is_column_table() && data.sealed().is_none() {
-            let list = read_list(LevelKeys::Rows, &data.keyspace, SeqNo::MAX)?;
+            let list = read_manifest(LevelKeys::Rows, &data.keyspace, SeqNo::MAX)?;
             data.seal_with(tables.open(def, data.generation, None, list, is_new, room.clone())?);
         }
         if let Some(index) = copy.filter(|index| data.lacks_copy(*index)) {
-            let list = read_list(LevelKeys::Copy(index), &data.keyspace, SeqNo::MAX)?;
+            let list = read_manifest(LevelKeys::Copy(index), &data.keyspace, SeqNo::MAX)?;
             data.copy_with(index, tables.open(def, data.generation, Some(index), list, is_new, room)?);
         }
         Ok(())

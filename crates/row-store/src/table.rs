@@ -30,7 +30,7 @@ pub(crate) struct TableData {
     /// Never given again while the process runs: what the cache knows its rows by. Another one when nothing of what the cache has is right
     /// any more.
     serial: AtomicU64,
-    /// What was read at an earlier moment is not kept under the present number.
+    /// What was read at an earlier snapshot is not kept under the present number.
     serial_since: AtomicU64,
     cache: Arc<RowCache>,
     /// What loads that were given up may have left.
@@ -64,10 +64,10 @@ pub(crate) struct TableData {
     /// The version of the newest definition: whoever has an older one would leave entries of new indexes out, and not see to
     /// new constraints.
     pub defined_since: AtomicU64,
-    /// The first moment at which readers find everything: a copy that took the place of a table, or what is left of a truncated
+    /// The first sequence number at which readers find everything: a copy that took the place of a table, or what is left of a truncated
     /// one, has nothing of what was there before. 0 if it was so at the start.
     complete_since: AtomicU64,
-    /// The same of indexes that were built since the start, and the newest of their moments.
+    /// The same of indexes that were built since the start, and the newest of their sequence numbers.
     built_since: RwLock<FxHashMap<IndexId, u64>>,
     newest_built: AtomicU64,
     /// Rows outside of the store, if there can be any.
@@ -142,25 +142,25 @@ impl TableData {
         TablePlace::encode(self.generation, self.keyspace.place())
     }
 
-    /// Readers at earlier moments than this one are told so: they would not find what they have seen before.
-    pub fn complete_from(&self, moment: u64) {
-        self.complete_since.fetch_max(moment, Ordering::AcqRel);
+    /// Readers at earlier snapshots than this one are told so: they would not find what they have seen before.
+    pub fn complete_from(&self, seqno: u64) {
+        self.complete_since.fetch_max(seqno, Ordering::AcqRel);
     }
 
     /// The same of an index.
-    pub fn built_from(&self, index: IndexId, moment: u64) {
-        self.built_since.write().insert(index, moment);
-        self.newest_built.fetch_max(moment, Ordering::AcqRel);
+    pub fn built_from(&self, index: IndexId, seqno: u64) {
+        self.built_since.write().insert(index, seqno);
+        self.newest_built.fetch_max(seqno, Ordering::AcqRel);
     }
 
-    /// 1412 for who reads a place of the table at a moment from which that is not complete.
-    pub fn check_moment(&self, key: &[u8], moment: u64) -> SqlResult<()> {
+    /// 1412 for who reads a place of the table at a sequence number from which that is not complete.
+    pub fn check_seqno(&self, key: &[u8], seqno: u64) -> SqlResult<()> {
         let newest = self.complete_since.load(Ordering::Acquire);
-        if moment >= newest && moment >= self.newest_built.load(Ordering::Acquire) {
+        if seqno >= newest && seqno >= self.newest_built.load(Ordering::Acquire) {
             return Ok(());
         }
-        let is_built = |index| self.built_since.read().get(&index).is_none_or(|built| moment >= *built);
-        match moment >= newest && split_index_id(key).is_none_or(|(index, _)| is_built(index)) {
+        let is_built = |index| self.built_since.read().get(&index).is_none_or(|built| seqno >= *built);
+        match seqno >= newest && split_index_id(key).is_none_or(|(index, _)| is_built(index)) {
             true => Ok(()),
             false => Err(SqlError::new(ErrorCode::DoesNotSupportSchemaChange, &[])),
         }
@@ -209,35 +209,35 @@ impl TableData {
         self.sealed.get_or_init(|| Arc::new(SealedLevel::new(LevelKeys::Rows, source)));
     }
 
-    /// What the store has at a row's key at a moment; `keep` for the next reader of it too.
-    fn entry_at(&self, key: &[u8], moment: SeqNo, keep: bool) -> SqlResult<Option<Slice>> {
+    /// What the store has at a row's key at a sequence number; `keep` for the next reader of it too.
+    fn entry_at(&self, key: &[u8], seqno: SeqNo, keep: bool) -> SqlResult<Option<Slice>> {
         let place = self.cache_place(key);
-        if let Some(row) = self.cache.get(&place, moment) {
+        if let Some(row) = self.cache.get(&place, seqno) {
             return Ok(Some(row));
         }
-        let entry = self.keyspace.tree.get_internal_entry(key, moment).map_err(|error| engine_error(error.into()))?;
+        let entry = self.keyspace.tree.get_internal_entry(key, seqno).map_err(|error| engine_error(error.into()))?;
         Ok(entry.map(|entry| {
             if keep {
-                self.keep(&place, &entry.value, entry.key.seqno, moment);
+                self.keep(&place, &entry.value, entry.key.seqno, seqno);
             }
             entry.value
         }))
     }
 
     /// The newest version of a row that is visible, or one that has become so meanwhile; `visible` says up to which
-    /// moment readers see. `None` if that cannot be told from the newest version alone, which may be none.
+    /// sequence number readers see. `None` if that cannot be told from the newest version alone, which may be none.
     pub fn newest_visible_row(&self, key: &[u8], visible: impl Fn() -> SeqNo) -> SqlResult<Option<Slice>> {
         let place = self.cache_place(key);
-        let moment = visible();
-        if let Some(row) = self.cache.get(&place, moment) {
+        let seqno = visible();
+        if let Some(row) = self.cache.get(&place, seqno) {
             return Ok(Some(row));
         }
         let newest =
             self.keyspace.tree.get_internal_entry(key, SeqNo::MAX).map_err(|error| engine_error(error.into()))?;
         Ok(newest.filter(|entry| entry.key.seqno < visible()).map(|entry| {
-            // Being the newest of all now, it was so at the moment before if it was there.
-            if entry.key.seqno < moment {
-                self.keep(&place, &entry.value, entry.key.seqno, moment);
+            // Being the newest of all now, it was so at the sequence number before if it was there.
+            if entry.key.seqno < seqno {
+                self.keep(&place, &entry.value, entry.key.seqno, seqno);
             }
             entry.value
         }))
@@ -255,16 +255,16 @@ impl TableData {
     }
 
     /// As [`TableData::row_changed`], of all rows.
-    pub fn all_rows_changed(&self, moment: SeqNo) {
-        // Whoever finds the new number finds the moment, too.
-        self.serial_since.store(moment, Ordering::Release);
+    pub fn all_rows_changed(&self, seqno: SeqNo) {
+        // Whoever finds the new number finds the sequence number, too.
+        self.serial_since.store(seqno, Ordering::Release);
         self.serial.store(next_serial(), Ordering::Release);
     }
 
-    /// Makes sure that readers at `moment` and later find the change of a row that has just been applied; before there
+    /// Makes sure that readers at `seqno` and later find the change of a row that has just been applied; before there
     /// are any.
-    pub fn row_changed(&self, key: &[u8], moment: SeqNo) {
-        self.cache.forget(&self.cache_place(key), moment);
+    pub fn row_changed(&self, key: &[u8], seqno: SeqNo) {
+        self.cache.forget(&self.cache_place(key), seqno);
     }
 
     /// Counts a commit's changes for the statistics; `sealed` more are of rows below the store's.
@@ -416,24 +416,24 @@ impl Table {
         hidden_row_number(key)
     }
 
-    /// The committed row at a key as it is at a moment; `keep` for the next reader of it too.
-    pub(crate) fn row_at(&self, key: &[u8], moment: SeqNo, keep: bool) -> SqlResult<Option<Slice>> {
-        self.or_sealed(self.data.entry_at(key, moment, keep)?, key, moment)
+    /// The committed row at a key as it is in a snapshot; `keep` for the next reader of it too.
+    pub(crate) fn row_at(&self, key: &[u8], seqno: SeqNo, keep: bool) -> SqlResult<Option<Slice>> {
+        self.or_sealed(self.data.entry_at(key, seqno, keep)?, key, seqno)
     }
 
     /// The row that the store's entry at a key stands for, or the sealed one if there is no entry.
-    pub(crate) fn or_sealed(&self, entry: Option<Slice>, key: &[u8], moment: SeqNo) -> SqlResult<Option<Slice>> {
+    pub(crate) fn or_sealed(&self, entry: Option<Slice>, key: &[u8], seqno: SeqNo) -> SqlResult<Option<Slice>> {
         let Some(level) = self.data.sealed() else { return Ok(entry) };
         match entry {
             Some(entry) => Ok((*entry != DELETED).then_some(entry)),
-            None if is_row_key(key) => Ok(level.at(&self.data.keyspace, moment)?.get(self, key)?.map(Slice::from)),
+            None if is_row_key(key) => Ok(level.at(&self.data.keyspace, seqno)?.get(self, key)?.map(Slice::from)),
             None => Ok(None),
         }
     }
 
-    /// The committed row at a key as it is at a moment, with these sealed rows below it.
-    pub(crate) fn row_above(&self, key: &[u8], moment: SeqNo, sealed: &dyn SealedRows) -> SqlResult<Option<Slice>> {
-        match self.data.entry_at(key, moment, false)? {
+    /// The committed row at a key as it is in a snapshot, with these sealed rows below it.
+    pub(crate) fn row_above(&self, key: &[u8], seqno: SeqNo, sealed: &dyn SealedRows) -> SqlResult<Option<Slice>> {
+        match self.data.entry_at(key, seqno, false)? {
             Some(entry) => Ok((*entry != DELETED).then_some(entry)),
             None if is_row_key(key) => Ok(sealed.get(self, key)?.map(Slice::from)),
             None => Ok(None),

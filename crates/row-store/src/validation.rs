@@ -62,7 +62,7 @@ pub(crate) enum Keys {
 }
 
 struct Logged {
-    /// The first moment that sees the commit; `u64::MAX` while it is being made.
+    /// The first sequence number that sees the commit; `u64::MAX` while it is being made.
     visible_from: u64,
     tables: Vec<(TableId, Keys)>,
 }
@@ -74,7 +74,7 @@ pub(crate) struct CommitLog {
     log: VecDeque<Logged>,
     snapshots: BTreeMap<u64, usize>,
     /// Up to where readers see: the next snapshot is not older.
-    shown: u64,
+    visible: u64,
 }
 
 impl CommitLog {
@@ -94,15 +94,15 @@ impl CommitLog {
         self.forget();
     }
 
-    /// Readers see up to a moment from now on.
-    pub fn show(&mut self, moment: u64) {
-        self.shown = self.shown.max(moment);
+    /// Readers see up to a sequence number from now on.
+    pub fn advance_visible(&mut self, seqno: u64) {
+        self.visible = self.visible.max(seqno);
         self.forget();
     }
 
     /// Lets commits go that every snapshot sees.
     fn forget(&mut self) {
-        let oldest = self.snapshots.first_key_value().map_or(self.shown, |(oldest, _)| self.shown.min(*oldest));
+        let oldest = self.snapshots.first_key_value().map_or(self.visible, |(oldest, _)| self.visible.min(*oldest));
         while self.log.front().is_some_and(|commit| commit.visible_from <= oldest) {
             self.log.pop_front();
         }

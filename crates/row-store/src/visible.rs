@@ -1,4 +1,4 @@
-//! The moment at which readers read.
+//! The sequence number at which readers read.
 //!
 //! The engine shows a batch as soon as it is applied. Readers see it when it is as durable as its commit has promised, so
 //! that nobody is told of a change that a power cut, or a failed sync, takes back.
@@ -7,16 +7,16 @@ use crate::engine::Snapshot;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The newest moment that readers see. It is kept open: the engine keeps what readers at it need.
-pub(crate) struct Visible {
+/// The newest sequence number that readers see. It is kept open: the engine keeps what readers at it need.
+pub(crate) struct VisibleSnapshot {
     snapshot: Mutex<Snapshot>,
     /// That of `snapshot`; saves the readers of single rows the lock.
     seqno: AtomicU64,
 }
 
-impl Visible {
-    pub fn new(snapshot: Snapshot) -> Visible {
-        Visible { seqno: AtomicU64::new(snapshot.seqno()), snapshot: Mutex::new(snapshot) }
+impl VisibleSnapshot {
+    pub fn new(snapshot: Snapshot) -> VisibleSnapshot {
+        VisibleSnapshot { seqno: AtomicU64::new(snapshot.seqno()), snapshot: Mutex::new(snapshot) }
     }
 
     /// Entries with smaller numbers are visible.
@@ -29,7 +29,7 @@ impl Visible {
         self.snapshot.lock().clone()
     }
 
-    /// Lets readers see up to a moment, unless they do so already.
+    /// Lets readers see up to a sequence number, unless they do so already.
     pub fn advance(&self, to: Snapshot) {
         let mut snapshot = self.snapshot.lock();
         if snapshot.seqno() < to.seqno() {

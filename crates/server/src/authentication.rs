@@ -90,7 +90,7 @@ pub(crate) struct Authenticator<'a> {
     /// Where the client is; `None` for a Unix socket.
     pub(crate) address: Option<IpAddr>,
     pub(crate) rsa_key: &'a LazyRsaKeyPair,
-    pub(crate) patience: Duration,
+    pub(crate) net_timeouts: Duration,
 }
 
 impl Authenticator<'_> {
@@ -107,7 +107,7 @@ impl Authenticator<'_> {
         } else if first.can_switch {
             let switch = AuthSwitch { plugin: plugin.as_bytes(), data: self.nonce };
             self.io.writer.packet(|buf| switch.encode(buf));
-            self.io.read_reply(self.patience).await?.to_vec()
+            self.io.read_reply(self.net_timeouts).await?.to_vec()
         } else {
             return Err(AuthError::Refused(SqlError::new(ErrorCode::NotSupportedAuthMode, &[])));
         };
@@ -164,14 +164,14 @@ impl Authenticator<'_> {
 
     /// The password itself, by a way on which nobody can read it. `None` if the client sent something else.
     async fn read_password(&mut self) -> Result<Option<SentPassword>, AuthError> {
-        let mut packet = self.io.read_reply(self.patience).await?;
+        let mut packet = self.io.read_reply(self.net_timeouts).await?;
         if self.io.transport.is_secure() {
             return Ok((packet.last() == Some(&0)).then(|| SentPassword::Plain(packet[..packet.len() - 1].to_vec())));
         }
         let key = self.rsa_key.get().await.map_err(|error| AuthError::Refused(SqlError::internal(error)))?;
         if *packet == [caching_sha2::REQUEST_PUBLIC_KEY] {
             self.io.writer.packet(|buf| encode_auth_more_data(buf, key.public_pem.as_bytes()));
-            packet = self.io.read_reply(self.patience).await?;
+            packet = self.io.read_reply(self.net_timeouts).await?;
         }
         Ok((packet.len() == key.encrypted_bytes()).then(|| SentPassword::Encrypted(packet.to_vec(), key)))
     }

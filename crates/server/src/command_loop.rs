@@ -127,8 +127,8 @@ impl CommandLoop<'_> {
     /// The next command. Answers are sent only when there is none yet, so that those to pipelined commands go together.
     async fn next_command<'w>(&mut self, wake: &'w Notify, mut woken: Pin<&mut Notified<'w>>) -> Result<Bytes, End> {
         let io = &mut self.client.io;
-        let patience = self.session.patience();
-        io.set_patience(patience);
+        let timeouts = self.session.net_timeouts();
+        io.set_net_timeouts(timeouts);
         io.reader.set_payload_bytes_max(self.session.max_allowed_packet());
         io.reader.set_sequence(0);
         loop {
@@ -164,7 +164,7 @@ impl CommandLoop<'_> {
             }
             let seconds = match io.reader.is_between_packets() {
                 true => self.session.idle_timeout_seconds(),
-                false => patience.read_seconds,
+                false => timeouts.read_seconds,
             };
             self.idle.start(self.neighbours, seconds);
             tokio::select! {

@@ -363,7 +363,7 @@ async fn resume(moved: Moved, shared: &Shared, neighbours: &Rc<Neighbours>) -> i
     let Moved { stream, killed, counted, conversation } = moved;
     let Conversation { session, established, wake, .. } = &conversation;
     let socket = Socket::tcp(TcpStream::from_std(stream)?);
-    let write_timeout = Duration::from_secs(session.patience().write_seconds);
+    let write_timeout = Duration::from_secs(session.net_timeouts().write_seconds);
     let mut io = PacketStream::new(socket.clone(), session.max_allowed_packet(), write_timeout);
     io.killed = killed;
     io.socket = counted;

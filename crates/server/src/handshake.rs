@@ -132,8 +132,8 @@ pub(crate) async fn establish(
     let mut hello = ClientHello::decode(&packet, OFFERED).map_err(malformed)?;
     if let ClientHello::TlsRequest(_) = hello {
         io.transport.accept_tls(&shared.tls).await.map_err(|error| HandshakeError::Gone(ReadError::Io(error)))?;
-        let patience = Duration::from_secs(settings.connect_timeout_seconds);
-        packet = io.read_reply(patience).await?;
+        let timeout = Duration::from_secs(settings.connect_timeout_seconds);
+        packet = io.read_reply(timeout).await?;
         hello = ClientHello::decode(&packet, OFFERED).map_err(malformed)?;
     }
     let ClientHello::Response(response) = hello else {
@@ -233,7 +233,7 @@ async fn authenticate(
         checks: &shared.password_checks,
         address: info.address,
         rsa_key: &shared.rsa_key,
-        patience: Duration::from_secs(settings.connect_timeout_seconds),
+        net_timeouts: Duration::from_secs(settings.connect_timeout_seconds),
     };
     match authenticator.authenticate(account.as_ref(), first).await {
         Ok(()) => {}

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use squall_session::api::{Patience, SocketUse};
+use squall_session::api::{NetTimeouts, SocketUse};
 use squall_session::time_slice::TimeSlice;
 use squall_types::SqlError;
 use squall_wire::framing::{FrameError, PacketReader, PacketWriter};
@@ -59,14 +59,14 @@ impl From<FrameError> for ReadError {
 }
 
 /// Waits for the client to take something: not for ever, and no longer than until the connection is killed.
-async fn patiently<T>(
-    patience: Duration,
+async fn with_timeout<T>(
+    net_timeouts: Duration,
     killed: &Notify,
     sending: impl Future<Output = io::Result<T>>,
 ) -> io::Result<T> {
     tokio::select! {
         biased;
-        sent = timeout(patience, sending) => sent.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?,
+        sent = timeout(net_timeouts, sending) => sent.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?,
         () = killed.notified() => Err(io::ErrorKind::ConnectionAborted.into()),
     }
 }
@@ -103,9 +103,9 @@ impl PacketStream {
     }
 
     /// Sets how long the client may take.
-    pub(crate) fn set_patience(&mut self, patience: Patience) {
-        self.read_timeout = Duration::from_secs(patience.read_seconds);
-        self.write_timeout = Duration::from_secs(patience.write_seconds);
+    pub(crate) fn set_net_timeouts(&mut self, timeouts: NetTimeouts) {
+        self.read_timeout = Duration::from_secs(timeouts.read_seconds);
+        self.write_timeout = Duration::from_secs(timeouts.write_seconds);
     }
 
     /// Reads more bytes into the reader. Nothing is lost when the future is dropped.
@@ -132,7 +132,7 @@ impl PacketStream {
     }
 
     /// Reads the next packet of the exchange that is going on (not a new command), after sending what is written.
-    pub(crate) async fn read_reply(&mut self, patience: Duration) -> Result<Bytes, ReadError> {
+    pub(crate) async fn read_reply(&mut self, net_timeouts: Duration) -> Result<Bytes, ReadError> {
         self.flush().await.map_err(ReadError::Io)?;
         self.reader.set_sequence(self.writer.sequence());
         let packet = loop {
@@ -142,7 +142,7 @@ impl PacketStream {
             let killed = Arc::clone(&self.killed);
             tokio::select! {
                 biased;
-                read = timeout(patience, self.fill()) => read.map_err(|_| ReadError::TimedOut)??,
+                read = timeout(net_timeouts, self.fill()) => read.map_err(|_| ReadError::TimedOut)??,
                 () = killed.notified() => return Err(ReadError::Io(io::ErrorKind::ConnectionAborted.into())),
             }
         };
@@ -190,7 +190,7 @@ impl PacketStream {
         }
         let mut rest = self.writer.bytes();
         while !rest.is_empty() {
-            let written = patiently(self.write_timeout, &self.killed, self.transport.write(rest)).await?;
+            let written = with_timeout(self.write_timeout, &self.killed, self.transport.write(rest)).await?;
             if written == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
             }
@@ -200,7 +200,7 @@ impl PacketStream {
         self.writer.clear(WRITE_BUFFER_KEPT_BYTES);
         // Only TLS keeps bytes back.
         if let Transport::Tls(stream) = &mut self.transport {
-            patiently(self.write_timeout, &self.killed, stream.flush()).await?;
+            with_timeout(self.write_timeout, &self.killed, stream.flush()).await?;
         }
         Ok(())
     }
@@ -227,7 +227,7 @@ impl PacketStream {
     /// Ends the connection in order, so that a client reads what was sent and then the end.
     pub(crate) async fn close(&mut self) {
         // TLS has something to say even now.
-        if let Err(error) = patiently(self.write_timeout, &self.killed, self.transport.shutdown()).await {
+        if let Err(error) = with_timeout(self.write_timeout, &self.killed, self.transport.shutdown()).await {
             tracing::trace!("closing a connection: {error}");
         }
     }

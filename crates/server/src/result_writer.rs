@@ -539,8 +539,8 @@ impl ResultWriter for ClientWriter {
             if !self.receiving_file {
                 return Ok(None);
             }
-            let patience = self.io.read_timeout;
-            match self.io.read_reply(patience).await {
+            let timeout = self.io.read_timeout;
+            match self.io.read_reply(timeout).await {
                 Ok(packet) if packet.is_empty() => {
                     self.receiving_file = false;
                     Ok(None)

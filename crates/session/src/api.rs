@@ -299,7 +299,7 @@ pub trait Connection: Send {
     /// How long to look for the next command before the loop sleeps; zero: not at all.
     fn busy_poll(&self) -> std::time::Duration;
     /// How long to wait for the client in the middle of something.
-    fn patience(&self) -> Patience;
+    fn net_timeouts(&self) -> NetTimeouts;
     /// `max_allowed_packet`, bytes.
     fn max_allowed_packet(&self) -> usize;
     /// `character_set_results`' collation id, `None` for NULL (no conversion).
@@ -314,7 +314,7 @@ pub trait Connection: Send {
 
 /// How long a client may hold a connection up in the middle of a packet or a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct NetTimeouts {
     /// `net_read_timeout`, seconds: until more of a packet or of a file comes.
     pub read_seconds: u64,
     /// `net_write_timeout`, seconds: until the client takes more of a result.

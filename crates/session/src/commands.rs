@@ -10,7 +10,7 @@ use crate::result::{Failure, Outcome, ResultSet};
 use crate::session::{Request, Session};
 use crate::settings::{Values, ids};
 use squall_catalog::{Privileges, TableEntry};
-use squall_column_tables::{ColumnTable, SegmentList};
+use squall_column_tables::{ColumnTable, SegmentManifest};
 use squall_logs::error_log::{Severity, error_log};
 use squall_logs::logs::OpenError;
 use squall_parser::ast::{
@@ -401,7 +401,7 @@ fn cores() -> usize {
 }
 
 /// What CHECK TABLE says of segments that are not as they were written.
-fn damaged_segments(list: &SegmentList) -> Vec<Note> {
+fn damaged_segments(list: &SegmentManifest) -> Vec<Note> {
     let errors = list.segments().iter().filter_map(|segment| segment.segment().check().err());
     let mut notes: Vec<_> = errors.map(|error| ("error", error.to_string())).collect();
     if !notes.is_empty() {

@@ -1,6 +1,6 @@
 //! What a front end asks of a session.
 
-use crate::api::{ColumnMeta, Connection, LocalFuture, Patience, PreparedInfo, ResultWriter, StatusInfo};
+use crate::api::{ColumnMeta, Connection, LocalFuture, NetTimeouts, PreparedInfo, ResultWriter, StatusInfo};
 use crate::database::now_micros;
 use crate::prepared::{PreparedStatement, RowCollector};
 use crate::process::count;
@@ -435,8 +435,8 @@ impl Connection for Session {
         Values(&self.variables.session).number(id)
     }
 
-    fn patience(&self) -> Patience {
-        self.settings.patience
+    fn net_timeouts(&self) -> NetTimeouts {
+        self.settings.net_timeouts
     }
 
     fn max_allowed_packet(&self) -> usize {

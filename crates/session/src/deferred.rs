@@ -51,11 +51,11 @@ pub enum Brief {
 }
 
 impl Session {
-    /// Whether its commits may wait a little for those of others: see [`TransactionOptions::is_patient`].
+    /// Whether its commits may wait a little for those of others: see [`TransactionOptions::allows_commit_delay`].
     ///
-    /// [`TransactionOptions::is_patient`]: squall_row_store::TransactionOptions::is_patient
-    pub fn set_patient(&mut self, on: bool) {
-        self.is_patient = on;
+    /// [`TransactionOptions::allows_commit_delay`]: squall_row_store::TransactionOptions::allows_commit_delay
+    pub fn allow_commit_delay(&mut self, on: bool) {
+        self.allows_commit_delay = on;
     }
 
     /// Whether statements leave their transactions to whoever runs them, who [takes](Session::take_deferred) each and commits it, and

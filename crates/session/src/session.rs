@@ -81,7 +81,7 @@ pub struct Session {
     /// `VERSION()`.
     version: Arc<str>,
     pub(crate) multi_statements: bool,
-    pub(crate) is_patient: bool,
+    pub(crate) allows_commit_delay: bool,
     /// Where transactions are left that somebody else commits.
     pub(crate) deferred: Option<Mutex<Option<Transaction>>>,
     /// Variables of the stored program that runs.
@@ -184,7 +184,7 @@ impl Session {
             command_thread_nanos: None,
             password_expired: false,
             temporary_tables: HashMap::new(),
-            is_patient: false,
+            allows_commit_delay: false,
             deferred: None,
             locals: None,
             global_read_lock: None,

@@ -1,6 +1,6 @@
 //! A session's variables decoded, so that statements need not look them up by name.
 
-use crate::api::Patience;
+use crate::api::NetTimeouts;
 use crate::charset;
 use crate::client_text::is_read_as_utf8;
 use crate::route::QueryRoute;
@@ -43,7 +43,7 @@ pub struct Settings {
     /// `max_execution_time`, milliseconds.
     pub max_execution_millis: u64,
     /// `net_read_timeout` and `net_write_timeout`.
-    pub patience: Patience,
+    pub net_timeouts: NetTimeouts,
     /// `sql_select_limit`.
     pub select_limit: u64,
     /// `query_route`.
@@ -275,7 +275,7 @@ impl Settings {
             max_error_count: values.number(ids::MAX_ERROR_COUNT) as usize,
             notes: values.on(ids::SQL_NOTES),
             max_execution_millis: values.number(ids::MAX_EXECUTION_TIME),
-            patience: Patience {
+            net_timeouts: NetTimeouts {
                 read_seconds: values.number(ids::NET_READ_TIMEOUT),
                 write_seconds: values.number(ids::NET_WRITE_TIMEOUT),
             },

@@ -139,7 +139,7 @@ impl Session {
             autocommit,
             snapshot_isolation: self.settings.snapshot_isolation,
             durability: self.shared.durability(),
-            is_patient: self.is_patient,
+            allows_commit_delay: self.allows_commit_delay,
             table_lock_wait: Duration::from_secs(self.settings.table_lock_wait_seconds),
         }
     }

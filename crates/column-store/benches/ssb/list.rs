@@ -1,7 +1,7 @@
 //! The list of 400,000 of a million keys.
 
 use arrow::array::{ArrayRef, Int64Array};
-use squall_column_store::predicate::{Condition, Predicate, Test, UnsealedRows};
+use squall_column_store::predicate::{Condition, Predicate, Test, DeltaColumns};
 use squall_column_store::{CodedColumn, ColumnType, Datum, ListOptions, append_list};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub fn measure(threads: usize, rounds: usize) -> String {
         let array: ArrayRef = Arc::new(Int64Array::from_iter_values((1..=KEYS).map(value)));
         Arc::new(CodedColumn::from_arrays(ColumnType::Signed(8), &[array]).expect("codes"))
     };
-    let rows = UnsealedRows::new(vec![column(|key| key), column(|key| ((key * 2_654_435_761) >> 16) % 10)]);
+    let rows = DeltaColumns::new(vec![column(|key| key), column(|key| ((key * 2_654_435_761) >> 16) % 10)]);
     let rows = rows.expect("columns of one length");
     let low = Test::Range { low: Bound::Unbounded, high: Bound::Excluded(Datum::Integer(4)) };
     let condition = Condition::from(&Predicate::test(1, low));

@@ -2,7 +2,7 @@
 
 use arrow::array::{ArrayRef, Int64Array, StringViewArray};
 use squall_column_store::index::IndexChoice;
-use squall_column_store::predicate::UnsealedRows;
+use squall_column_store::predicate::DeltaColumns;
 use squall_column_store::segment::SEGMENT_ROWS_MAX;
 use squall_column_store::star::StarSource;
 use squall_column_store::{
@@ -57,7 +57,7 @@ const DATE: Layout = &[
 
 /// A dimension, and what its columns are called.
 pub struct DimensionTable {
-    pub rows: UnsealedRows,
+    pub rows: DeltaColumns,
     layout: Layout,
 }
 
@@ -94,7 +94,7 @@ impl Tables {
             let coded = columns.iter().zip(layout).map(|(array, (_, is_number))| {
                 Arc::new(CodedColumn::from_arrays(column_type(*is_number), std::slice::from_ref(array)).expect("codes"))
             });
-            DimensionTable { rows: UnsealedRows::new(coded.collect()).expect("columns of one length"), layout }
+            DimensionTable { rows: DeltaColumns::new(coded.collect()).expect("columns of one length"), layout }
         };
         let (segments, seal_seconds) = fact_segments(folder);
         Tables {

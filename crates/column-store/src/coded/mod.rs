@@ -17,7 +17,7 @@ use crate::domain::{Datum, Domain};
 use arrow::buffer::NullBuffer;
 use std::sync::Arc;
 
-/// One column of a segment, or of fresh rows that are not in one yet.
+/// One column of a segment, or of delta rows that are not in one yet.
 #[derive(Clone, Debug)]
 pub struct CodedColumn {
     /// Which rows are not NULL; `None` if none is NULL.

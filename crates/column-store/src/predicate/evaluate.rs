@@ -13,7 +13,7 @@ use roaring::RoaringBitmap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Where conditions find columns: a sealed segment through the cache, or fresh rows in memory.
+/// Where conditions find columns: a sealed segment through the cache, or delta rows in memory.
 pub trait ColumnSource {
     /// Rows, deleted ones included.
     fn rows(&self) -> usize;
@@ -41,30 +41,30 @@ pub trait ColumnSource {
     fn dictionary(&self, ordinal: usize) -> Result<Option<Arc<Dictionary>>>;
 }
 
-/// Fresh rows, which no segment has yet.
+/// Delta rows, which no segment has yet.
 #[derive(Clone, Debug, Default)]
-pub struct UnsealedRows {
+pub struct DeltaColumns {
     rows: usize,
     /// Those that are asked for, by ordinal.
     columns: Vec<Option<Arc<CodedColumn>>>,
 }
 
-impl UnsealedRows {
+impl DeltaColumns {
     /// Rows of some columns.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the columns have different numbers of rows.
-    pub fn new(columns: Vec<Arc<CodedColumn>>) -> Result<UnsealedRows> {
+    pub fn new(columns: Vec<Arc<CodedColumn>>) -> Result<DeltaColumns> {
         let rows = columns.first().map_or(0, |column| column.rows());
-        UnsealedRows::of_some(rows, columns.into_iter().enumerate())
+        DeltaColumns::of_some(rows, columns.into_iter().enumerate())
     }
 
     /// Some columns of rows, by their ordinals; the others must not be asked for.
     ///
     /// # Errors
     /// [`Error::Invalid`] if a column has another number of rows.
-    pub fn of_some(rows: usize, columns: impl IntoIterator<Item = (usize, Arc<CodedColumn>)>) -> Result<UnsealedRows> {
-        let mut found = UnsealedRows { rows, columns: Vec::new() };
+    pub fn of_some(rows: usize, columns: impl IntoIterator<Item = (usize, Arc<CodedColumn>)>) -> Result<DeltaColumns> {
+        let mut found = DeltaColumns { rows, columns: Vec::new() };
         for (ordinal, column) in columns {
             if column.rows() != rows {
                 return Err(Error::invalid("columns have different numbers of rows"));
@@ -78,7 +78,7 @@ impl UnsealedRows {
     }
 }
 
-impl ColumnSource for UnsealedRows {
+impl ColumnSource for DeltaColumns {
     fn rows(&self) -> usize {
         self.rows
     }

@@ -56,7 +56,7 @@ fn text_extremes(query: &StarQuery, source: &StarSource<'_>, verdicts: &[(bool, 
             _ => continue,
         };
         let Some(column) = text.column().filter(|_| matches!(text.order, TextOrder::SortKeys(_))) else { continue };
-        // Fresh rows have no zone map, and are in memory anyway.
+        // Delta rows have no zone map, and are in memory anyway.
         if source.columns.zone_map(column).is_some()
             && let Some(dictionary) = source.columns.dictionary(column)?
         {

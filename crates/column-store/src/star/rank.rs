@@ -82,7 +82,7 @@ struct RankedTexts {
     ranks: FxHashMap<Box<[u8]>, u32>,
 }
 
-/// A column without a dictionary is ranked row by row up to so many rows: fresh rows mostly.
+/// A column without a dictionary is ranked row by row up to so many rows: delta rows mostly.
 const ROWS_RANKED_MAX: usize = 1 << 16;
 
 impl Ranks {

@@ -5,7 +5,7 @@ use arrow::array::StringViewArray;
 use proptest::prelude::*;
 use roaring::RoaringBitmap;
 use squall_column_store::index::{ElementIndex, IndexChoice, element_key};
-use squall_column_store::predicate::{ColumnSource, Condition, Predicate, Test, UnsealedRows, matching_rows};
+use squall_column_store::predicate::{ColumnSource, Condition, Predicate, Test, DeltaColumns, matching_rows};
 use squall_column_store::{CodedColumn, ColumnCache, ColumnType, Datum, SegmentColumns};
 use squall_types::{CollationId, SqlType, StringKind, Value};
 use std::sync::Arc;
@@ -64,8 +64,8 @@ proptest! {
         let either = Condition::from(&Predicate::Or(vec![has.clone(), above]));
         prop_assert_eq!(matching_rows(&either, &sealed, None).unwrap(), &greater | &expected);
         // What has no index may have any element, and nothing follows from one that is not found.
-        let fresh = UnsealedRows::new(vec![sealed.column(0).unwrap()]).unwrap();
-        prop_assert_eq!(&matching_rows(&Condition::from(&has), &fresh, None).unwrap(), &all);
+        let delta = DeltaColumns::new(vec![sealed.column(0).unwrap()]).unwrap();
+        prop_assert_eq!(&matching_rows(&Condition::from(&has), &delta, None).unwrap(), &all);
         prop_assert_eq!(&matching_rows(&Condition::from(&!has), &sealed, None).unwrap(), &all);
     }
 

@@ -4,7 +4,7 @@ use crate::generate::{Column, column, write_and_open};
 use proptest::prelude::*;
 use roaring::RoaringBitmap;
 use squall_column_store::predicate::{
-    ColumnSource, Condition, Predicate, Test, UnsealedRows, indexed_rows, matching_rows,
+    ColumnSource, Condition, Predicate, Test, DeltaColumns, indexed_rows, matching_rows,
 };
 use squall_column_store::{CodedColumn, ColumnCache, Datum, SegmentColumns};
 use std::ops::Bound;
@@ -139,7 +139,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(50))]
 
     #[test]
-    fn sealed_and_fresh(
+    fn sealed_and_delta(
         columns in (1..300usize).prop_flat_map(|rows| prop::collection::vec(column(rows), 1..4)),
         shapes in prop::collection::vec(shape(), 20),
     ) {
@@ -149,7 +149,7 @@ proptest! {
         let sealed = SegmentColumns { segment: &segment, cache: &cache };
         let coded: Vec<Arc<CodedColumn>> = (0..columns.len()).map(|column| sealed.column(column).unwrap()).collect();
         check(&sealed, &coded, &shapes)?;
-        check(&UnsealedRows::new(coded.clone()).unwrap(), &coded, &shapes)?;
+        check(&DeltaColumns::new(coded.clone()).unwrap(), &coded, &shapes)?;
     }
 }
 

@@ -30,9 +30,9 @@ fn assert_equal(segment: &Segment, columns: &[Column]) {
             let read = segment.arrays(ordinal).expect("the column is read");
             assert_eq!(&whole(&read), &column.array, "column {ordinal} as arrays");
         }
-        let fresh = CodedColumn::from_arrays(column.column_type, std::slice::from_ref(&column.array)).expect("codes");
+        let delta = CodedColumn::from_arrays(column.column_type, std::slice::from_ref(&column.array)).expect("codes");
         for row in rows {
-            assert_eq!(fresh.datum(row as usize), coded.datum(row as usize));
+            assert_eq!(delta.datum(row as usize), coded.datum(row as usize));
         }
     }
 }

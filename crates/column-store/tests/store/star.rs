@@ -5,7 +5,7 @@ use arrow::array::{ArrayRef, Int64Array, StringViewArray};
 use proptest::prelude::*;
 use roaring::RoaringBitmap;
 use squall_column_store::index::IndexChoice;
-use squall_column_store::predicate::{ColumnSource, Condition, Predicate, Test, UnsealedRows};
+use squall_column_store::predicate::{ColumnSource, Condition, Predicate, Test, DeltaColumns};
 use squall_column_store::star::{
     Aggregate, Expression, Group, GroupBy, GroupKey, KeyMap, StarJoin, StarOptions, StarQuery, StarSource, dimension,
     run_star_query,
@@ -39,11 +39,11 @@ fn columns(rows: &[Row], index: IndexChoice) -> Vec<Column> {
     ]
 }
 
-fn fresh(columns: &[Column]) -> UnsealedRows {
+fn delta(columns: &[Column]) -> DeltaColumns {
     let coded = |column: &Column| {
         Arc::new(CodedColumn::from_arrays(column.column_type, std::slice::from_ref(&column.array)).unwrap())
     };
-    UnsealedRows::new(columns.iter().map(coded).collect()).unwrap()
+    DeltaColumns::new(columns.iter().map(coded).collect()).unwrap()
 }
 
 /// The keys of the first dimension are 0..20, those of the second every fifth up to 3,000 or, `far`, one beyond an array.
@@ -137,7 +137,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn sealed_and_fresh_rows(
+    fn sealed_and_delta_rows(
         sealed in prop::collection::vec(row(), 1..400),
         unsealed in prop::collection::vec(row(), 0..100),
         indexed in any::<bool>(),
@@ -153,11 +153,11 @@ proptest! {
         let segment = write_and_open(&folder.path().join("s.parquet"), &columns(&sealed, index));
         let cache = ColumnCache::new(1 << 20);
         let segment = SegmentColumns { segment: &segment, cache: &cache };
-        let fresh = fresh(&columns(&unsealed, IndexChoice::None));
+        let delta = delta(&columns(&unsealed, IndexChoice::None));
         let deleted: RoaringBitmap = (0..sealed.len() as u32).step_by(6).collect();
         let sources = [
             StarSource { columns: &segment, deleted: with_deletes.then_some(&deleted) },
-            StarSource { columns: &fresh, deleted: None },
+            StarSource { columns: &delta, deleted: None },
         ];
         let small = Test::Range { low: Bound::Included(Datum::Integer(-20)), high: Bound::Excluded(Datum::Integer(20)) };
         let word = !Predicate::test(2, Test::equal(Datum::Bytes(b"aa"[..].into())));
@@ -192,8 +192,8 @@ fn many_zones_and_groups() {
     let rows: Vec<Row> = (0..200_000)
         .map(|row: i64| (Some(row % 23), Some(row * 7919 % 3001), Some((row % 5) as u8), Some(row % 997 * 37), row))
         .collect();
-    let fresh = fresh(&columns(&rows, IndexChoice::None));
-    let source = [StarSource { columns: &fresh, deleted: None }];
+    let delta = delta(&columns(&rows, IndexChoice::None));
+    let source = [StarSource { columns: &delta, deleted: None }];
     let groups = vec![GroupBy::Join(1), GroupBy::Column(3), GroupBy::Column(2)];
     let query = query(&Predicate::Constant(true), false, groups);
     let expected = naive(&query, &rows, |_| true);
@@ -212,7 +212,7 @@ fn sources_of_different_spans() {
     let rows =
         |keys: std::ops::Range<i64>| -> Vec<Row> { keys.map(|key| (Some(1), Some(key), None, Some(key), 1)).collect() };
     let (short, long) = (rows(0..33), rows(0..61));
-    let sources = [fresh(&columns(&short, IndexChoice::None)), fresh(&columns(&long, IndexChoice::None))];
+    let sources = [delta(&columns(&short, IndexChoice::None)), delta(&columns(&long, IndexChoice::None))];
     let sources = sources.each_ref().map(|columns| StarSource { columns, deleted: None });
     for far in [false, true] {
         let query = query(&Predicate::Constant(true), far, vec![GroupBy::Join(1)]);
@@ -225,8 +225,8 @@ fn sources_of_different_spans() {
 #[test]
 fn totals_of_multiples() {
     let rows: Vec<Row> = (0..20_000).map(|row| (None, None, None, Some(-row), (row - 7000) * 1024)).collect();
-    let fresh = fresh(&columns(&rows, IndexChoice::None));
-    let source = [StarSource { columns: &fresh, deleted: None }];
+    let delta = delta(&columns(&rows, IndexChoice::None));
+    let source = [StarSource { columns: &delta, deleted: None }];
     let mut query = query(&Predicate::Constant(true), false, vec![]);
     query.joins.clear();
     assert_eq!(run(&query, &source, 2).unwrap(), naive(&query, &rows, |_| true));
@@ -235,8 +235,8 @@ fn totals_of_multiples() {
 #[test]
 fn what_does_not_fit_is_refused() {
     let rows: Vec<Row> = vec![(Some(1), Some(5), None, Some(1), i64::MAX)];
-    let fresh = fresh(&columns(&rows, IndexChoice::None));
-    let source = [StarSource { columns: &fresh, deleted: None }];
+    let delta = delta(&columns(&rows, IndexChoice::None));
+    let source = [StarSource { columns: &delta, deleted: None }];
     let square = |expression: Expression| Expression::Multiply(Box::new(expression.clone()), Box::new(expression));
     let mut query = query(&Predicate::Constant(true), false, vec![]);
     query.aggregates = vec![Aggregate::Sum(square(Expression::Column(4)))];
@@ -254,7 +254,7 @@ fn a_dimension_becomes_a_map() {
     let rows: Vec<Row> = (0..100)
         .map(|row| (Some(row), Some(row), Some((row % 5) as u8), (row % 7 > 0).then_some(row % 3), row))
         .collect();
-    let source = fresh(&columns(&rows, IndexChoice::None));
+    let source = delta(&columns(&rows, IndexChoice::None));
     let condition = Condition::from(&Predicate::test(2, Test::prefix(b"a")));
     let found = dimension(&source, &condition, None, 0, &[2, 3]).unwrap();
     let pairs = |key: i64| found.keys.get(key).map(|code| found.groups[code as usize].clone());

@@ -40,7 +40,7 @@ impl Handler for QueryHandler {
         // What it has changed is committed with the job's end. One worker alone does one after the other, each with what those before
         // have changed.
         let defers = leaves_nothing(sql) && shared.kind()?.worker_limit() > 1;
-        session.set_patient(defers || !job.is_awaited());
+        session.allow_commit_delay(defers || !job.is_awaited());
         session.defer_commits(defers);
         let mut recorder = Recorder::new(bound(&shared, &database, job.payload.len()), &add);
         if let AtOnce::Left(unanswered) = session.query_at_once(sql.as_bytes(), &mut recorder) {
@@ -83,7 +83,7 @@ pub(super) fn run_at_once(shared: &Shared, database: &Database, sql: &str, paylo
         output.borrow_mut().push(part);
         Ok(())
     };
-    session.set_patient(false);
+    session.allow_commit_delay(false);
     session.defer_commits(true);
     let mut recorder = Recorder::new(bound(shared, database, payload.len()), &add);
     match session.run_briefly(sql.as_bytes(), &mut recorder) {

@@ -59,7 +59,7 @@ impl RowTable {
         let Some(list) = ColumnTable::seen_copy(view, &self.table)? else { return Ok(false) };
         let Some(copy) = ColumnTable::of_copy(&self.table) else { return Ok(false) };
         let rows: u64 = list.segments().iter().map(|segment| segment.live_rows()).sum();
-        let changed = copy.fresh_changes() as f64;
+        let changed = copy.delta_changes() as f64;
         if changed > COPY_CHANGES_MAX as f64 {
             return Ok(false);
         }
@@ -70,7 +70,7 @@ impl RowTable {
         Ok(!path.unique && !few && cost < path.cost)
     }
 
-    /// [`RowTable::prefers_copy`] as far as it can be told before the statement's moment is known.
+    /// [`RowTable::prefers_copy`] as far as it can be told before the statement's sequence number is known.
     pub fn may_prefer_copy(&self, filters: &[Expr]) -> bool {
         // Nothing is said of columns: an index that has all of them is looked at when the scan is planned.
         let all: Vec<usize> = (0..self.def.columns.len()).collect();

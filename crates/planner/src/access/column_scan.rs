@@ -74,7 +74,7 @@ struct Work {
     next_segment: usize,
     /// Rows of segments, a zone at a time.
     zones: VecDeque<ZoneRows>,
-    fresh_read: bool,
+    delta_read: bool,
 }
 
 /// Rows of one zone of a segment.
@@ -123,7 +123,7 @@ impl ColumnScanExec {
     /// Rows of the table that the statement sees.
     pub fn visible_rows(&self) -> u64 {
         let sealed: u64 = self.snapshot.segments.iter().map(|segment| segment.visible_rows()).sum();
-        sealed + self.snapshot.fresh.len() as u64
+        sealed + self.snapshot.delta.len() as u64
     }
 
     /// The same for rows whose value of a column is among the keys of a join.
@@ -169,7 +169,7 @@ impl ColumnScanExec {
             batch_rows,
             remaining: self.fetch.unwrap_or(usize::MAX),
             zone: None,
-            fresh: None,
+            delta: None,
             by_zone_maps: counter(ROWS_SKIPPED_BY_ZONE_MAPS),
             by_bitmaps: counter(ROWS_SKIPPED_BY_BITMAPS),
             by_values: counter(ROWS_SKIPPED_BY_VALUES),
@@ -281,8 +281,8 @@ struct Reader {
     remaining: usize,
     /// The zone that is read, and the rows of it that are left.
     zone: Option<(usize, std::vec::IntoIter<u32>)>,
-    /// Fresh rows that satisfy the condition, and how many have come out.
-    fresh: Option<(Vec<Row>, usize)>,
+    /// Delta rows that satisfy the condition, and how many have come out.
+    delta: Option<(Vec<Row>, usize)>,
     by_zone_maps: Count,
     by_bitmaps: Count,
     by_values: Count,
@@ -314,7 +314,7 @@ impl Reader {
                         self.zone = Some(zone);
                         continue;
                     }
-                    None => match self.fresh_batch()? {
+                    None => match self.delta_batch()? {
                         Some(batch) => batch,
                         None => return Ok(None),
                     },
@@ -403,14 +403,14 @@ impl Reader {
         make_batch(self.schema.clone(), arrays, positions.len())
     }
 
-    fn fresh_batch(&mut self) -> SqlResult<Option<RecordBatch>> {
-        if self.fresh.is_none() {
-            if std::mem::replace(&mut self.work.lock().fresh_read, true) {
+    fn delta_batch(&mut self) -> SqlResult<Option<RecordBatch>> {
+        if self.delta.is_none() {
+            if std::mem::replace(&mut self.work.lock().delta_read, true) {
                 return Ok(None);
             }
-            self.fresh = Some((self.matching_fresh_rows()?, 0));
+            self.delta = Some((self.matching_delta_rows()?, 0));
         }
-        let Some((rows, done)) = &mut self.fresh else { return Ok(None) };
+        let Some((rows, done)) = &mut self.delta else { return Ok(None) };
         let end = rows.len().min(*done + self.batch_rows.min(self.remaining));
         if *done == end {
             return Ok(None);
@@ -420,20 +420,20 @@ impl Reader {
         make_batch(self.schema.clone(), arrays, rows.len()).map(Some)
     }
 
-    fn matching_fresh_rows(&self) -> SqlResult<Vec<Row>> {
-        let fresh = &self.snapshot.fresh;
+    fn matching_delta_rows(&self) -> SqlResult<Vec<Row>> {
+        let delta = &self.snapshot.delta;
         match &*self.condition {
-            Condition::Constant(true) => return Ok(fresh.clone()),
-            _ if fresh.is_empty() => return Ok(Vec::new()),
+            Condition::Constant(true) => return Ok(delta.clone()),
+            _ if delta.is_empty() => return Ok(Vec::new()),
             _ => {}
         }
         let mut columns = self.condition.columns();
         columns.sort_unstable();
         columns.dedup();
-        let source = self.snapshot.fresh_columns(&self.source.table, &columns)?;
+        let source = self.snapshot.delta_columns(&self.source.table, &columns)?;
         let failed = |error| squall_column_tables::sql_error(&self.source.def.name, error);
         let rows = matching_rows(&self.condition, &source, None).map_err(failed)?;
-        Ok(rows.iter().filter_map(|row| fresh.get(row as usize).cloned()).collect())
+        Ok(rows.iter().filter_map(|row| delta.get(row as usize).cloned()).collect())
     }
 }
 

@@ -43,7 +43,7 @@ impl TableLock {
     /// instead of the statement's view.
     pub fn lock_ranges(self, env: &StatementEnv, table: &Table, ranges: &[KeyRange]) -> SqlResult<Option<ReadView>> {
         let mut transaction = transaction_of(env)?;
-        let is_locked = self.patiently(|request| transaction.lock_ranges(table, ranges, request))?;
+        let is_locked = self.wait_for_lock(|request| transaction.lock_ranges(table, ranges, request))?;
         Ok(is_locked.then(|| transaction.change_view()))
     }
 
@@ -55,13 +55,13 @@ impl TableLock {
         loop {
             let found = view.scan(table, range, Direction::Forward).next_row()?;
             let now = match &found {
-                Some(found) => self.patiently(|request| transaction.get_locked(table, found.key_bytes(), request))?,
+                Some(found) => self.wait_for_lock(|request| transaction.get_locked(table, found.key_bytes(), request))?,
                 None => None,
             };
             // What has changed since it was found may have another key now.
             let is_found = found.as_ref().zip(now.as_ref()).is_some_and(|(found, now)| found.is_same_version(now));
             let Bound::Included(key) = &range.start else { return Ok(now) };
-            if is_found || place_is_locked || !self.patiently(|request| transaction.lock_absent(table, key, request))? {
+            if is_found || place_is_locked || !self.wait_for_lock(|request| transaction.lock_absent(table, key, request))? {
                 return Ok(now);
             }
             place_is_locked = true;
@@ -78,11 +78,11 @@ impl TableLock {
         count: usize,
     ) -> SqlResult<Option<Vec<Row>>> {
         let mut transaction = transaction_of(env)?;
-        self.patiently(|request| transaction.lock_next_rows(table, search, count, request))
+        self.wait_for_lock(|request| transaction.lock_next_rows(table, search, count, request))
     }
 
     /// Takes a lock; where it has to be waited for, not on a thread of the pool.
-    fn patiently<T>(self, mut take: impl FnMut(LockRequest) -> StoreResult<T>) -> SqlResult<T> {
+    fn wait_for_lock<T>(self, mut take: impl FnMut(LockRequest) -> StoreResult<T>) -> SqlResult<T> {
         let request = LockRequest { mode: self.mode, wait: self.wait };
         // Few rows are locked by others: only for those does the pool's thread have to be free to wait.
         let first = match self.wait {
@@ -100,7 +100,7 @@ impl TableLock {
         let mut transaction = transaction_of(env)?;
         let mut locked = Vec::with_capacity(rows.len());
         for row in rows.drain(..) {
-            locked.extend(self.patiently(|request| transaction.get_locked(table, row.key_bytes(), request))?);
+            locked.extend(self.wait_for_lock(|request| transaction.get_locked(table, row.key_bytes(), request))?);
         }
         *rows = locked;
         Ok(())

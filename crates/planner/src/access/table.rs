@@ -43,7 +43,7 @@ pub const ROW_KEY_COLUMN: &str = "_squall_row_key";
 /// Up to so many rows of a column table are read one by one if a key finds them.
 pub const KEYED_ROWS_MAX: f64 = 256.0;
 
-/// What is seen of a column table, and at which moment of the statement.
+/// What is seen of a column table, and at which sequence number of the statement.
 type SeenColumns = ((u64, u64), Arc<ColumnSnapshot>);
 
 /// One reference to a row table in one statement.
@@ -225,12 +225,12 @@ impl RowTable {
             .filter(|(position, _)| is_read_by_rows && self.lock.is_none() && self.hints.allows(*position))
     }
 
-    /// What the statement sees of a column table; `None` if it is none. Found out once for each reference and moment.
+    /// What the statement sees of a column table; `None` if it is none. Found out once for each reference and sequence number.
     pub fn column_snapshot(&self, env: &StatementEnv) -> SqlResult<Option<Arc<ColumnSnapshot>>> {
         let view = env.view()?;
         let mut kept = self.snapshot.lock();
-        if let Some((moment, snapshot)) = &*kept
-            && *moment == view.moment()
+        if let Some((seqno, snapshot)) = &*kept
+            && *seqno == view.version()
         {
             return Ok(Some(snapshot.clone()));
         }
@@ -239,7 +239,7 @@ impl RowTable {
             None => ColumnSnapshot::of_copy(view, &self.table)?,
         };
         let snapshot = snapshot.map(Arc::new);
-        *kept = snapshot.clone().map(|snapshot| (view.moment(), snapshot));
+        *kept = snapshot.clone().map(|snapshot| (view.version(), snapshot));
         Ok(snapshot)
     }
 

@@ -276,7 +276,7 @@ impl<'a> RowChanges<'a> {
     ) -> StoreResult<()> {
         match (place, &mut self.way) {
             (Place::Sealed(row), Way::Bulk(bulk)) => bulk.change(context, row, values, number),
-            (Place::Fresh(key), _) => self.one_by_one(context, &key, values, number),
+            (Place::Delta(key), _) => self.one_by_one(context, &key, values, number),
             (Place::Sealed(_), _) => Err(SqlError::internal("a place without a list").into()),
         }
     }

@@ -1,4 +1,4 @@
-//! What a statement runs in: the moment it reads at and whatever else its operators need to find.
+//! What a statement runs in: the sequence number it reads at and whatever else its operators need to find.
 
 use crate::exec::shared_transaction::SharedTransaction;
 use squall_catalog::Catalog;

@@ -290,14 +290,14 @@ impl Run {
             .iter()
             .map(|visible| TableColumns::new(&fact.table, &visible.segment, &snapshot.cache))
             .collect();
-        let fresh = snapshot.fresh_columns(&fact.table, &query.columns()).map_err(Failure::Sql)?;
+        let delta = snapshot.delta_columns(&fact.table, &query.columns()).map_err(Failure::Sql)?;
         let mut sources: Vec<StarSource<'_>> = sealed
             .iter()
             .zip(&snapshot.segments)
             .map(|(columns, visible)| StarSource { columns, deleted: Some(&visible.hidden) })
             .collect();
-        if fresh.rows() > 0 {
-            sources.push(StarSource { columns: &fresh, deleted: None });
+        if delta.rows() > 0 {
+            sources.push(StarSource { columns: &delta, deleted: None });
         }
         let options = StarOptions {
             threads: self.beside.session.config().target_partitions(),
@@ -309,7 +309,7 @@ impl Run {
         let answer = run_star_query(&query, &sources, options).map_err(Failure::Kernel)?;
         let sealed: u64 = snapshot.segments.iter().map(VisibleSegment::visible_rows).sum();
         let skipped = answer.skipped.by_zone_maps + answer.skipped.by_bitmaps;
-        let (rows, time) = ((sealed + fresh.rows() as u64).saturating_sub(skipped), started.elapsed());
+        let (rows, time) = ((sealed + delta.rows() as u64).saturating_sub(skipped), started.elapsed());
         self.env.context.table_uses.note(fact.def.id, None, TableOperation::Fetch, rows.max(1), Some(time));
         Ok(answer)
     }

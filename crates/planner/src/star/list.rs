@@ -48,8 +48,8 @@ pub(super) fn listed(
     }
     let mut ordinals = condition.columns();
     ordinals.push(list.ordinal);
-    let fresh = snapshot.fresh_columns(table, &ordinals).map_err(datafusion_error)?;
-    listing.append(&fresh, None).map_err(failed)?;
+    let delta = snapshot.delta_columns(table, &ordinals).map_err(datafusion_error)?;
+    listing.append(&delta, None).map_err(failed)?;
     let text = listing.texts.evaluate()?.to_array()?;
     Ok(Listed { text, zones_read: listing.zones_read })
 }

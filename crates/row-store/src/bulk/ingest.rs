@@ -6,7 +6,7 @@ use crate::engine::{AbstractTree, Slice};
 use crate::error::io_error;
 use crate::level_keys::LevelKeys;
 use crate::row::Row;
-use crate::sealed::{ListEntry, SealedBlock, SealedRows, SealedWriter};
+use crate::sealed::{ManifestEntry, SealedBlock, SealedRows, SealedWriter};
 use crate::sorter::{Merge, Record, Sorted};
 use crate::store::RowStore;
 use crate::table::Table;
@@ -39,7 +39,7 @@ enum Step {
     /// Rows, each behind those before.
     Rows(EncodedRows),
     /// What has been made so far is to be told, as entries of the list. What comes next is in an order of its own.
-    Tell(SyncSender<Vec<ListEntry>>),
+    Tell(SyncSender<Vec<ManifestEntry>>),
     /// Rows of what has been told are left out; which ones they were is to be told.
     LeaveOut(Vec<Vec<u8>>, SyncSender<Vec<u64>>),
     /// What comes behind all rows, or has been told to begin anew, without some of it; then the files become the table's. The
@@ -167,7 +167,7 @@ impl<'t> Files<'t> {
     }
 
     /// What stands for the rows so far.
-    fn made(&mut self) -> SqlResult<Vec<ListEntry>> {
+    fn made(&mut self) -> SqlResult<Vec<ManifestEntry>> {
         match self {
             Files::Engine(..) => Err(SqlError::internal("files of the engine that are not complete")),
             Files::Sealed(writer) => writer.finish(),
@@ -196,7 +196,7 @@ impl<'t> Files<'t> {
                 let list = writer.finish()?;
                 let mut batch = Batch::default();
                 for entry in list {
-                    batch.insert(&table.data.keyspace, LevelKeys::Rows.list_key(&entry.name), entry.content);
+                    batch.insert(&table.data.keyspace, LevelKeys::Rows.manifest_key(&entry.name), entry.content);
                 }
                 let mut applied = false;
                 let ended = store.end_ingestion(table, |log| {
@@ -275,20 +275,20 @@ impl RowStore {
         let mut log = self.committer().log.lock();
         // The engine sends the table's buffer to a file before it takes the new ones.
         self.committer().sync()?;
-        let moment = {
+        let snapshot = {
             // Whoever reads what is newest must not see half a list.
             let _moving = table.data.sealed().map(|level| level.move_rows());
             finish(&mut log)?;
-            let moment = self.0.db.snapshot();
+            let snapshot = self.0.db.snapshot();
             if let Some(level) = table.data.sealed() {
-                level.list_changed(moment.seqno());
+                level.manifest_changed(snapshot.seqno());
             }
-            moment
+            snapshot
         };
         log.push(vec![(table.id(), Keys::All)]);
-        log.applied(moment.seqno());
+        log.applied(snapshot.seqno());
         drop(log);
-        self.committer().show_or_sync(moment)
+        self.committer().advance_or_sync(snapshot)
     }
 
     /// Does something that makes files and tells whether they have become the table's; if not, they go away again.

@@ -23,7 +23,7 @@ const NAME: u8 = b'n';
 ///
 /// # Errors
 /// [`Error::Form`] of a folder of yet another form, or with changes that are in that engine's log alone.
-pub(super) fn read_list(path: &Path, mark: &[u8]) -> Result<EarlierList> {
+pub(super) fn read_manifest(path: &Path, mark: &[u8]) -> Result<EarlierList> {
     if !mark.starts_with(MARK) {
         return Err(Error::Form("the folder of rows has a form that this server does not know"));
     }

@@ -5,7 +5,7 @@
 //! drops it. A folder that no record names belongs to nobody. So a definition costs the same however many there are and
 //! were, and leaves nothing behind (`docs/decisions/0039-dropped-keyspaces.md`).
 //!
-//! One counter numbers all changes of all keyspaces, snapshots are moments of it, and [worker threads](workers) make files of
+//! One counter numbers all changes of all keyspaces, snapshots are sequence numbers of it, and [worker threads](workers) make files of
 //! buffers and merge files.
 
 mod earlier;
@@ -120,7 +120,7 @@ impl Engine {
     pub fn open(path: &Path, options: EngineOptions) -> Result<(Engine, Keyspace, Option<EarlierList>)> {
         let earlier = match std::fs::read(path.join(MARK_FILE))? {
             mark if mark == MARK => None,
-            mark => Some(earlier::read_list(path, &mark)?),
+            mark => Some(earlier::read_manifest(path, &mark)?),
         };
         let engine = Engine::start(path, options)?;
         let records = engine.open_keyspace(RECORDS, "meta", Kind::Records, false)?;

@@ -11,29 +11,29 @@ use std::sync::Arc;
 /// Into how many parts snapshots are dealt. Each thread opens its own in one of them, so that threads do not meet.
 const PARTS: usize = 64;
 
-/// The moments at which there are snapshots.
+/// The sequence numbers at which there are snapshots.
 pub(crate) struct Snapshots {
-    /// The next moment: changes with smaller numbers are there.
+    /// The next sequence number: changes with smaller numbers are there.
     next: SequenceNumberCounter,
     parts: Box<[CachePadded<Mutex<Moments>>]>,
 }
 
-/// How many snapshots of a part there are of each moment, in the order of moments.
+/// How many snapshots of a part there are of each sequence number, in the order of sequence numbers.
 ///
-/// A list, since there are few, and a new one is of the newest moment nearly always.
+/// A list, since there are few, and a new one is of the newest sequence number nearly always.
 #[derive(Default)]
 struct Moments(Vec<(SeqNo, usize)>);
 
 impl Moments {
-    fn add(&mut self, moment: SeqNo) {
-        match self.0.binary_search_by_key(&moment, |(at, _)| *at) {
+    fn add(&mut self, seqno: SeqNo) {
+        match self.0.binary_search_by_key(&seqno, |(at, _)| *at) {
             Ok(at) => self.0[at].1 += 1,
-            Err(at) => self.0.insert(at, (moment, 1)),
+            Err(at) => self.0.insert(at, (seqno, 1)),
         }
     }
 
-    fn remove(&mut self, moment: SeqNo) {
-        if let Ok(at) = self.0.binary_search_by_key(&moment, |(at, _)| *at) {
+    fn remove(&mut self, seqno: SeqNo) {
+        if let Ok(at) = self.0.binary_search_by_key(&seqno, |(at, _)| *at) {
             self.0[at].1 -= 1;
             if self.0[at].1 == 0 {
                 self.0.remove(at);
@@ -42,7 +42,7 @@ impl Moments {
     }
 
     fn oldest(&self) -> Option<SeqNo> {
-        self.0.first().map(|(moment, _)| *moment)
+        self.0.first().map(|(seqno, _)| *seqno)
     }
 }
 
@@ -64,26 +64,26 @@ impl Snapshots {
     /// A snapshot of now.
     pub fn open(self: &Arc<Self>) -> Snapshot {
         let part = thread_number() % PARTS;
-        let mut moments = self.parts[part].lock();
-        // Within the lock: whoever has looked at this part before has read the newest moment before that.
-        let moment = self.next.get();
-        moments.add(moment);
-        drop(moments);
-        Snapshot { moment, part, snapshots: self.clone() }
+        let mut seqnos = self.parts[part].lock();
+        // Within the lock: whoever has looked at this part before has read the newest sequence number before that.
+        let seqno = self.next.get();
+        seqnos.add(seqno);
+        drop(seqnos);
+        Snapshot { seqno, part, snapshots: self.clone() }
     }
 
-    /// What was replaced before this moment nobody will read any more.
+    /// What was replaced before this sequence number nobody will read any more.
     pub fn unneeded_before(&self) -> SeqNo {
-        // Before the parts: a snapshot that is opened in one that has been looked at is of this moment or a later one.
+        // Before the parts: a snapshot that is opened in one that has been looked at is of this sequence number or a later one.
         let now = self.next.get();
         let oldest = self.parts.iter().filter_map(|part| part.lock().oldest()).fold(now, SeqNo::min);
         oldest.saturating_sub(1)
     }
 }
 
-/// All keyspaces as they were at one moment. Nothing that it shows is thrown away while it is there.
+/// All keyspaces as they were in one snapshot. Nothing that it shows is thrown away while it is there.
 pub(crate) struct Snapshot {
-    moment: SeqNo,
+    seqno: SeqNo,
     /// The part that counts it; another thread may give it back.
     part: usize,
     snapshots: Arc<Snapshots>,
@@ -92,36 +92,36 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     /// Changes with smaller numbers are there.
     pub fn seqno(&self) -> SeqNo {
-        self.moment
+        self.seqno
     }
 
     /// The value of a key.
     pub fn get(&self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<Option<Slice>> {
-        Ok(keyspace.tree.get(key, self.moment)?)
+        Ok(keyspace.tree.get(key, self.seqno)?)
     }
 
     /// Whether a key is there.
     pub fn contains_key(&self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<bool> {
-        Ok(keyspace.tree.contains_key(key, self.moment)?)
+        Ok(keyspace.tree.contains_key(key, self.seqno)?)
     }
 
     /// Entries in a range of keys.
     pub fn range<K: AsRef<[u8]>>(&self, keyspace: &Keyspace, range: impl RangeBounds<K>) -> Iter {
-        Iter::new(keyspace.tree.range(range, self.moment, None), self.clone())
+        Iter::new(keyspace.tree.range(range, self.seqno, None), self.clone())
     }
 }
 
 impl Clone for Snapshot {
     fn clone(&self) -> Snapshot {
-        // In the same part, which has the moment already: nobody who looks in between finds it in neither.
-        self.snapshots.parts[self.part].lock().add(self.moment);
-        Snapshot { moment: self.moment, part: self.part, snapshots: self.snapshots.clone() }
+        // In the same part, which has the sequence number already: nobody who looks in between finds it in neither.
+        self.snapshots.parts[self.part].lock().add(self.seqno);
+        Snapshot { seqno: self.seqno, part: self.part, snapshots: self.snapshots.clone() }
     }
 }
 
 impl Drop for Snapshot {
     fn drop(&mut self) {
-        self.snapshots.parts[self.part].lock().remove(self.moment);
+        self.snapshots.parts[self.part].lock().remove(self.seqno);
     }
 }
 
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(snapshots.unneeded_before(), 29);
     }
 
-    /// Threads open, copy, hand over and close snapshots while moments go on: none is ever older than what may be thrown
+    /// Threads open, copy, hand over and close snapshots while sequence numbers go on: none is ever older than what may be thrown
     /// away.
     #[test]
     fn nothing_that_any_thread_reads_is_unneeded() {

@@ -7,7 +7,7 @@
 //! if another one is there.
 //!
 //! What is here of a row is its newest committed version: a commit removes the rows that it changes ([`RowCache::forget`])
-//! after it is applied and before it can be seen. A reader of an earlier moment takes a version only if it is old enough.
+//! after it is applied and before it can be seen. A reader of an earlier snapshot takes a version only if it is old enough.
 //! A reader that was on its way with an older version is turned away by the stamp that the commit leaves.
 
 mod shard;
@@ -46,9 +46,9 @@ impl<'a> Place<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Version<'a> {
     pub row: &'a [u8],
-    /// The engine's number of the version: moments after it see it.
+    /// The engine's number of the version: sequence numbers after it see it.
     pub written: u64,
-    /// A moment that it was the newest visible version at.
+    /// A sequence number that it was the newest visible version at.
     pub read: u64,
 }
 
@@ -84,7 +84,7 @@ impl RowCache {
         }
     }
 
-    /// Gives the cache another size; it is empty then. `now` is the present moment, as a row that is on its way into it
+    /// Gives the cache another size; it is empty then. `now` is the present sequence number, as a row that is on its way into it
     /// must not be older.
     pub fn resize(&self, bytes_max: u64, now: u64) {
         if self.shards.load().bytes_max != bytes_max {
@@ -92,14 +92,14 @@ impl RowCache {
         }
     }
 
-    /// A row as a reader at a moment sees it, if it is here.
-    pub fn get(&self, place: &Place<'_>, moment: u64) -> Option<Slice> {
+    /// A row as a reader of a snapshot sees it, if it is here.
+    pub fn get(&self, place: &Place<'_>, seqno: u64) -> Option<Slice> {
         let shards = self.shards.load();
         let shard = shards.of(place);
         if shard.is_off() {
             return None;
         }
-        let row = shard.get(place, moment);
+        let row = shard.get(place, seqno);
         let counts = &self.counts[thread_number() % COUNTERS];
         count(if row.is_some() { &counts.hits } else { &counts.misses });
         row
@@ -110,10 +110,10 @@ impl RowCache {
         self.shards.load().of(place).insert(place, version);
     }
 
-    /// Removes a row that a commit has changed: readers at `moment` and later have to see the change. To be called before
+    /// Removes a row that a commit has changed: readers at `seqno` and later have to see the change. To be called before
     /// there are any.
-    pub fn forget(&self, place: &Place<'_>, moment: u64) {
-        self.shards.load().of(place).forget(place, moment);
+    pub fn forget(&self, place: &Place<'_>, seqno: u64) {
+        self.shards.load().of(place).forget(place, seqno);
     }
 
     /// How it has done.

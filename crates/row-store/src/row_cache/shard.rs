@@ -40,7 +40,7 @@ pub(super) struct Shard {
     buckets: OnceLock<Box<[Bucket]>>,
     bucket_count: usize,
     chunks: Box<[OnceLock<Box<[AtomicU64]>>]>,
-    /// Held to write: for each of the stamps' hashes, the first moment that has the newest change.
+    /// Held to write: for each of the stamps' hashes, the first sequence number that has the newest change.
     stamps: Mutex<Box<[u64]>>,
 }
 
@@ -93,8 +93,8 @@ impl Shard {
         chunks * CHUNK_WORDS * WORD_BYTES + buckets as u64
     }
 
-    /// The row as a reader at a moment sees it.
-    pub fn get(&self, place: &Place<'_>, moment: u64) -> Option<Slice> {
+    /// The row as a reader of a snapshot sees it.
+    pub fn get(&self, place: &Place<'_>, seqno: u64) -> Option<Slice> {
         let bucket = self.bucket(place)?;
         bucket.0.iter().find_map(|slot| {
             let slot = slot.load(Ordering::Acquire);
@@ -102,7 +102,7 @@ impl Shard {
                 return None;
             }
             let position = position_of(slot)?;
-            let row = self.copy(position, place, moment)?;
+            let row = self.copy(position, place, seqno)?;
             // What was copied is the entry only if the log had not come round to it by then.
             fence(Ordering::Acquire);
             (self.head.load(Ordering::Relaxed) <= position + self.log_words()).then_some(row)
@@ -139,14 +139,14 @@ impl Shard {
         }
     }
 
-    /// Removes a row that is changed as of a moment.
-    pub fn forget(&self, place: &Place<'_>, moment: u64) {
+    /// Removes a row that is changed as of a sequence number.
+    pub fn forget(&self, place: &Place<'_>, seqno: u64) {
         if self.is_off() {
             return;
         }
         let mut stamps = self.stamps.lock();
         let stamp = &mut stamps[stamp_of(place)];
-        *stamp = moment.max(*stamp);
+        *stamp = seqno.max(*stamp);
         if let Some(bucket) = self.bucket(place) {
             for slot in &bucket.0 {
                 // Others of the same tag may go too: there are few.
@@ -203,9 +203,9 @@ impl Shard {
         same.then_some((header, row))
     }
 
-    fn copy(&self, position: u64, place: &Place<'_>, moment: u64) -> Option<Slice> {
+    fn copy(&self, position: u64, place: &Place<'_>, seqno: u64) -> Option<Slice> {
         let (header, words) = self.find(position, place)?;
-        if header.written >= moment {
+        if header.written >= seqno {
             return None;
         }
         let mut row = Vec::with_capacity(header.row_bytes);

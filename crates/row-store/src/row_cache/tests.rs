@@ -7,8 +7,8 @@ fn insert(cache: &RowCache, key: &[u8], row: &[u8], written: u64, read: u64) {
     cache.insert(&Place::new(1, key), Version { row, written, read });
 }
 
-fn get(cache: &RowCache, key: &[u8], moment: u64) -> Option<Vec<u8>> {
-    cache.get(&Place::new(1, key), moment).map(|row| row.to_vec())
+fn get(cache: &RowCache, key: &[u8], seqno: u64) -> Option<Vec<u8>> {
+    cache.get(&Place::new(1, key), seqno).map(|row| row.to_vec())
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn rows_of_all_lengths_come_back() {
 }
 
 #[test]
-fn readers_of_earlier_moments_do_not_see_later_versions() {
+fn readers_of_earlier_snapshots_do_not_see_later_versions() {
     let cache = RowCache::new(4 * MB);
     insert(&cache, b"k", b"row", 5, 10);
     assert_eq!(get(&cache, b"k", 6), Some(b"row".to_vec()));

@@ -8,16 +8,16 @@ use crate::level_keys::LevelKeys;
 use crate::locks::BACKGROUND_FAMILY;
 use crate::options::{LockWait, TableLock};
 use crate::read_view::ReadView;
-use crate::sealed::read_list;
+use crate::sealed::read_manifest;
 use crate::table::Table;
-use crate::write_set::ListChange;
+use crate::write_set::ManifestChange;
 use squall_catalog::IndexId;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Transaction {
-    /// Readies the transaction for changing sealed rows by the table's list: nobody else changes the table until it ends.
+    /// Readies the transaction for changing sealed rows by the table's manifest: nobody else changes the table until it ends.
     /// The view is of the table as it is, with the transaction's own changes. `None` if rows have to be changed one by one:
     /// other sessions have locks in the table, or it has changed since the transaction's snapshot. Entries of its indexes are the
     /// caller's to mind: [`Transaction::delete_entries`], [`Transaction::change_entries`].
@@ -75,7 +75,7 @@ impl Transaction {
         if present.seqno() == snapshot.seqno() {
             return Ok(true);
         }
-        let list = |moment| read_list(LevelKeys::Rows, keyspace, moment);
+        let list = |seqno| read_manifest(LevelKeys::Rows, keyspace, seqno);
         if list(present.seqno())? != list(snapshot.seqno())? {
             return Ok(false);
         }
@@ -122,7 +122,7 @@ impl Transaction {
     }
 
     /// Changes the list of a table's sealed rows, after [`Transaction::begin_bulk_change`].
-    pub fn change_list(&mut self, table: &Table, change: ListChange) -> StoreResult<()> {
+    pub fn change_list(&mut self, table: &Table, change: ManifestChange) -> StoreResult<()> {
         self.check_alive()?;
         if !self.locks.tables.contains(&(table.id(), TableLock::Exclusive)) {
             return Err(SqlError::internal("a list of sealed rows that others may change").into());
@@ -135,7 +135,7 @@ impl Transaction {
             return Ok(());
         }
         self.own.writes.write().change_list(&table.data, change);
-        self.own.any_list.store(true, Ordering::Release);
+        self.own.any_manifest.store(true, Ordering::Release);
         self.own.any.store(true, Ordering::Release);
         Ok(())
     }

@@ -81,7 +81,7 @@ pub struct Transaction {
     is_first_read: bool,
     /// Whoever runs the statement begins again where it meets a row that has changed.
     retries: bool,
-    /// The moment registered for validation.
+    /// The sequence number registered for validation.
     validated_since: Option<u64>,
     lock_wait: LockWait,
     aborted: bool,
@@ -114,9 +114,9 @@ impl Transaction {
         &self.options
     }
 
-    /// See [`TransactionOptions::is_patient`].
-    pub fn set_patient(&mut self, on: bool) {
-        self.options.is_patient = on;
+    /// See [`TransactionOptions::allows_commit_delay`].
+    pub fn allow_commit_delay(&mut self, on: bool) {
+        self.options.allows_commit_delay = on;
     }
 
     /// Whether anything has been written.
@@ -212,11 +212,11 @@ impl Transaction {
         let value = match self.own_change(table, key)? {
             Some(change) => change,
             None => {
-                let moment = self.snapshot().seqno();
-                table.data.check_moment(key, moment)?;
+                let seqno = self.snapshot().seqno();
+                table.data.check_seqno(key, seqno)?;
                 match self.own_sealed_rows(table)? {
-                    Some(rows) => table.row_above(key, moment, &*rows)?,
-                    None => table.row_at(key, moment, true)?,
+                    Some(rows) => table.row_above(key, seqno, &*rows)?,
+                    None => table.row_at(key, seqno, true)?,
                 }
             }
         };
@@ -301,7 +301,7 @@ impl Transaction {
     /// Locks a row and reads its newest version. `None` if there is none, or if it is locked and to be skipped; an
     /// absent row's place stays locked.
     pub fn get_locked(&mut self, table: &Table, key: &[u8], request: LockRequest) -> StoreResult<Option<Row>> {
-        self.fix_moment();
+        self.fix_snapshot();
         let key = Slice::new(key);
         match self.lock_row(table, &key, request) {
             Ok(_) => self.newest_row(table, &key, self.fails_on_change()),
@@ -326,7 +326,7 @@ impl Transaction {
     /// What rows to be changed are looked for in. One may have changed since, so whoever has found it locks it, reads it
     /// anew and looks again.
     pub fn change_view(&mut self) -> ReadView {
-        self.fix_moment();
+        self.fix_snapshot();
         match &self.snapshot {
             Some(snapshot) if self.fails_on_change() => self.view_at(snapshot.clone()),
             _ => self.view_at(self.store.snapshot()),
@@ -335,12 +335,12 @@ impl Transaction {
 
     /// What constraints are checked against: the newest rows, whatever the transaction's snapshot is.
     pub fn newest_view(&mut self) -> ReadView {
-        self.fix_moment();
+        self.fix_snapshot();
         self.view_at(self.store.snapshot())
     }
 
     /// A scan of the [newest rows](Transaction::newest_view) that locks each and yields its newest version. At SERIALIZABLE one that
-    /// has changed since the transaction's moment is an error (1020), as everywhere.
+    /// has changed since the transaction's sequence number is an error (1020), as everywhere.
     pub fn scan_newest(
         &mut self,
         view: &ReadView,
@@ -352,8 +352,8 @@ impl Transaction {
         LockingScan { cursor, request, pending: None, of_newest: true }
     }
 
-    /// SERIALIZABLE checks everything since one moment, so the moment comes before the first lock.
-    fn fix_moment(&mut self) {
+    /// SERIALIZABLE checks everything since one sequence number, so the sequence number comes before the first lock.
+    fn fix_snapshot(&mut self) {
         if self.own.reads.is_some() {
             self.snapshot();
         }
@@ -412,8 +412,8 @@ impl Transaction {
 
     /// The sealed rows of a table as this transaction has changed them.
     fn own_sealed_rows(&self, table: &Table) -> SqlResult<Option<Arc<dyn SealedRows>>> {
-        let moment = self.snapshot.as_ref().map_or_else(|| self.store.snapshot().seqno(), Snapshot::seqno);
-        self.own.sealed_rows(table, moment, u64::MAX)
+        let seqno = self.snapshot.as_ref().map_or_else(|| self.store.snapshot().seqno(), Snapshot::seqno);
+        self.own.sealed_rows(table, seqno, u64::MAX)
     }
 
     fn newest_row(&mut self, table: &Table, key: &Slice, fails: bool) -> StoreResult<Option<Row>> {
@@ -438,7 +438,7 @@ impl Transaction {
             return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]).into());
         }
         self.lock_table(table, TableLock::Write, self.lock_wait)?;
-        self.fix_moment();
+        self.fix_snapshot();
         Ok(self.charge_memory()?)
     }
 
@@ -722,9 +722,9 @@ impl Transaction {
         let locks = self.locks.take();
         let ticket = TicketSender(CommitTicket::new());
         let since = self.validated_since.take();
-        let is_patient = self.options.is_patient;
+        let allows_commit_delay = self.options.allows_commit_delay;
         let (is_spilled, answer) = (writes.is_spilled(), ticket.0.clone());
-        let request = CommitRequest { writes, sealed, reads, since, locks, is_patient, ticket };
+        let request = CommitRequest { writes, sealed, reads, since, locks, allows_commit_delay, ticket };
         let (store, durability) = (self.store.clone(), self.options.durability);
         if !is_spilled {
             return store.committer().commit(request, durability);

@@ -167,7 +167,7 @@ impl Transaction {
 
     /// Locks a row that may turn out not to be wanted and reads its newest version: its lock comes with it.
     pub fn find_locked(&mut self, table: &Table, key: &[u8], request: LockRequest) -> StoreResult<Option<LockedRow>> {
-        self.fix_moment();
+        self.fix_snapshot();
         let key = Slice::new(key);
         let lock = self.lock_found(table, &key, request)?;
         Ok(self.newest_row(table, &key, self.fails_on_change())?.map(|row| LockedRow { row, lock }))

@@ -81,7 +81,7 @@ struct SpilledCount {
 
 /// A change of a table's list of sealed rows.
 #[derive(Default)]
-pub struct ListChange {
+pub struct ManifestChange {
     /// New contents of entries; `None` removes an entry.
     pub entries: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     /// What the new entries stand for.
@@ -115,8 +115,8 @@ pub(crate) struct WriteSet {
     place: Option<Arc<SpillPlace>>,
     /// It has been handed over, to be committed.
     is_taken: bool,
-    /// The steps at which lists of sealed rows were changed, and what the changes' new entries stand for.
-    list_changes: Vec<(u64, Option<Box<dyn UncommittedRows>>)>,
+    /// The steps at which manifests of sealed rows were changed, and what the changes' new entries stand for.
+    manifest_changes: Vec<(u64, Option<Box<dyn UncommittedRows>>)>,
 }
 
 /// A range of keys.
@@ -175,32 +175,32 @@ impl WriteSet {
     }
 
     /// Changes a table's list of sealed rows. Nobody else may until the end of the transaction.
-    pub fn change_list(&mut self, data: &Arc<TableData>, change: ListChange) {
+    pub fn change_list(&mut self, data: &Arc<TableData>, change: ManifestChange) {
         let (mut row_delta, mut changed) = (change.row_delta, change.changed);
         for (name, content) in change.entries {
-            let key = Slice::from(LevelKeys::Rows.list_key(&name));
+            let key = Slice::from(LevelKeys::Rows.manifest_key(&name));
             let (rows, counted) = (std::mem::take(&mut row_delta), std::mem::take(&mut changed));
             self.put_counted(data, key, content.map(Slice::from), rows, counted);
         }
-        self.list_changes.push((self.step, change.rows));
+        self.manifest_changes.push((self.step, change.rows));
     }
 
     /// The last step up to `step` at which a list of sealed rows was changed.
-    pub fn list_changed_at(&self, step: u64) -> Option<u64> {
-        self.list_changes.iter().rev().map(|(at, _)| *at).find(|at| *at <= step)
+    pub fn manifest_changed_at(&self, step: u64) -> Option<u64> {
+        self.manifest_changes.iter().rev().map(|(at, _)| *at).find(|at| *at <= step)
     }
 
     /// Changes of a table's list of sealed rows as of a step, in the order of the keys.
-    pub fn list_changes(&self, table: TableId, step: u64) -> SqlResult<Vec<(Slice, Change)>> {
-        let range = LevelKeys::Rows.list_range();
+    pub fn manifest_changes(&self, table: TableId, step: u64) -> SqlResult<Vec<(Slice, Change)>> {
+        let range = LevelKeys::Rows.manifest_range();
         let bounds = (range.start.as_ref().map(Vec::as_slice), range.end.as_ref().map(Vec::as_slice));
         let changes = self.range(table, bounds, false, step, usize::MAX)?;
         Ok(changes.into_iter().map(|written| (written.key, written.change)).collect())
     }
 
-    /// Takes out what new entries of lists stand for, to be kept if they are committed.
+    /// Takes out what new entries of manifests stand for, to be kept if they are committed.
     pub fn take_sealed_rows(&mut self) -> Vec<Box<dyn UncommittedRows>> {
-        self.list_changes.drain(..).filter_map(|(_, rows)| rows).collect()
+        self.manifest_changes.drain(..).filter_map(|(_, rows)| rows).collect()
     }
 
     fn put_counted(&mut self, data: &Arc<TableData>, key: Slice, change: Change, row_delta: i64, sealed_changes: u64) {
@@ -291,7 +291,7 @@ impl WriteSet {
 
     /// Drops what was written after a step.
     pub fn rollback_to(&mut self, step: u64) {
-        self.list_changes.retain(|(at, _)| *at <= step);
+        self.manifest_changes.retain(|(at, _)| *at <= step);
         if self.spilled_to > step {
             self.dead.add(step + 1, self.spilled_to);
             let tables = &mut self.tables;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 const RR: IsolationLevel = IsolationLevel::RepeatableRead;
 const ROWS: i64 = 2000;
-const PATIENCE: Duration = Duration::from_secs(30);
+const COMMIT_DELAY: Duration = Duration::from_secs(30);
 
 fn of_table(store: &RowStore) -> TableFileIo {
     store.file_io().tables.into_iter().find(|io| io.table == Some(TableId(1))).expect("the table's files are watched")
@@ -29,7 +29,7 @@ fn bytes_on_disk(folder: &Path) -> u64 {
 
 /// Waits for files to be merged and done with.
 fn wait_for(store: &RowStore, is_so: impl Fn(&TableFileIo) -> bool) -> TableFileIo {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + COMMIT_DELAY;
     loop {
         let io = of_table(store);
         if is_so(&io) {
@@ -124,7 +124,7 @@ fn files_of_loads_are_counted_and_those_of_tables_that_are_gone_are_kept() {
     drop(txn);
     drop(table);
     fixture.store.commit_ddl(&catalog_of(&[]), &DdlChanges::default()).unwrap();
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + COMMIT_DELAY;
     while fixture.store.file_io().tables.iter().any(|io| io.table.is_some()) {
         assert!(Instant::now() < deadline, "the files of a dropped table stay");
         std::thread::sleep(Duration::from_millis(5));

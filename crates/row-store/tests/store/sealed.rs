@@ -4,7 +4,7 @@ use crate::fixture::*;
 use proptest::prelude::*;
 use squall_catalog::{IndexId, TableDef, TableId};
 use squall_row_store::{
-    BlockKeys, Direction, DiskRoom, Durability, IsolationLevel, KeyRange, ListEntry, LockMode, LockRequest, LockWait,
+    BlockKeys, Direction, DiskRoom, Durability, IsolationLevel, KeyRange, ManifestEntry, LockMode, LockRequest, LockWait,
     Row, SealedBlock, SealedRows, SealedScan, SealedSource, SealedTables, SealedWriter, Sealing, StoreError, Table,
     Transaction, TransactionOptions,
 };
@@ -32,7 +32,7 @@ impl SealedTables for RowsInTheList {
         _: &TableDef,
         _: u64,
         _: Option<IndexId>,
-        _: Vec<ListEntry>,
+        _: Vec<ManifestEntry>,
         _: bool,
         _: DiskRoom,
     ) -> SqlResult<Arc<dyn SealedSource>> {
@@ -61,7 +61,7 @@ impl SealedSource for RowsInTheList {
 
     fn discard(&self) {}
 
-    fn open(&self, list: Vec<ListEntry>) -> SqlResult<Arc<dyn SealedRows>> {
+    fn open(&self, list: Vec<ManifestEntry>) -> SqlResult<Arc<dyn SealedRows>> {
         let mut rows = BTreeMap::new();
         for entry in list {
             for (key, row) in decode(&entry.content) {
@@ -89,8 +89,8 @@ impl SealedWriter for Loaded {
         unreachable!("the source makes no blocks")
     }
 
-    fn finish(&mut self) -> SqlResult<Vec<ListEntry>> {
-        Ok(vec![ListEntry { name: b"loaded".to_vec(), content: encode(&self.1) }])
+    fn finish(&mut self) -> SqlResult<Vec<ManifestEntry>> {
+        Ok(vec![ManifestEntry { name: b"loaded".to_vec(), content: encode(&self.1) }])
     }
 
     fn leave_out(&mut self, keys: &[Vec<u8>]) -> SqlResult<Vec<u64>> {
@@ -152,23 +152,23 @@ fn decode(mut content: &[u8]) -> Pairs {
 /// Reads all rows of the store into what an entry of the list has.
 fn read(sealing: &mut Sealing, table: &Table) -> Pairs {
     let mut rows = Vec::new();
-    while let Some(fresh) = sealing.next_row().unwrap() {
-        let values = fresh.row(table).unwrap().map(|row| row.values(table).unwrap());
-        let row = values.map_or_else(Vec::new, |values| table.encode_row(fresh.key(), &values).unwrap());
-        rows.push((fresh.key().to_vec(), row));
+    while let Some(delta) = sealing.next_row().unwrap() {
+        let values = delta.row(table).unwrap().map(|row| row.values(table).unwrap());
+        let row = values.map_or_else(Vec::new, |values| table.encode_row(delta.key(), &values).unwrap());
+        rows.push((delta.key().to_vec(), row));
     }
     rows
 }
 
-/// Ends a sealing with one more entry of the list, or with one that stands for all.
+/// Ends a sealing with one more entry of the manifest, or with one that stands for all.
 fn end(sealing: Sealing, rows: Pairs, merge: bool) {
-    let list = sealing.list().unwrap();
+    let manifest = sealing.manifest().unwrap();
     let mut changes = Vec::new();
     let mut content = encode(&rows);
-    let number = list.len() as u32;
+    let number = manifest.len() as u32;
     if merge {
-        content = list.iter().flat_map(|entry| entry.content.clone()).chain(content).collect();
-        changes.extend(list.into_iter().map(|entry| (entry.name, None)));
+        content = manifest.iter().flat_map(|entry| entry.content.clone()).chain(content).collect();
+        changes.extend(manifest.into_iter().map(|entry| (entry.name, None)));
     }
     changes.retain(|(name, _): &(Vec<u8>, _)| *name != number.to_be_bytes());
     changes.push((if merge { 0 } else { number }.to_be_bytes().to_vec(), Some(content)));

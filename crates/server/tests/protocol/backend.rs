@@ -12,7 +12,7 @@ use squall_client::{Client, ConnectOptions, Target};
 use squall_server::{Server, ServerOptions};
 use squall_session::api::{
     Account, AtOnce, Backend, ColumnFlags, ColumnMeta, Connection, ConnectionInfo, FrontEndSettings, KillCallback,
-    LocalFuture, OkInfo, Patience, PreparedInfo, ResultWriter, SessionChange, StatusInfo, Unanswered,
+    LocalFuture, OkInfo, NetTimeouts, PreparedInfo, ResultWriter, SessionChange, StatusInfo, Unanswered,
 };
 use squall_types::{
     CollationId, Date, DateTime, Decimal, ErrorCode, IntWidth, SqlError, SqlType, StringKind, TextSize, Time, Value,
@@ -476,8 +476,8 @@ impl Connection for ScriptSession {
         self.script.idle_timeout_seconds.load(Ordering::Relaxed)
     }
 
-    fn patience(&self) -> Patience {
-        Patience { read_seconds: 2, write_seconds: 2 }
+    fn net_timeouts(&self) -> NetTimeouts {
+        NetTimeouts { read_seconds: 2, write_seconds: 2 }
     }
 
     fn max_allowed_packet(&self) -> usize {

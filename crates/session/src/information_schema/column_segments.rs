@@ -97,7 +97,7 @@ fn table_rows(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<
             u(segments.len() as u64),
             u(segments.iter().map(|segment| segment.live_rows()).sum()),
             u(segments.iter().map(|segment| segment.deleted().len()).sum()),
-            u(table.fresh_changes()),
+            u(table.delta_changes()),
             u(segments.iter().map(|segment| segment.file_bytes()).sum()),
             u(status.seals),
             u(status.merges),
@@ -112,7 +112,7 @@ fn table_rows(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<
 }
 
 /// A table's name and its segments.
-type Listed<'a> = Option<(&'a str, &'a squall_column_tables::SegmentList)>;
+type Listed<'a> = Option<(&'a str, &'a squall_column_tables::SegmentManifest)>;
 
 fn each_table(
     source: &Source<'_>,

@@ -81,7 +81,7 @@ fn histories_are_what_the_levels_allow() {
         server.restart();
 
         let mut conn = server.connect();
-        let last: Vec<(u64, List)> = lists.map(|key| (key, statements::read_list(&mut conn, key))).collect();
+        let last: Vec<(u64, List)> = lists.map(|key| (key, statements::read_manifest(&mut conn, key))).collect();
         let (mut transactions, mut told) = (Vec::new(), Vec::new());
         for log in logs {
             log.kinds.iter().for_each(|(kind, count)| *counts.kinds.entry(kind).or_default() += count);

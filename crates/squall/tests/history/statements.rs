@@ -68,7 +68,7 @@ pub fn create_lists(conn: &mut mysql::Conn, round: u64) -> Range<u64> {
 }
 
 /// A list as it is, by its key.
-pub fn read_list(conn: &mut mysql::Conn, key: u64) -> List {
+pub fn read_manifest(conn: &mut mysql::Conn, key: u64) -> List {
     let sql = format!("SELECT v FROM {} WHERE id = {key}", ListKey(key).table());
     let list: Option<String> = conn.query_first(sql).expect("a list");
     list.map(|list| parse(&list)).unwrap_or_default()

@@ -25,7 +25,7 @@ pub enum Place {
     /// In a segment.
     Sealed(SealedRow),
     /// In none; its storage key.
-    Fresh(Vec<u8>),
+    Delta(Vec<u8>),
 }
 
 /// A column table as a query saw it: where the rows are that it found.
@@ -68,7 +68,7 @@ impl FoundPlaces {
         }
         Ok(match self.snapshot.find(&target.table, found)? {
             Some((segment, position)) => Place::Sealed(SealedRow { segment, position }),
-            None => Place::Fresh(found.to_vec()),
+            None => Place::Delta(found.to_vec()),
         })
     }
 }
@@ -82,7 +82,7 @@ pub struct BulkByQuery<'a> {
     /// By segment: the rows that have been found.
     taken: Vec<RoaringBitmap>,
     /// Keys of those that are in none.
-    fresh: FxHashSet<Vec<u8>>,
+    delta: FxHashSet<Vec<u8>>,
     work: Work<'a>,
 }
 
@@ -134,7 +134,7 @@ impl<'a> BulkByQuery<'a> {
             Work::Update(Box::new(update), Waiting::default())
         };
         let taken = vec![RoaringBitmap::new(); places.snapshot.segments.len()];
-        Ok(Ok(BulkByQuery { plan, change, types, places, taken, fresh: FxHashSet::default(), work }))
+        Ok(Ok(BulkByQuery { plan, change, types, places, taken, delta: FxHashSet::default(), work }))
     }
 
     /// Where a row is that has not been found before.
@@ -142,7 +142,7 @@ impl<'a> BulkByQuery<'a> {
         let place = self.places.place(&self.change.target, found)?;
         let is_new = match &place {
             Place::Sealed(row) => self.taken[row.segment].insert(row.position),
-            Place::Fresh(key) => self.fresh.insert(key.clone()),
+            Place::Delta(key) => self.delta.insert(key.clone()),
         };
         Ok(is_new.then_some(place))
     }

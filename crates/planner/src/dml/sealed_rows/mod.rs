@@ -39,7 +39,7 @@ const KEY_BYTES: usize = 64;
 pub struct FoundRows {
     snapshot: Arc<ColumnSnapshot>,
     /// The commits that were seen.
-    moment: u64,
+    seqno: u64,
     /// Of each segment the rows that may satisfy the condition: all that do, and no others unless there is a `rest`.
     sealed: Vec<RoaringBitmap>,
     /// What segments cannot answer.
@@ -76,7 +76,7 @@ impl FoundRows {
             let rows = matching_rows(&condition, &columns, Some(&visible.hidden));
             sealed.push(rows.map_err(|error| sql_error(&target.def().name, error))?);
         }
-        Ok(Some(FoundRows { snapshot: Arc::new(snapshot), moment: view.moment().0, sealed, rest }))
+        Ok(Some(FoundRows { snapshot: Arc::new(snapshot), seqno: view.version().0, sealed, rest }))
     }
 
     /// Whether so many rows are found that they should be changed many at a time.
@@ -96,9 +96,9 @@ impl FoundRows {
     }
 
     /// Keys of the rows that are in no segment and satisfy the condition, in order.
-    fn fresh_keys(&self, context: &DmlContext<'_>, target: &Target, selection: &Selection) -> SqlResult<Vec<Vec<u8>>> {
+    fn delta_keys(&self, context: &DmlContext<'_>, target: &Target, selection: &Selection) -> SqlResult<Vec<Vec<u8>>> {
         let mut keys = Vec::new();
-        for row in &self.snapshot.fresh {
+        for row in &self.snapshot.delta {
             let values = target.read_row(row, &context.env.context.settings.time_zone)?;
             if matches(selection, context, &values)? {
                 keys.push(row.key_bytes().to_vec());
@@ -109,7 +109,7 @@ impl FoundRows {
 
     /// Keys of all rows that may satisfy the condition, in order.
     pub fn keys(&self, context: &DmlContext<'_>, target: &Target, selection: &Selection) -> SqlResult<Vec<Vec<u8>>> {
-        let mut keys = self.fresh_keys(context, target, selection)?;
+        let mut keys = self.delta_keys(context, target, selection)?;
         for (visible, rows) in self.snapshot.segments.iter().zip(&self.sealed) {
             let positions: Vec<u32> = rows.iter().collect();
             keys.extend(visible.keys(&self.snapshot, &target.table, &positions)?);
@@ -126,7 +126,7 @@ impl FoundRows {
         selection: &Selection,
     ) -> StoreResult<Option<FoundRows>> {
         let Some(view) = context.transaction.begin_bulk_change(&target.table)? else { return Ok(None) };
-        if view.moment().0 == self.moment {
+        if view.version().0 == self.seqno {
             return Ok(Some(self));
         }
         Ok(Self::find_at(context, target, selection, &view)?)
@@ -173,7 +173,7 @@ pub fn delete(context: &mut DmlContext<'_>, plan: &DeletePlan, found: FoundRows)
         };
         delete_of_segment(context, target, &found.snapshot, (segment, rows), &mut change)?;
     }
-    let left = found.fresh_keys(context, target, &plan.selection)?;
+    let left = found.delta_keys(context, target, &plan.selection)?;
     let deleted = change.rows();
     context.env.context.examined(usize::try_from(found.sealed_count()).unwrap_or(usize::MAX));
     context.transaction.change_list(&target.table, change.finish())?;
@@ -236,7 +236,7 @@ pub fn update(context: &mut DmlContext<'_>, plan: &UpdatePlan, found: FoundRows)
         Vec::new()
     } else {
         update.by_segment(context)?;
-        found.fresh_keys(context, target, &plan.selection)?
+        found.delta_keys(context, target, &plan.selection)?
     };
     let PlannedUpdate { changes, matched, one_by_one, .. } = update;
     let changed = one_by_one + changes.finish(context)?;
@@ -282,8 +282,8 @@ impl PlannedUpdate<'_> {
                 Ok(())
             })?;
         }
-        let fresh = found.fresh_keys(context, &plan.target, &plan.selection)?;
-        rows.extend(fresh.into_iter().map(|key| (key, None)));
+        let delta = found.delta_keys(context, &plan.target, &plan.selection)?;
+        rows.extend(delta.into_iter().map(|key| (key, None)));
         rows.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         let columns = self.changes.columns.clone();
         for rows in rows.chunks(CHUNK_ROWS) {
@@ -297,7 +297,7 @@ impl PlannedUpdate<'_> {
                         self.row(context, &chunk, (at, Some(key)))?;
                         at += 1;
                     }
-                    None => self.fresh_row(context, key)?,
+                    None => self.delta_row(context, key)?,
                 }
             }
         }
@@ -335,7 +335,7 @@ impl PlannedUpdate<'_> {
     }
 
     /// Changes a row that is in no segment.
-    fn fresh_row(&mut self, context: &mut DmlContext<'_>, key: &[u8]) -> StoreResult<()> {
+    fn delta_row(&mut self, context: &mut DmlContext<'_>, key: &[u8]) -> StoreResult<()> {
         let (plan, request) = (self.plan, context.write_lock());
         let Some(row) = context.transaction.get_locked(&plan.target.table, key, request)? else { return Ok(()) };
         let old = plan.target.read_row(&row, &context.env.context.settings.time_zone)?;
