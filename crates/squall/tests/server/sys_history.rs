@@ -14,7 +14,7 @@ const LOAD: &str = "SET GLOBAL ps_history_enabled = OFF; CREATE DATABASE shop; U
     SELECT COUNT(*), SUM(a) FROM c WHERE b LIKE 'a%';
     SELECT COUNT(*) FROM t WHERE b LIKE '%a%';
     SELECT a, COUNT(*) FROM t GROUP BY a ORDER BY 2 DESC LIMIT 3;
-    SELECT DISTINCT b FROM t ORDER BY b LIMIT 3;
+    SELECT DISTINCT a + id AS s FROM t ORDER BY s LIMIT 3;
     SELECT 1 / 0; UPDATE t SET a = a + 1 WHERE id < 100; DELETE FROM t WHERE id < 10";
 
 /// Views without rows after that, with the reason.
