@@ -14,8 +14,8 @@ use squall_catalog::{IndexId, TableCompression, TableDef, TableId};
 use squall_column_store::segment::Compression;
 use squall_column_store::{ColumnCache, ColumnSpec, Segment, SegmentWriter};
 use squall_row_store::{
-    Direction, DiskRoom, KeyRange, ManifestEntry, ReadView, RowStore, SealedBlock, SealedRows, SealedScan, SealedSource,
-    SealedWriter, Table,
+    Direction, DiskRoom, KeyRange, ManifestEntry, ReadView, RowStore, SealedBlock, SealedRows, SealedScan,
+    SealedSource, SealedWriter, Table,
 };
 use squall_types::{SqlError, SqlResult};
 use std::any::Any;

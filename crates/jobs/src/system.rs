@@ -687,7 +687,10 @@ impl SystemInner {
     /// The same, whose commit may be delayed: see [`TransactionOptions::allows_commit_delay`].
     pub fn begin_with(&self, allows_commit_delay: bool) -> Transaction {
         let durability = (self.durability)();
-        self.store.begin_with(TransactionOptions { durability, allows_commit_delay, ..TransactionOptions::autocommit() }, None)
+        self.store.begin_with(
+            TransactionOptions { durability, allows_commit_delay, ..TransactionOptions::autocommit() },
+            None,
+        )
     }
 
     /// What is kept of a job; `None` if there is none.

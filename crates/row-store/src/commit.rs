@@ -258,7 +258,15 @@ impl Committer {
             let _ = self.send_to_file(files.keyspace());
             self.wait_for_buffers(files.keyspace());
         }
-        self.commit_prepared(PreparedCommit { changes, sealed, reads, since, allows_commit_delay, applied, durability });
+        self.commit_prepared(PreparedCommit {
+            changes,
+            sealed,
+            reads,
+            since,
+            allows_commit_delay,
+            applied,
+            durability,
+        });
         answer
     }
 

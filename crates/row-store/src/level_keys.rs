@@ -109,7 +109,9 @@ mod tests {
             assert_eq!(keys.row_key(&mark)[..], row_key);
             assert!(keys.is_delta_key(&mark) && keys.delta_range().contains(&mark) && !keys.is_manifest_key(&mark));
             let entry = keys.manifest_key(b"x");
-            assert!(keys.is_manifest_key(&entry) && keys.manifest_range().contains(&entry) && !keys.is_delta_key(&entry));
+            assert!(
+                keys.is_manifest_key(&entry) && keys.manifest_range().contains(&entry) && !keys.is_delta_key(&entry)
+            );
             assert!(index_range(index).contains(&mark) && index_range(index).contains(&entry));
         }
     }

@@ -444,8 +444,9 @@ impl Sealing {
     /// one step. Gives the first sequence number that has it: readers of earlier ones ([`RowStore::is_past`]) go by the old manifest.
     pub fn commit(mut self, manifest: Vec<(Vec<u8>, Option<Vec<u8>>)>) -> SqlResult<u64> {
         let keys = self.level.keys;
-        let manifest =
-            manifest.into_iter().map(|(name, content)| (Slice::from(keys.manifest_key(&name)), content.map(Slice::from)));
+        let manifest = manifest
+            .into_iter()
+            .map(|(name, content)| (Slice::from(keys.manifest_key(&name)), content.map(Slice::from)));
         let request = SealRequest {
             data: self.table.data.clone(),
             level: self.level.clone(),

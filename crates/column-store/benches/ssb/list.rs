@@ -1,7 +1,7 @@
 //! The list of 400,000 of a million keys.
 
 use arrow::array::{ArrayRef, Int64Array};
-use squall_column_store::predicate::{Condition, Predicate, Test, DeltaColumns};
+use squall_column_store::predicate::{Condition, DeltaColumns, Predicate, Test};
 use squall_column_store::{CodedColumn, ColumnType, Datum, ListOptions, append_list};
 use std::ops::Bound;
 use std::sync::Arc;

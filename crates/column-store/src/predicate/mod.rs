@@ -16,7 +16,7 @@ mod mask;
 mod normal_form;
 mod prepared;
 
-pub use evaluate::{ColumnSource, SkippedRows, DeltaColumns, indexed_rows, matching_rows, matching_rows_counted};
+pub use evaluate::{ColumnSource, DeltaColumns, SkippedRows, indexed_rows, matching_rows, matching_rows_counted};
 pub(crate) use evaluate::{Prepared, zone_verdicts};
 pub(crate) use mask::{Mask, gather};
 pub use normal_form::Condition;

@@ -5,7 +5,7 @@ use arrow::array::StringViewArray;
 use proptest::prelude::*;
 use roaring::RoaringBitmap;
 use squall_column_store::index::{ElementIndex, IndexChoice, element_key};
-use squall_column_store::predicate::{ColumnSource, Condition, Predicate, Test, DeltaColumns, matching_rows};
+use squall_column_store::predicate::{ColumnSource, Condition, DeltaColumns, Predicate, Test, matching_rows};
 use squall_column_store::{CodedColumn, ColumnCache, ColumnType, Datum, SegmentColumns};
 use squall_types::{CollationId, SqlType, StringKind, Value};
 use std::sync::Arc;

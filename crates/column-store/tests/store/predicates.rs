@@ -4,7 +4,7 @@ use crate::generate::{Column, column, write_and_open};
 use proptest::prelude::*;
 use roaring::RoaringBitmap;
 use squall_column_store::predicate::{
-    ColumnSource, Condition, Predicate, Test, DeltaColumns, indexed_rows, matching_rows,
+    ColumnSource, Condition, DeltaColumns, Predicate, Test, indexed_rows, matching_rows,
 };
 use squall_column_store::{CodedColumn, ColumnCache, Datum, SegmentColumns};
 use std::ops::Bound;

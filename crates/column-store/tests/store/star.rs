@@ -5,7 +5,7 @@ use arrow::array::{ArrayRef, Int64Array, StringViewArray};
 use proptest::prelude::*;
 use roaring::RoaringBitmap;
 use squall_column_store::index::IndexChoice;
-use squall_column_store::predicate::{ColumnSource, Condition, Predicate, Test, DeltaColumns};
+use squall_column_store::predicate::{ColumnSource, Condition, DeltaColumns, Predicate, Test};
 use squall_column_store::star::{
     Aggregate, Expression, Group, GroupBy, GroupKey, KeyMap, StarJoin, StarOptions, StarQuery, StarSource, dimension,
     run_star_query,

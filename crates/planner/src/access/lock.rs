@@ -55,13 +55,18 @@ impl TableLock {
         loop {
             let found = view.scan(table, range, Direction::Forward).next_row()?;
             let now = match &found {
-                Some(found) => self.wait_for_lock(|request| transaction.get_locked(table, found.key_bytes(), request))?,
+                Some(found) => {
+                    self.wait_for_lock(|request| transaction.get_locked(table, found.key_bytes(), request))?
+                }
                 None => None,
             };
             // What has changed since it was found may have another key now.
             let is_found = found.as_ref().zip(now.as_ref()).is_some_and(|(found, now)| found.is_same_version(now));
             let Bound::Included(key) = &range.start else { return Ok(now) };
-            if is_found || place_is_locked || !self.wait_for_lock(|request| transaction.lock_absent(table, key, request))? {
+            if is_found
+                || place_is_locked
+                || !self.wait_for_lock(|request| transaction.lock_absent(table, key, request))?
+            {
                 return Ok(now);
             }
             place_is_locked = true;

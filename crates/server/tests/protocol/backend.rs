@@ -12,7 +12,7 @@ use squall_client::{Client, ConnectOptions, Target};
 use squall_server::{Server, ServerOptions};
 use squall_session::api::{
     Account, AtOnce, Backend, ColumnFlags, ColumnMeta, Connection, ConnectionInfo, FrontEndSettings, KillCallback,
-    LocalFuture, OkInfo, NetTimeouts, PreparedInfo, ResultWriter, SessionChange, StatusInfo, Unanswered,
+    LocalFuture, NetTimeouts, OkInfo, PreparedInfo, ResultWriter, SessionChange, StatusInfo, Unanswered,
 };
 use squall_types::{
     CollationId, Date, DateTime, Decimal, ErrorCode, IntWidth, SqlError, SqlType, StringKind, TextSize, Time, Value,
