@@ -1,11 +1,11 @@
-//! Digests: the shape of a statement, without its values.
+//! Digests: the form of a statement, without its values.
 
 use crate::ParseOptions;
 use crate::keyword::Keyword as K;
 use crate::lexer::Lexer;
 use crate::token::{Token, TokenKind};
 
-/// The shape of a statement: statements that differ in literals, letter case of keywords, white space and
+/// The form of a statement: statements that differ in literals, letter case of keywords, white space and
 /// comments only have the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Digest {

@@ -161,7 +161,7 @@ impl NamedTable<'_> {
 }
 
 impl PointAccess {
-    /// Puts the parameters in; `None` if they are of types that need the general way.
+    /// Puts the parameters in; `None` if they are of types that need the full planner.
     pub fn lookup(&self, table: &Table, parameters: &[Value]) -> SqlResult<Option<Lookup>> {
         let def = table.def();
         match self {
@@ -178,7 +178,7 @@ impl PointAccess {
                         _ => return Ok(None),
                     }
                 }
-                // A value that no key can hold, such as 300 for a TINYINT, is left to the general way.
+                // A value that no key can hold, such as 300 for a TINYINT, is left to the full planner.
                 if index.primary && operands.len() == index.parts.len() {
                     return Ok(table.row_key(&values).ok().map(Lookup::Row));
                 }

@@ -165,7 +165,7 @@ impl PointSelect {
         counts
     }
 
-    /// Puts the parameters in; `None` if they are of types that need the general way.
+    /// Puts the parameters in; `None` if they are of types that need the full planner.
     pub fn prepare(&self, parameters: &[Value]) -> SqlResult<Option<PreparedLookup>> {
         let limit = match self.limit.as_ref().map(|limit| limit.integer(parameters)) {
             None => usize::MAX,

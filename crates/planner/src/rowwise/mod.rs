@@ -3,8 +3,8 @@
 //! Planning such a query in DataFusion takes many times as long as answering it. Here its tables are put in an order by
 //! greedy choice, each is read along an index for every row of those before it, and rows are evaluated one at a time by
 //! the same expressions that changes of rows use. Nothing is written before the whole answer is there, so a query that
-//! turns out not to be small, or in which anything goes wrong, can still go the general way: that way reports errors and
-//! warnings, and this one never does.
+//! turns out not to be small, or in which anything goes wrong, can still go to the full planner: that reports errors and
+//! warnings, and this never does.
 //!
 //! Reading order: [`plan`] (which queries), `from` (their tables), `outputs` (select list, groups, order), `loops` (the
 //! order of tables, and their indexes), `run`, `collect` (groups, order, what is written).
@@ -33,7 +33,7 @@ pub use collect::Answer;
 
 /// Most tables of a small query: their order is found by trying.
 const TABLES_MAX: usize = 8;
-/// Most rows that such a query reads, on the way to its answer, before it is left to the general way.
+/// Most rows that such a query reads, on the way to its answer, before it is left to the full planner.
 const ROWS_MAX: usize = 1000;
 /// Most bytes of rows that it keeps.
 const BYTES_MAX: usize = 1 << 20;

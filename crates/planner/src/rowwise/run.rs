@@ -79,7 +79,7 @@ struct Run<'a> {
 }
 
 impl RowPlan {
-    /// Runs the query; `None` if it is not small, or something is wrong with it, which the general way will say.
+    /// Runs the query; `None` if it is not small, or something is wrong with it, which the full planner will say.
     pub fn run(&self, view: &ReadView, parameters: &[Value], context: &Arc<StatementContext>) -> Option<Answer> {
         let noted = context.diagnostics.count();
         let answer = self.run_loops(view, parameters, context).ok().flatten();

@@ -1,6 +1,6 @@
 //! Fields that are written as their columns print them become stored values without a detour.
 //!
-//! Whatever is not sure to be stored as it is, with nothing to be said about it, is left to the general way.
+//! Whatever is not sure to be stored as it is, with nothing to be said about it, is left to the binder's conversions.
 
 use squall_catalog::ColumnDef;
 use squall_planner::dml::InsertPlan;
@@ -59,7 +59,7 @@ pub struct DirectRow {
 }
 
 impl DirectRow {
-    /// `None` if every row needs the general way. `columns` are the ordinals of the fields' columns.
+    /// `None` if every row needs the binder's conversions. `columns` are the ordinals of the fields' columns.
     pub fn new(plan: &InsertPlan, columns: &[usize], charset: Charset, ids_are_free: bool) -> Option<DirectRow> {
         let (def, rules) = (plan.target.def(), &plan.target.rules);
         let utf8 = matches!(charset, Charset::Utf8mb4 | Charset::Utf8mb3);
@@ -92,7 +92,7 @@ impl DirectRow {
         self.sources.iter().any(|source| matches!(source, Source::Id(_)))
     }
 
-    /// Replaces `row` by the values of all columns; `false` if that needs the general way. `id` is the AUTO_INCREMENT
+    /// Replaces `row` by the values of all columns; `false` if that needs the binder's conversions. `id` is the AUTO_INCREMENT
     /// value of a row that gives none, and `fields` has room for as many fields as a row has to have.
     pub fn fill<'a>(
         &'a self,

@@ -298,7 +298,7 @@ impl<'l> Worker<'l> {
         Ok(())
     }
 
-    /// A row that needs the general way. `id` is its AUTO_INCREMENT value, if it has been taken already.
+    /// A row that needs the binder's conversions. `id` is its AUTO_INCREMENT value, if it has been taken already.
     fn make_row(
         &mut self,
         row: Row<'_>,

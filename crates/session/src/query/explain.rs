@@ -69,7 +69,6 @@ impl Session {
         request: Request<'_>,
         context: &Arc<StatementContext>,
     ) -> SqlResult<Outcome> {
-        let route = self.choose_for_query(query, &request, context).name();
         let catalog = self.shared.catalog.load();
         let bound = self.bind_query(query, request.sql, request.parameters, &catalog, context, None)?;
         let bound = self.authorize(bound)?;
@@ -95,7 +94,11 @@ impl Session {
             }
         }
         Ok(Outcome::Rows(match format {
-            Format::Table | Format::Json => result_of(&explain_table(&plan), format, route),
+            Format::Table => table_of(&explain_table(&plan)),
+            Format::Json => {
+                let route = self.choose_for_query(query, &request, context);
+                one_text(explain_json(&explain_table(&plan), route.name()))
+            }
             Format::Tree => one_text(explain_tree(&plan, analyze)),
         }))
     }
@@ -131,9 +134,8 @@ impl Session {
                 };
                 Ok(match format {
                     Format::Tree => one_text(explain_change_tree(&mut dml, &plan)?),
-                    Format::Table | Format::Json => {
-                        result_of(&explain_change(&mut dml, &plan)?, format, Route::Change.name())
-                    }
+                    Format::Table => table_of(&explain_change(&mut dml, &plan)?),
+                    Format::Json => one_text(explain_json(&explain_change(&mut dml, &plan)?, Route::Change.name())),
                 })
             })
             .await?;
@@ -141,10 +143,7 @@ impl Session {
     }
 }
 
-fn result_of(rows: &[ExplainRow], format: Format, route: &str) -> ResultSet {
-    if format == Format::Json {
-        return one_text(explain_json(rows, route));
-    }
+fn table_of(rows: &[ExplainRow]) -> ResultSet {
     let columns = explain_columns().into_iter().map(|(name, sql_type)| typed_column(name, sql_type, false)).collect();
     ResultSet { columns, rows: rows.iter().map(ExplainRow::values).collect() }
 }

@@ -77,7 +77,8 @@ impl Session {
             },
         };
         // A constant that is found by its normalized statement has another column name.
-        if statement.is_some() && (matches!(route, Route::Constant(_)) || !wants(&route)) {
+        let is_wanted = statement.is_none() || !matches!(route, Route::Constant(_)) && wants(&route);
+        if !is_wanted || !self.may_answer_by(&route) {
             return AtOnce::Left(Unanswered(Some(Found { statement, route, parameters })));
         }
         match self.answer(&route, &parameters, writer) {
@@ -106,6 +107,9 @@ impl Session {
         let Some(route) = self.route_of_prepared(id, parameters) else { return AtOnce::Left(Unanswered::default()) };
         let Some(prepared) = self.prepared.get(id) else { return AtOnce::Left(Unanswered::default()) };
         let found = |route| Unanswered(Some(Found { statement: None, route, parameters: Vec::new() }));
+        if !self.may_answer_by(&route) {
+            return AtOnce::Left(found(route));
+        }
         match self.answer(&route, parameters, writer) {
             Attempt::Answered(answered) => {
                 count(&self.process.status.stmt_execute);
@@ -123,17 +127,18 @@ impl Session {
         }
     }
 
-    /// Answers a query by its route without waiting for anything.
+    /// Whether a statement of this route may be answered before it is logged: an audited one has to be in the log before it runs.
+    fn may_answer_by(&self, route: &Route) -> bool {
+        route.is_short() && !self.shared.logs.active().audit()
+    }
+
+    /// Answers a query by its short route without waiting for anything.
     fn answer(&mut self, route: &Route, parameters: &[Value], writer: &mut dyn ResultWriter) -> Attempt {
-        // An audited statement has to be in the log before it runs.
-        if self.shared.logs.active().audit() {
-            return Attempt::Left(Some(route.clone()));
-        }
         match route {
             Route::PointLookup(plan) => self.answer_lookup(plan, parameters, writer),
             Route::RowByRow(plan) => self.answer_rows(plan, parameters, writer),
             Route::Constant(plan) => self.answer_constant(plan, writer),
-            route => Attempt::Left(Some(route.clone())),
+            _ => Attempt::Left(None),
         }
     }
 
@@ -184,7 +189,7 @@ impl Session {
         let context = Arc::new(self.query_context());
         let answer = rows.plan.run(&view, parameters, &context);
         drop(view);
-        rows.note(answer.is_some());
+        rows.attempts.end(answer.is_some());
         let Some(answer) = answer else { return Attempt::Left(Some(Route::FullPlanner)) };
         self.note_rowwise(&answer);
         let uses = if self.counts_statements() { context.table_uses.take() } else { Vec::new() };

@@ -57,11 +57,16 @@ impl Route {
         }
     }
 
-    /// The route for these values, if the plan holds for them.
+    /// Whether a query by this route is answered on the connection's thread.
+    fn is_short(&self) -> bool {
+        matches!(self, Route::PointLookup(_) | Route::Constant(_) | Route::RowByRow(_))
+    }
+
+    /// The route for these values, if the plan holds for them. Asked once for each statement.
     pub fn for_values(&self, parameters: &[Value]) -> Option<Route> {
         match self {
             Route::RowByRow(rows) if !fit(&rows.kinds, parameters) => None,
-            Route::RowByRow(rows) if rows.is_given_up() => Some(Route::FullPlanner),
+            Route::RowByRow(rows) if !rows.attempts.begin() => Some(Route::FullPlanner),
             Route::PointChange(change) if !fit(&change.kinds, parameters) => None,
             route => Some(route.clone()),
         }
@@ -132,36 +137,44 @@ pub(crate) struct RowsPlan {
     pub columns: Arc<[ColumnMeta]>,
     /// What the parameters must be for the plan to hold.
     pub kinds: Box<[ParameterKind]>,
-    /// How often in a row the query has turned out not to be small, or was not tried for that.
-    given_up: AtomicU32,
+    pub attempts: Attempts,
 }
-
-/// A query that was not small this many times in a row goes to the full planner at once …
-const GIVEN_UP_MAX: u32 = 3;
-/// … but for each time that is a multiple of this: its tables may have become small.
-const TRIED_AGAIN_EACH: u32 = 64;
 
 impl RowsPlan {
     /// A plan for values of these kinds.
     pub fn new(plan: Authorized<RowPlan>, kinds: Box<[ParameterKind]>) -> RowsPlan {
         let columns = crate::query::columns(plan.columns()).into();
-        RowsPlan { plan, columns, kinds, given_up: AtomicU32::new(0) }
+        RowsPlan { plan, columns, kinds, attempts: Attempts::default() }
     }
+}
 
-    /// Whether the query is known not to be small; only the session's own thread asks.
-    fn is_given_up(&self) -> bool {
-        let given_up = self.given_up.load(Ordering::Relaxed);
-        if given_up < GIVEN_UP_MAX {
-            return false;
+/// Decides whether a query that has turned out not to be small is tried row by row again. Only the session's own thread asks.
+#[derive(Debug, Default)]
+pub(crate) struct Attempts {
+    /// How often the query has come since it was last small.
+    failed: AtomicU32,
+}
+
+/// A query that was not small this many times in a row goes to the full planner at once …
+const FAILED_MAX: u32 = 3;
+/// … but for one time in so many: its tables may have become small.
+const TRIED_AGAIN_EACH: u32 = 64;
+
+impl Attempts {
+    /// Whether the query is to be tried; one that is not counts as failed.
+    fn begin(&self) -> bool {
+        let failed = self.failed.load(Ordering::Relaxed);
+        let tries = failed < FAILED_MAX || failed.is_multiple_of(TRIED_AGAIN_EACH);
+        if !tries {
+            self.failed.store(failed.saturating_add(1), Ordering::Relaxed);
         }
-        self.given_up.store(given_up.wrapping_add(1).max(GIVEN_UP_MAX), Ordering::Relaxed);
-        !given_up.is_multiple_of(TRIED_AGAIN_EACH)
+        tries
     }
 
-    /// Notes whether it gave an answer.
-    pub fn note(&self, answered: bool) {
-        let given_up = if answered { 0 } else { self.given_up.load(Ordering::Relaxed).saturating_add(1) };
-        self.given_up.store(given_up, Ordering::Relaxed);
+    /// Notes whether a try gave an answer.
+    pub fn end(&self, answered: bool) {
+        let failed = if answered { 0 } else { self.failed.load(Ordering::Relaxed).saturating_add(1) };
+        self.failed.store(failed, Ordering::Relaxed);
     }
 }
 
@@ -184,4 +197,29 @@ pub(crate) struct ChangePlan {
     pub plan: Arc<Authorized<DmlPlan>>,
     /// What the values must be for the plan to hold.
     pub kinds: Box<[ParameterKind]>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Attempts, FAILED_MAX, TRIED_AGAIN_EACH};
+
+    fn tries_of(attempts: &Attempts, statements: u32, answered: bool) -> u32 {
+        (0..statements).filter(|_| attempts.begin()).map(|_| attempts.end(answered)).count() as u32
+    }
+
+    #[test]
+    fn a_large_query_is_tried_seldom() {
+        let attempts = Attempts::default();
+        assert_eq!(tries_of(&attempts, FAILED_MAX, false), FAILED_MAX);
+        let hundreds = tries_of(&attempts, 10 * TRIED_AGAIN_EACH, false);
+        assert!((9..=10).contains(&hundreds), "{hundreds}");
+    }
+
+    #[test]
+    fn a_query_that_has_become_small_is_tried_each_time() {
+        let attempts = Attempts::default();
+        tries_of(&attempts, FAILED_MAX, false);
+        assert_eq!(tries_of(&attempts, TRIED_AGAIN_EACH - FAILED_MAX, true), 0);
+        assert_eq!(tries_of(&attempts, 5, true), 5);
+    }
 }

@@ -134,7 +134,7 @@ impl Session {
         }
     }
 
-    /// Counts a statement that has gone the general way.
+    /// Counts a statement that [`Session::run`] has run.
     pub(crate) fn count_statement(
         &mut self,
         request: &Request<'_>,

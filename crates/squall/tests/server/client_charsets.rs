@@ -32,7 +32,7 @@ fn statements_are_read_in_the_clients_character_set() {
         (4, "utf8mb4", "Mü".as_bytes()),
     ] {
         run(&mut client, &format!("SET NAMES {names}"));
-        // A text of its own, and one that a shape is known of.
+        // A text of its own, and one whose normalized statement is known.
         for offset in [0, 10] {
             let values = [format!("INSERT INTO t (id, s) VALUES ({}, '", id + offset).as_bytes(), word, b"')"].concat();
             answer(&mut client, &values);
