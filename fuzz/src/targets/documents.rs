@@ -1,8 +1,8 @@
 //! Any text as a JSON document, as a path and as what is stored: what is read prints as text that is read as the same.
 
 use crate::input::Input;
-use squall_types::json::path::{JsonPath, extract};
-use squall_types::json::{DEPTH_MAX, Json, Outline, lines, stored};
+use squall_types::json::path::JsonPath;
+use squall_types::json::{self, DEPTH_MAX, EditMode, Json, Outline, edit, lines, stored};
 
 pub fn run(input: &[u8]) {
     let mut input = Input::new(input);
@@ -12,7 +12,19 @@ pub fn run(input: &[u8]) {
     // What lies in a table may have been damaged.
     if let Some(path) = &path {
         let _ = stored::part_at(&text, path).map(Json::parse_stored);
+        let _ = values_at(&text, path);
+        let _ = edit::set(&text, path, "1", EditMode::Set);
+        let _ = edit::remove(&text, path);
+        let _ = edit::array_append(&text, path, "1");
+        let _ = edit::array_insert(&text, path, "1");
     }
+    json::contains(&text, &text);
+    json::overlaps(&text, &text[..text.floor_char_boundary(text.len() / 2)]);
+    json::compare_stored(&text, "[[[[1]]]]");
+    json::merge_preserve(&text, &text);
+    json::merge_patch(&text, &text);
+    json::sort_key(&text, &mut Vec::new());
+    let _ = json::storage_size(&text);
     let _ = Json::parse_stored(&text);
     let _ = lines::scalars_stored(&text, |_, _| {});
     let (json, outline) = (Json::parse(&text), Outline::of(&text));
@@ -29,11 +41,20 @@ pub fn run(input: &[u8]) {
     assert!(outline.length >= json.length() && outline.depth >= json.depth());
     assert_eq!(Outline::of_stored(&kept), Ok(Outline { length: json.length(), depth: json.depth() }), "{kept}");
     if let Some(path) = &path {
-        let found = extract(&json, std::slice::from_ref(path));
+        let expected: Vec<String> = path.find_all(&json).into_iter().map(Json::to_stored).collect();
+        assert_eq!(values_at(&kept, path), expected, "{path} in {kept}");
         if !path.has_wildcard() {
-            assert_eq!(path.find(&json).cloned(), found);
-            let part = stored::part_at(&kept, path).map(|part| Json::parse_stored(part).expect("a document"));
-            assert_eq!(part, found, "{kept}");
+            assert_eq!(stored::part_at(&kept, path), expected.first().map(String::as_str), "{kept}");
         }
     }
+}
+
+fn values_at<'a>(stored: &'a str, path: &JsonPath) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    let walked: Result<(), ()> = stored::for_each_at(stored, path, &mut |value| {
+        found.push(value);
+        Ok(())
+    });
+    assert!(walked.is_ok());
+    found
 }

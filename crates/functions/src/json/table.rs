@@ -3,7 +3,7 @@
 use super::scalar::{column_value, type_word};
 use crate::library::support::tree_charge;
 use squall_registry::StatementContext;
-use squall_types::json::stored::{for_each_at, is_walked};
+use squall_types::json::stored::for_each_at;
 use squall_types::json::{Json, JsonPath};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 
@@ -84,19 +84,13 @@ impl JsonTable {
         emit: &mut dyn FnMut(&[Value]) -> SqlResult<()>,
     ) -> SqlResult<()> {
         let mut row = vec![Value::Null; self.width];
-        let tree_of = |stored: &str| -> SqlResult<_> {
-            let charge = tree_charge(stored, context)?;
-            let tree = Json::parse_stored(stored).map_err(|error| error.for_argument(1, "json_table"))?;
-            Ok((tree, charge))
-        };
-        if !is_walked(&self.path) {
-            let (document, _charge) = tree_of(document)?;
-            return expand_all(&self.columns, &self.path.find_all(&document), &mut row, context, emit);
-        }
+        // What an ellipsis has led to is known, so that each value is there once.
+        let _seen = if self.path.has_ellipsis() { tree_charge(document, context)? } else { None };
         // A row at a time has a tree, not the document.
         let mut ordinal = 0;
         for_each_at(document, &self.path, &mut |value| {
-            let (value, _charge) = tree_of(value)?;
+            let _charge = tree_charge(value, context)?;
+            let value = Json::parse_stored(value).map_err(|error| error.for_argument(1, "json_table"))?;
             ordinal += 1;
             expand(&self.columns, (ordinal, &value), &mut row, context, emit)
         })

@@ -2,17 +2,19 @@
 
 use super::support::{Args, Binding, Def, MANY, result};
 use crate::operators::json_compare::to_json;
-use squall_registry::{Coercibility, ExprType};
+use squall_registry::{Coercibility, ExprType, GrowingCharge};
 use squall_types::collation::LikePattern;
-use squall_types::json::{self, DEPTH_MAX, Document, Json, JsonError, JsonPath, Object, Outline};
+use squall_types::json::{self, DEPTH_MAX, Document, Json, JsonError, JsonPath, Outline};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashSet;
 
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
     Def::new("JSON_ARRAY", (0, MANY), result::json, |args| {
-        made(&Json::Array((0..args.len()).map(|at| element(args, at)).collect::<SqlResult<_>>()?))
+        let elements = (0..args.len()).map(|at| element(args, at)).collect::<SqlResult<Vec<_>>>()?;
+        made(format!("[{}]", elements.join(", ")))
     })
     .takes_null(),
     Def::new("JSON_OBJECT", (0, MANY), object_type, json_object).takes_null(),
@@ -34,17 +36,16 @@ pub const FUNCTIONS: &[Def] = &[
     }),
     Def::new("JSON_TYPE", (1, 1), type_name_type, |args| {
         Ok(args.string(match args.value(0) {
-            Value::Json(document) if document.stored().starts_with('{') => "OBJECT",
-            Value::Json(document) if document.stored().starts_with('[') => "ARRAY",
             Value::String(text) if text.trim_ascii_start().starts_with('[') && args.outline(0)?.is_some() => "ARRAY",
-            _ => args.document(0)?.type_name(),
+            _ => json::stored::root(&args.stored(0)?).map_err(|error| error.for_argument(1, "json_type"))?.type_name(),
         }))
     }),
     Def::new("JSON_DEPTH", (1, 1), result::nullable_int, |args| {
         if let Some(outline) = args.outline(0)? {
             return count(outline.depth);
         }
-        count(args.document(0)?.depth())
+        let outline = Outline::of_stored(&args.stored(0)?);
+        count(outline.map_err(|error| error.for_argument(1, "json_depth"))?.depth)
     }),
     Def::new("JSON_LENGTH", (1, 2), result::nullable_int, |args| {
         if args.len() == 1
@@ -52,25 +53,26 @@ pub const FUNCTIONS: &[Def] = &[
         {
             return count(outline.length);
         }
-        let place = if args.len() == 2 { at_path(args, 1)? } else { Some(args.document(0)?) };
-        place.map_or(Ok(Value::Null), |place| count(place.length()))
+        let document = args.stored(0)?;
+        let place = place(args, &document, 1)?;
+        place.map_or(Ok(Value::Null), |place| count(json::stored::length(place)))
     }),
     Def::new("JSON_KEYS", (1, 2), result::json, |args| {
-        let place = if args.len() == 2 { at_path(args, 1)? } else { Some(args.document(0)?) };
-        Ok(place.and_then(|place| place.keys()).map_or(Value::Null, |keys| keys.to_value()))
+        let document = args.stored(0)?;
+        let keys = place(args, &document, 1)?.and_then(json::stored::keys);
+        Ok(keys.map_or(Value::Null, |keys| Value::Json(Document::from_stored(keys))))
     }),
     Def::new("JSON_CONTAINS", (2, 3), result::nullable_boolean, |args| stored_contains(args, &args.stored(0)?))
         .reading_documents(stored_contains),
     Def::new("JSON_CONTAINS_PATH", (3, MANY), result::nullable_boolean, json_contains_path),
     Def::new("JSON_OVERLAPS", (2, 2), result::nullable_boolean, |args| {
-        Ok(Value::from(json::overlaps(&args.document(0)?, &args.document(1)?)))
+        let (left, right) = (args.stored(0)?, args.stored(1)?);
+        // The elements of the shorter one are sorted.
+        args.charge_tree(if left.len() < right.len() { &left } else { &right })?;
+        Ok(Value::from(json::overlaps(&left, &right)))
     }),
     Def::new("MEMBER OF", (2, 2), result::nullable_boolean, |args| {
-        let (value, array) = (element(args, 0)?, args.document(1)?);
-        Ok(Value::from(match array {
-            Json::Array(elements) => elements.iter().any(|element| element.compare(&value).is_eq()),
-            other => other.compare(&value).is_eq(),
-        }))
+        Ok(Value::from(json::is_member(&element(args, 0)?, &args.stored(1)?)))
     }),
     Def::new("JSON_SEARCH", (3, MANY), result::json, json_search).takes_null(),
     Def::new(
@@ -88,63 +90,51 @@ pub const FUNCTIONS: &[Def] = &[
             Ok(args.string(json::pretty(&text)))
         },
     ),
-    Def::new("JSON_STORAGE_SIZE", (1, 1), result::nullable_bigint, |args| count(args.document(0)?.storage_size())),
+    Def::new("JSON_STORAGE_SIZE", (1, 1), result::nullable_bigint, |args| {
+        count(json::storage_size(&args.stored(0)?).map_err(|error| error.for_argument(1, "json_storage_size"))?)
+    }),
     Def::new("JSON_STORAGE_FREE", (1, 1), result::nullable_bigint, |args| {
         if args.outline(0)?.is_none() {
-            args.document(0)?;
+            args.stored(0)?;
         }
         Ok(Value::Int(0))
     }),
 ];
 
-/// What is at a path that means one place in the first argument: there is no tree of what does not lead there.
-fn at_path(args: &Args<'_>, at: usize) -> SqlResult<Option<Json>> {
-    let document = args.stored(0)?;
-    let path = single_path(args, at)?;
-    json::stored::at_path(&document, &path).map(|place| stored_tree(args, 0, place)).transpose()
+/// What is at the path in an argument, which has to mean one place; without that argument all of the document.
+fn place<'a>(args: &Args<'_>, document: &'a str, at: usize) -> SqlResult<Option<&'a str>> {
+    if args.len() <= at {
+        return Ok(Some(document));
+    }
+    Ok(json::stored::at_path(document, &single_path(args, at)?))
 }
 
 /// JSON_CONTAINS of a document that is looked into as it is stored.
 fn stored_contains(args: &Args<'_>, document: &str) -> SqlResult<Value> {
-    let candidate = args.document(1)?;
-    if args.len() == 2 {
-        return place_contains(args, document, &candidate);
-    }
-    let place = json::stored::at_path(document, &single_path(args, 2)?);
-    place.map_or(Ok(Value::Null), |place| place_contains(args, place, &candidate))
+    let candidate = args.stored(1)?;
+    let Some(place) = place(args, document, 2)? else { return Ok(Value::Null) };
+    // The elements of a place may be sorted, if there are many candidates.
+    args.charge_tree(if candidate.len() < place.len() { &candidate } else { place })?;
+    Ok(Value::from(json::contains(place, &candidate)))
 }
 
 fn count(number: usize) -> SqlResult<Value> {
     Ok(Value::Int(i64::try_from(number).unwrap_or(i64::MAX)))
 }
 
-/// Whether a candidate is in a part of a stored document.
-fn place_contains(args: &Args<'_>, place: &str, candidate: &Json) -> SqlResult<Value> {
-    let found = json::stored::contains(place, candidate).map_err(|error| error.for_argument(1, "json_contains"))?;
-    Ok(Value::from(match found {
-        Some(found) => found,
-        None => json::contains(&stored_tree(args, 0, place)?, candidate),
-    }))
-}
-
-/// The tree of an argument, or of a part of it, in its stored form.
-fn stored_tree(args: &Args<'_>, at: usize, stored: &str) -> SqlResult<Json> {
-    args.charge_tree(stored)?;
-    Json::parse_stored(stored).map_err(|error| error.for_argument(at + 1, &args.name.to_lowercase()))
-}
-
-/// An argument as a part of a document: text is a string, JSON is itself.
-pub(super) fn element(args: &Args<'_>, at: usize) -> SqlResult<Json> {
-    match args.value(at) {
-        Value::Json(document) => stored_tree(args, at, document.stored()),
-        value => Ok(to_json(value, args.ty(at))),
-    }
+/// The stored form of an argument as a part of a document: text is a string, JSON is itself.
+pub(super) fn element<'a>(args: &'a Args<'_>, at: usize) -> SqlResult<Cow<'a, str>> {
+    Ok(match args.value(at) {
+        Value::Json(document) => Cow::Borrowed(document.stored()),
+        value => Cow::Owned(to_json(value, args.ty(at)).to_stored()),
+    })
 }
 
 /// A document that was made, unless it is too deep to be one (3157).
-pub(super) fn made(document: &Json) -> SqlResult<Value> {
-    match document.nesting() {
-        levels if levels <= DEPTH_MAX => Ok(document.to_value()),
+pub(super) fn made(stored: impl Into<String>) -> SqlResult<Value> {
+    let stored = stored.into();
+    match json::stored::nesting(&stored) {
+        levels if levels <= DEPTH_MAX => Ok(Value::Json(Document::from_stored(stored))),
         _ => Err(SqlError::new(ErrorCode::JsonDocumentTooDeep, &[])),
     }
 }
@@ -180,14 +170,14 @@ fn object_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
 }
 
 fn json_object(args: &Args<'_>) -> SqlResult<Value> {
-    let mut members = Vec::with_capacity(args.len() / 2);
+    let mut members: Vec<(Cow<'_, str>, Cow<'_, str>)> = Vec::with_capacity(args.len() / 2);
     for at in (0..args.len()).step_by(2) {
         let Some(name) = args.text_or_null(at) else {
             return Err(SqlError::new(ErrorCode::JsonDocumentNullKey, &[]));
         };
-        members.push((name.into_owned(), element(args, at + 1)?));
+        members.push((name, element(args, at + 1)?));
     }
-    made(&Json::Object(Object::from_members(members)))
+    made(json::merge::object_of(members))
 }
 
 /// Error 3064 for an argument that is no string, and no document where those are taken.
@@ -242,20 +232,17 @@ fn json_extract(args: &Args<'_>) -> SqlResult<Value> {
 
 /// What is at the paths in a stored document.
 fn extract(args: &Args<'_>, document: &str) -> SqlResult<Value> {
-    let parsed = || stored_tree(args, 0, document);
     if args.len() > 2 {
         let paths = (1..args.len()).map(|at| path(args, at)).collect::<SqlResult<Vec<_>>>()?;
-        return Ok(at_paths(&parsed()?, &paths));
+        return found_at(args, document, &paths);
     }
     let text = args.text(1);
     let (text, path) = match LAST_PATH.take().filter(|(known, _)| *known == text) {
         Some(last) => last,
         None => (text.to_string(), JsonPath::parse(&text)?),
     };
-    let found = if path.has_wildcard() && json::stored::is_walked(&path) {
-        walked(args, document, &path)
-    } else if path.has_wildcard() {
-        parsed().map(|document| at_paths(&document, std::slice::from_ref(&path)))
+    let found = if path.has_wildcard() {
+        found_at(args, document, std::slice::from_ref(&path))
     } else {
         let found = json::stored::at_path(document, &path);
         Ok(found.map_or(Value::Null, |found| Value::Json(Document::from_stored(found))))
@@ -264,24 +251,30 @@ fn extract(args: &Args<'_>, document: &str) -> SqlResult<Value> {
     found
 }
 
-/// An array of what is at a path that is walked; NULL, if that is nothing.
-fn walked(args: &Args<'_>, document: &str, path: &JsonPath) -> SqlResult<Value> {
-    let mut found = String::new();
-    json::stored::for_each_at(document, path, &mut |value| -> SqlResult<()> {
-        args.context.kill.check()?;
-        found.push_str(if found.is_empty() { "[" } else { ", " });
-        found.push_str(value);
-        Ok(())
-    })?;
-    if found.is_empty() {
+/// An array of what is at paths; NULL, if that is nothing.
+fn found_at(args: &Args<'_>, document: &str, paths: &[JsonPath]) -> SqlResult<Value> {
+    let mut array = String::new();
+    // Values inside of each other are there several times: the array may be much longer than the document.
+    let mut charge = GrowingCharge::new(&args.context.memory);
+    for path in paths {
+        known_values(args, path, document)?;
+        json::stored::for_each_at(document, path, &mut |value| -> SqlResult<()> {
+            args.context.kill.check()?;
+            array.push_str(if array.is_empty() { "[" } else { ", " });
+            array.push_str(value);
+            charge.grow(value.len())
+        })?;
+    }
+    if array.is_empty() {
         return Ok(Value::Null);
     }
-    found.push(']');
-    Ok(Value::Json(Document::from_stored(found)))
+    array.push(']');
+    Ok(Value::Json(Document::from_stored(array)))
 }
 
-fn at_paths(document: &Json, paths: &[JsonPath]) -> Value {
-    json::path::extract(document, paths).map_or(Value::Null, |found| found.to_value())
+/// Charges what a walk along a path may have to remember of a document: the values that an ellipsis has led to.
+fn known_values(args: &Args<'_>, path: &JsonPath, document: &str) -> SqlResult<()> {
+    if path.has_ellipsis() { args.charge_tree(document) } else { Ok(()) }
 }
 
 thread_local! {
@@ -300,20 +293,25 @@ fn only_one(args: &Args<'_>, at: usize) -> SqlResult<bool> {
 
 fn json_contains_path(args: &Args<'_>) -> SqlResult<Value> {
     let document = args.stored(0)?;
-    let mut tree = None;
     let one = only_one(args, 1)?;
     for at in 2..args.len() {
         let path = path(args, at)?;
-        let is_there = match (path.has_wildcard(), &mut tree) {
-            (false, _) => json::stored::at_path(&document, &path).is_some(),
-            (true, Some(tree)) => path.find(tree).is_some(),
-            (true, tree) => path.find(tree.insert(stored_tree(args, 0, &document)?)).is_some(),
-        };
+        known_values(args, &path, &document)?;
+        // The first value ends the walk.
+        let is_there = json::stored::for_each_at(&document, &path, &mut |_| Err(())).is_err();
         if is_there == one {
             return Ok(Value::from(one));
         }
     }
     Ok(Value::from(!one))
+}
+
+/// Why a search ended early.
+enum Ended {
+    /// With the only string that was asked for.
+    Found,
+    /// With an error.
+    Failed(SqlError),
 }
 
 /// `JSON_SEARCH(document, one_or_all, pattern [, escape [, path …]])`.
@@ -322,7 +320,7 @@ fn json_search(args: &Args<'_>) -> SqlResult<Value> {
     if missing(0) || missing(1) || missing(2) || (4..args.len()).any(missing) {
         return Ok(Value::Null);
     }
-    let document = args.document(0)?;
+    let document = args.stored(0)?;
     let one = only_one(args, 1)?;
     let given = args.text(3);
     let mut escapes = given.chars();
@@ -337,15 +335,25 @@ fn json_search(args: &Args<'_>) -> SqlResult<Value> {
         vec![JsonPath::parse("$")?]
     };
     let (mut found, mut known): (Vec<String>, HashSet<String>) = Default::default();
+    let mut charge = GrowingCharge::new(&args.context.memory);
+    let check = || args.context.kill.check().map_err(Ended::Failed);
     for start in &starts {
-        for place in json::search::search(&document, &pattern, start, one) {
+        if start.has_wildcard() {
+            // The places where the search starts.
+            args.charge_tree(&document)?;
+        }
+        let searched = json::search::search(&document, &pattern, start, &check, &mut |place| {
             let text = place.to_string();
+            charge.grow(2 * (text.len() + size_of::<String>())).map_err(Ended::Failed)?;
             if starts.len() == 1 || known.insert(text.clone()) {
                 found.push(text);
             }
-        }
-        if one && !found.is_empty() {
-            break;
+            if one { Err(Ended::Found) } else { Ok(()) }
+        });
+        match searched {
+            Err(Ended::Failed(error)) => return Err(error),
+            Err(Ended::Found) => break,
+            Ok(()) => {}
         }
     }
     Ok(match found.len() {

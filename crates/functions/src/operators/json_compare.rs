@@ -2,11 +2,9 @@
 
 use super::coerce;
 use crate::expr::CompareOp;
-use crate::library::support::{document_text, tree_charge};
-use squall_registry::{Charge, ScalarKernel, StatementContext};
-use squall_types::json::Json;
+use squall_registry::{ScalarKernel, StatementContext};
+use squall_types::json::{Json, compare_stored};
 use squall_types::{SqlError, SqlResult, SqlType, Value};
-use std::cmp::Ordering;
 
 /// `left op right` of two documents.
 #[derive(Debug)]
@@ -16,7 +14,7 @@ pub struct JsonCompareKernel {
 }
 
 impl ScalarKernel for JsonCompareKernel {
-    fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
+    fn eval(&self, arguments: &[Value], _context: &StatementContext) -> SqlResult<Value> {
         let (Some(left), Some(right)) = (arguments.first(), arguments.get(1)) else { return Ok(Value::Null) };
         if left.is_null() || right.is_null() {
             return Ok(match self.op {
@@ -24,27 +22,10 @@ impl ScalarKernel for JsonCompareKernel {
                 _ => Value::Null,
             });
         }
-        // A document has one stored form.
-        if let (Value::Json(left), Value::Json(right)) = (left, right)
-            && left.stored() == right.stored()
-        {
-            return Ok(Value::from(self.op.accepts(Ordering::Equal)));
-        }
-        let _charges = (charge(left, context)?, charge(right, context)?);
-        Ok(Value::from(self.op.accepts(parse(left)?.compare(&parse(right)?))))
-    }
-}
-
-fn charge(value: &Value, context: &StatementContext) -> SqlResult<Option<Charge>> {
-    document_text(value).map_or(Ok(None), |text| tree_charge(text, context))
-}
-
-fn parse(value: &Value) -> SqlResult<Json> {
-    match value {
-        Value::Json(document) => {
-            document.to_json().map_err(|error| SqlError::internal(format!("not a JSON document: {error:?}")))
-        }
-        other => Err(SqlError::internal(format!("not a JSON document: {other:?}"))),
+        let (Value::Json(left), Value::Json(right)) = (left, right) else {
+            return Err(SqlError::internal(format!("not JSON documents: {left:?}, {right:?}")));
+        };
+        Ok(Value::from(self.op.accepts(compare_stored(left.stored(), right.stored()))))
     }
 }
 

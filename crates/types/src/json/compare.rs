@@ -1,7 +1,8 @@
 //! The order of JSON values.
 
+use super::stored::{elements, members, root};
 use super::typed::bytes_type_name;
-use super::{Json, Object};
+use super::{DEPTH_MAX, Json, Object};
 use crate::Decimal;
 use std::cmp::Ordering;
 
@@ -43,6 +44,44 @@ impl Json {
             (Json::Opaque(_, left), Json::Opaque(_, right)) if self.rank() == other.rank() => left.cmp(right),
             _ if self.rank() == 1 && other.rank() == 1 => compare_numbers(self, other),
             _ => self.rank().cmp(&other.rank()),
+        }
+    }
+}
+
+/// Compares documents in their stored form as [`Json::compare`] compares their trees, of which it makes none but of numbers and the like.
+pub fn compare_stored(left: &str, right: &str) -> Ordering {
+    compare_at(left, right, DEPTH_MAX)
+}
+
+/// The same down to so many levels, which only a damaged document has more of.
+fn compare_at(left: &str, right: &str, levels: usize) -> Ordering {
+    if left == right || levels == 0 {
+        return left.cmp(right);
+    }
+    match (left.as_bytes().first(), right.as_bytes().first()) {
+        (Some(b'['), Some(b'[')) => {
+            let (mut left, mut right) = (elements(left), elements(right));
+            loop {
+                match (left.next(), right.next()) {
+                    (Some(left), Some(right)) => match compare_at(left, right, levels - 1) {
+                        Ordering::Equal => {}
+                        order => return order,
+                    },
+                    (left, right) => return left.is_some().cmp(&right.is_some()),
+                }
+            }
+        }
+        (Some(b'{'), Some(b'{')) => members(left).count().cmp(&members(right).count()).then_with(|| {
+            let pairs = members(left).zip(members(right)).map(|(left, right)| {
+                let names = super::compare_names(&left.name, &right.name);
+                names.then_with(|| compare_at(left.value, right.value, levels - 1))
+            });
+            pairs.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+        }),
+        _ => {
+            // What is no document compares as `null`.
+            let root = |stored| root(stored).unwrap_or(Json::Null);
+            root(left).compare(&root(right))
         }
     }
 }
@@ -101,7 +140,17 @@ fn double(json: &Json) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::stored::tests::document;
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn stored_documents_compare_as_their_trees(left in document(), right in document()) {
+            let order = compare_stored(&left.to_stored(), &right.to_stored());
+            prop_assert_eq!(order, left.compare(&right), "{} {}", left, right);
+        }
+    }
 
     #[test]
     fn kinds_and_values_order() {
@@ -136,6 +185,8 @@ mod tests {
         for (at, left) in values.iter().enumerate() {
             for (other_at, right) in values.iter().enumerate() {
                 assert_eq!(left.compare(right), at.cmp(&other_at), "{left} {right}");
+                let order = compare_stored(&left.to_stored(), &right.to_stored());
+                assert_eq!(order, at.cmp(&other_at), "{left} {right}");
             }
         }
         assert_eq!(Json::Int(1).compare(&Json::Double(1.0)), Ordering::Equal);

@@ -1,7 +1,10 @@
-//! Changing documents: set, insert, replace, remove, append, merge.
+//! Changing a document in its stored form: what is around a changed place is copied as text, and only names and brackets on the way to it
+//! are read.
 
-use super::path::{ArrayIndex, PathLeg};
-use super::{Json, JsonPath, Object};
+use super::quote;
+use super::stored::{MemberPlace, Neighbour, end_of_value, find, is_array, member_place, nth_element};
+use super::{JsonPath, path::ArrayIndex, path::PathLeg};
+use std::ops::Range;
 
 /// Which of `JSON_SET`, `JSON_INSERT` and `JSON_REPLACE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,201 +17,186 @@ pub enum EditMode {
     Replace,
 }
 
-impl Json {
-    /// Sets the value at a path without wildcards; a path that leads nowhere changes nothing.
-    pub fn set(&mut self, path: &JsonPath, value: Json, mode: EditMode) {
-        if let Some(place) = find_mut(self, path.legs()) {
-            if mode != EditMode::Insert {
-                *place = value;
-            }
-            return;
-        }
-        let (Some((last, before)), true) = (path.legs().split_last(), mode != EditMode::Replace) else { return };
-        let Some(parent) = find_mut(self, before) else { return };
-        match (last, parent) {
-            (PathLeg::Member(name), Json::Object(object)) => object.insert(name.clone(), value),
-            (PathLeg::Cell(index), Json::Array(elements)) => match index {
-                ArrayIndex::First(_) => elements.push(value),
-                // A place before the start is the start.
-                ArrayIndex::Last(_) => elements.insert(0, value),
-            },
-            (PathLeg::Cell(index), scalar) => {
-                let own = std::mem::replace(scalar, Json::Null);
-                *scalar = Json::Array(match index {
-                    ArrayIndex::First(_) => vec![own, value],
-                    ArrayIndex::Last(_) => vec![value, own],
-                });
-            }
-            _ => {}
-        }
+/// The document with the value at a path without wildcards set to `value`, a stored form; `None` if that changes nothing.
+pub fn set(document: &str, path: &JsonPath, value: &str, mode: EditMode) -> Option<String> {
+    if let Some(at) = find(document, path.legs()) {
+        return if mode == EditMode::Insert { None } else { spliced(document, value_at(document, at), &[value]) };
     }
-
-    /// Removes the value at a path without wildcards; tells whether there was one. The root cannot be removed.
-    pub fn remove(&mut self, path: &JsonPath) -> bool {
-        let Some((last, before)) = path.legs().split_last() else { return false };
-        match (last, find_mut(self, before)) {
-            (PathLeg::Member(name), Some(Json::Object(object))) => object.remove(name).is_some(),
-            (PathLeg::Cell(index), Some(Json::Array(elements))) => match index.resolve(elements.len()) {
-                Some(at) if at < elements.len() => {
-                    elements.remove(at);
-                    true
-                }
-                _ => false,
-            },
-            _ => false,
-        }
+    if mode == EditMode::Replace {
+        return None;
     }
-
-    /// `JSON_ARRAY_APPEND()`: appends to the array at a path; anything else there becomes an array first.
-    pub fn array_append(&mut self, path: &JsonPath, value: Json) {
-        match find_mut(self, path.legs()) {
-            Some(Json::Array(elements)) => elements.push(value),
-            Some(other) => {
-                let own = std::mem::replace(other, Json::Null);
-                *other = Json::Array(vec![own, value]);
+    let (last, before) = path.legs().split_last()?;
+    let parent = find(document, before)?;
+    match last {
+        PathLeg::Member(name) => {
+            let MemberPlace::Missing { at, neighbour } = member_place(document, parent, name)? else { return None };
+            let (name, place) = (quote(name), at..at);
+            match neighbour {
+                Neighbour::Next => spliced(document, place, &[&name, ": ", value, SEPARATOR]),
+                Neighbour::Previous => spliced(document, place, &[SEPARATOR, &name, ": ", value]),
+                Neighbour::None => spliced(document, place, &[&name, ": ", value]),
             }
-            None => {}
         }
-    }
-
-    /// `JSON_ARRAY_INSERT()`: inserts before the cell that the path ends with. `false` if it does not end with a cell.
-    pub fn array_insert(&mut self, path: &JsonPath, value: Json) -> bool {
-        let Some((PathLeg::Cell(index), before)) = path.legs().split_last() else { return false };
-        if let Some(Json::Array(elements)) = find_mut(self, before) {
-            let at = index.resolve(elements.len()).unwrap_or(0).min(elements.len());
-            elements.insert(at, value);
+        PathLeg::Cell(ArrayIndex::First(_)) => appended(document, parent, value),
+        // A place before the start is the start.
+        PathLeg::Cell(ArrayIndex::Last(_)) if is_array(document, parent) => inserted(document, parent, 0, value),
+        PathLeg::Cell(ArrayIndex::Last(_)) => {
+            let own = value_at(document, parent);
+            spliced(document, own.clone(), &["[", value, SEPARATOR, document.get(own)?, "]"])
         }
-        true
+        _ => None,
     }
 }
 
-/// The value at steps without wildcards.
-fn find_mut<'a>(json: &'a mut Json, legs: &[PathLeg]) -> Option<&'a mut Json> {
-    let mut place = json;
-    for leg in legs {
-        place = match (leg, place) {
-            (PathLeg::Member(name), Json::Object(object)) => object.get_mut(name)?,
-            (PathLeg::Cell(index), Json::Array(elements)) => {
-                let at = index.resolve(elements.len())?;
-                elements.get_mut(at)?
-            }
-            (PathLeg::Cell(index), other) if !matches!(other, Json::Array(_)) && index.resolve(1) == Some(0) => other,
-            _ => return None,
-        };
-    }
-    Some(place)
-}
-
-/// `JSON_MERGE_PRESERVE()` of two documents: arrays are joined, objects merged name by name, anything else becomes an
-/// array.
-pub fn merge_preserve(left: Json, right: Json) -> Json {
-    match (left, right) {
-        (Json::Object(left), Json::Object(right)) => {
-            let mut merged = left;
-            for (name, value) in right.into_members() {
-                let value = match merged.remove(&name) {
-                    Some(own) => merge_preserve(own, value),
-                    None => value,
-                };
-                merged.insert(name, value);
-            }
-            Json::Object(merged)
+/// The document without the value at a path without wildcards; `None` if there is none, and for the root, which cannot be removed.
+pub fn remove(document: &str, path: &JsonPath) -> Option<String> {
+    let (last, before) = path.legs().split_last()?;
+    let parent = find(document, before)?;
+    let (start, value, before) = match last {
+        PathLeg::Member(name) => match member_place(document, parent, name)? {
+            MemberPlace::Found { member, value, before } => (member, value, before),
+            MemberPlace::Missing { .. } => return None,
+        },
+        PathLeg::Cell(index) if is_array(document, parent) => {
+            let element = nth_element(document, parent, *index)?;
+            (element.at, element.at, element.before)
         }
-        (left, right) => {
-            let mut elements = into_elements(left);
-            elements.extend(into_elements(right));
-            Json::Array(elements)
-        }
-    }
-}
-
-fn into_elements(json: Json) -> Vec<Json> {
-    match json {
-        Json::Array(elements) => elements,
-        other => vec![other],
-    }
-}
-
-/// `JSON_MERGE_PATCH()` of two documents, by RFC 7396.
-pub fn merge_patch(target: Json, patch: Json) -> Json {
-    let Json::Object(patch) = patch else { return patch };
-    let mut merged = match target {
-        Json::Object(object) => object,
-        _ => Object::default(),
+        _ => return None,
     };
-    for (name, value) in patch.into_members() {
-        if value == Json::Null {
-            merged.remove(&name);
-            continue;
-        }
-        let own = merged.remove(&name).unwrap_or(Json::Null);
-        merged.insert(name, merge_patch(own, value));
+    let end = end_of_value(document.as_bytes(), value);
+    let range = match before {
+        // A separator goes with it.
+        Some(before) => before..end,
+        None if document.get(end..)?.starts_with(SEPARATOR) => start..end + SEPARATOR.len(),
+        None => start..end,
+    };
+    spliced(document, range, &[])
+}
+
+/// `JSON_ARRAY_APPEND()`: the document with `value` behind the elements of the array at a path; anything else there becomes an array first.
+/// `None` if there is nothing at the path.
+pub fn array_append(document: &str, path: &JsonPath, value: &str) -> Option<String> {
+    appended(document, find(document, path.legs())?, value)
+}
+
+/// `JSON_ARRAY_INSERT()`: the document with `value` before the cell that the path ends with, or behind the last one; `None` if there is no
+/// array, and for a path that [ends otherwise](JsonPath::ends_with_cell).
+pub fn array_insert(document: &str, path: &JsonPath, value: &str) -> Option<String> {
+    let (PathLeg::Cell(index), before) = path.legs().split_last()? else { return None };
+    let array = find(document, before)?;
+    if !is_array(document, array) {
+        return None;
     }
-    Json::Object(merged)
+    match (nth_element(document, array, *index), index) {
+        (Some(element), _) => spliced(document, element.at..element.at, &[value, SEPARATOR]),
+        (None, ArrayIndex::First(_)) => appended(document, array, value),
+        (None, ArrayIndex::Last(_)) => inserted(document, array, 0, value),
+    }
+}
+
+/// With a value behind what is at a place: at the end of an array, or of the array that what is there becomes.
+fn appended(document: &str, at: usize, value: &str) -> Option<String> {
+    let own = value_at(document, at);
+    if !is_array(document, at) {
+        return spliced(document, own.clone(), &["[", document.get(own)?, SEPARATOR, value, "]"]);
+    }
+    let end = own.end.checked_sub(1)?;
+    let separator = if end == at + 1 { "" } else { SEPARATOR };
+    spliced(document, end..end, &[separator, value])
+}
+
+/// With a value before an element of the array at a place, which is appended to where there is no such element.
+fn inserted(document: &str, array: usize, index: usize, value: &str) -> Option<String> {
+    match nth_element(document, array, ArrayIndex::First(index)) {
+        Some(element) => spliced(document, element.at..element.at, &[value, SEPARATOR]),
+        None => appended(document, array, value),
+    }
+}
+
+const SEPARATOR: &str = ", ";
+
+fn value_at(document: &str, at: usize) -> Range<usize> {
+    at..end_of_value(document.as_bytes(), at)
+}
+
+/// `None` for a range that cuts characters, which no document has.
+fn spliced(document: &str, range: Range<usize>, parts: &[&str]) -> Option<String> {
+    let (before, after) = (document.get(..range.start)?, document.get(range.end..)?);
+    let added: usize = parts.iter().map(|part| part.len()).sum();
+    let mut out = String::with_capacity(before.len() + added + after.len());
+    out.push_str(before);
+    parts.iter().for_each(|part| out.push_str(part));
+    out.push_str(after);
+    Some(out)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::stored::tests::document;
+    use super::super::{Json, edit_model as model};
     use super::*;
+    use proptest::prelude::*;
 
-    fn json(text: &str) -> Json {
-        Json::parse(text).unwrap()
+    const PATHS: [&str; 20] = [
+        "$",
+        "$.a",
+        "$.bc",
+        "$.a.a",
+        "$.a.bc",
+        "$.\"\\\"\"",
+        "$.\"a\\\\\"",
+        "$.\"\"",
+        "$.zz.a",
+        "$[0]",
+        "$[1]",
+        "$[7]",
+        "$[last]",
+        "$[last-1]",
+        "$[last-9]",
+        "$.a[0]",
+        "$.a[1].bc",
+        "$[0][0]",
+        "$.bc[last-7]",
+        "$[2].a[last]",
+    ];
+
+    /// The stored form that a change of the tree gives; `None` if it is the same.
+    fn changed(json: &Json, change: impl FnOnce(&mut Json)) -> Option<String> {
+        let mut changed = json.clone();
+        change(&mut changed);
+        (changed != *json).then(|| changed.to_stored())
     }
 
-    fn path(text: &str) -> JsonPath {
-        JsonPath::parse(text).unwrap()
-    }
-
-    fn edited(document: &str, at: &str, value: &str, mode: EditMode) -> String {
-        let mut document = json(document);
-        document.set(&path(at), json(value), mode);
-        document.to_text()
-    }
-
-    #[test]
-    fn setting_agrees_with_mysql() {
-        let doc = r#"{"a": 1, "b": [2, 3]}"#;
-        for (at, mode, expected) in [
-            ("$.a", EditMode::Set, r#"{"a": 9, "b": [2, 3]}"#),
-            ("$.c", EditMode::Set, r#"{"a": 1, "b": [2, 3], "c": 9}"#),
-            ("$.a", EditMode::Insert, doc),
-            ("$.c", EditMode::Replace, doc),
-            ("$.b[1]", EditMode::Replace, r#"{"a": 1, "b": [2, 9]}"#),
-            ("$.b[7]", EditMode::Set, r#"{"a": 1, "b": [2, 3, 9]}"#),
-            ("$.b[last-7]", EditMode::Set, r#"{"a": 1, "b": [9, 2, 3]}"#),
-            ("$.a[0]", EditMode::Set, r#"{"a": 9, "b": [2, 3]}"#),
-            ("$.a[3]", EditMode::Set, r#"{"a": [1, 9], "b": [2, 3]}"#),
-            ("$.x.y", EditMode::Set, doc),
-            ("$", EditMode::Set, "9"),
-        ] {
-            assert_eq!(edited(doc, at, "9", mode), expected, "{at} {mode:?}");
+    proptest! {
+        #[test]
+        fn documents_are_changed_as_trees_are(json in document(), value in document()) {
+            let (stored, new) = (json.to_stored(), value.to_stored());
+            for path in PATHS {
+                let path = JsonPath::parse(path).unwrap();
+                // What gives the same document again may be made or not.
+                let same = |found: Option<String>| found.filter(|found| *found != stored);
+                for mode in [EditMode::Set, EditMode::Insert, EditMode::Replace] {
+                    let expected = changed(&json, |json| model::set(json, &path, value.clone(), mode));
+                    prop_assert_eq!(same(set(&stored, &path, &new, mode)), expected, "{:?} {} in {}", mode, path, stored);
+                }
+                let expected = changed(&json, |json| { model::remove(json, &path); });
+                prop_assert_eq!(same(remove(&stored, &path)), expected, "removed {} in {}", path, stored);
+                let expected = changed(&json, |json| model::array_append(json, &path, value.clone()));
+                prop_assert_eq!(same(array_append(&stored, &path, &new)), expected, "to {} in {}", path, stored);
+                let expected = changed(&json, |json| { model::array_insert(json, &path, value.clone()); });
+                prop_assert_eq!(same(array_insert(&stored, &path, &new)), expected, "at {} in {}", path, stored);
+            }
         }
-    }
 
-    #[test]
-    fn removing_and_appending() {
-        let mut document = json(r#"["a", ["b", "c"], "d"]"#);
-        assert!(document.remove(&path("$[1]")) && !document.remove(&path("$[7]")) && !document.remove(&path("$")));
-        assert_eq!(document.to_text(), r#"["a", "d"]"#);
-        document.array_append(&path("$[0]"), json("1"));
-        assert_eq!(document.to_text(), r#"[["a", 1], "d"]"#);
-        assert!(document.array_insert(&path("$[1]"), json("2")) && document.array_insert(&path("$[100]"), json("3")));
-        assert_eq!(document.to_text(), r#"[["a", 1], 2, "d", 3]"#);
-        assert!(!document.array_insert(&path("$.a"), json("2")));
-    }
-
-    #[test]
-    fn merging_agrees_with_mysql() {
-        let preserve = |a, b| merge_preserve(json(a), json(b)).to_text();
-        assert_eq!(preserve("[1, 2]", "true"), "[1, 2, true]");
-        assert_eq!(preserve(r#"{"a": 1, "b": 2}"#, r#"{"a": 3, "c": 4}"#), r#"{"a": [1, 3], "b": 2, "c": 4}"#);
-        assert_eq!(preserve("1", r#"{"a": 1}"#), r#"[1, {"a": 1}]"#);
-        let patch = |a, b| merge_patch(json(a), json(b)).to_text();
-        assert_eq!(
-            patch(r#"{"a": {"x": 1}, "b": 2}"#, r#"{"a": {"y": 2, "x": null}, "b": null}"#),
-            r#"{"a": {"y": 2}}"#
-        );
-        assert_eq!(patch("[1, 2]", "[3]"), "[3]");
-        assert_eq!(patch("[1]", r#"{"a": {"b": null}}"#), r#"{"a": {}}"#);
+        #[test]
+        fn no_text_is_too_odd(text in "[\\[\\]{}\",:0-9.\\\\a é\u{1}-]{0,30}") {
+            for path in PATHS {
+                let path = JsonPath::parse(path).unwrap();
+                set(&text, &path, "1", EditMode::Set);
+                remove(&text, &path);
+                array_append(&text, &path, "1");
+                array_insert(&text, &path, "1");
+            }
+        }
     }
 }

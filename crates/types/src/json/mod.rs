@@ -1,14 +1,17 @@
 //! JSON as MySQL has it: a document tree with MySQL's order, text form and paths.
 //!
-//! Reading order: [`parse`], [`print`](mod@print), [`mod@normalize`] (from text to text), [`typed`] (dates and the like), [`document`] (what values have), [`path`], [`compare`](mod@compare), [`mod@sort_key`] (bytes in that order), [`edit`] (set, remove, merge), [`search`]
-//! (contains, overlaps, search), [`storage`] (MySQL's sizes), [`stored`] (a little of a stored document), [`splice`] (changing a little of one), [`walk`] (without building a
+//! Reading order: [`parse`], [`print`](mod@print), [`mod@normalize`] (from text to text), [`typed`] (dates and the like), [`document`] (what values have), [`path`], [`compare`](mod@compare), [`mod@sort_key`] (bytes in that order), [`edit`] (set, remove, append), [`mod@merge`], [`search`]
+//! (contains, overlaps, search), [`storage`] (MySQL's sizes), [`stored`] (a little of a stored document), [`walk`] (without building a
 //! tree), [`outline`] (how long, deep and large one is), [`lines`] (scalars with their names), [`terms`] (what an index has), [`elements`] (what a multi-valued key has).
 
 pub mod compare;
 pub mod document;
 pub mod edit;
+#[cfg(test)]
+mod edit_model;
 pub mod elements;
 pub mod lines;
+pub mod merge;
 pub mod normalize;
 pub mod outline;
 pub mod parse;
@@ -16,22 +19,24 @@ pub mod path;
 pub mod print;
 pub mod search;
 pub mod sort_key;
-pub mod splice;
 pub mod storage;
 pub mod stored;
 pub mod terms;
 pub mod typed;
 pub mod walk;
 
+pub use compare::compare_stored;
 pub use document::Document;
-pub use edit::{EditMode, merge_patch, merge_preserve};
+pub use edit::EditMode;
+pub use merge::{merge_patch, merge_preserve};
 pub use normalize::normalize;
 pub use outline::{Outline, tree_bytes};
 pub use parse::JsonError;
 pub use path::{JsonPath, PathError};
 pub use print::pretty;
-pub use search::{contains, overlaps};
+pub use search::{contains, is_member, overlaps};
 pub use sort_key::sort_key;
+pub use storage::storage_size;
 pub use typed::printed;
 
 use crate::{Date, DateTime, Decimal, SqlType, StringKind, TextSize, Time, Value};
@@ -109,24 +114,6 @@ impl Object {
         self.position(name).ok().map(|at| &self.members[at].1)
     }
 
-    /// The value of a name, to change it.
-    pub fn get_mut(&mut self, name: &str) -> Option<&mut Json> {
-        self.position(name).ok().map(|at| &mut self.members[at].1)
-    }
-
-    /// Sets the value of a name.
-    pub fn insert(&mut self, name: String, value: Json) {
-        match self.position(&name) {
-            Ok(at) => self.members[at].1 = value,
-            Err(at) => self.members.insert(at, (name, value)),
-        }
-    }
-
-    /// Removes a name.
-    pub fn remove(&mut self, name: &str) -> Option<Json> {
-        self.position(name).ok().map(|at| self.members.remove(at).1)
-    }
-
     /// From members in any order; of a name that occurs more than once the last value stays.
     pub fn from_members(mut members: Vec<(String, Json)>) -> Object {
         // The sort is stable: of equal names the last one written is the last one here.
@@ -139,10 +126,6 @@ impl Object {
             }
         }
         Object { members: unique }
-    }
-
-    fn into_members(self) -> impl Iterator<Item = (String, Json)> {
-        self.members.into_iter()
     }
 }
 
@@ -243,16 +226,6 @@ impl Json {
         }
     }
 
-    /// `JSON_KEYS()`: the names, for objects.
-    pub fn keys(&self) -> Option<Json> {
-        match self {
-            Json::Object(object) => {
-                Some(Json::Array(object.iter().map(|(name, _)| Json::String(name.to_string())).collect()))
-            }
-            _ => None,
-        }
-    }
-
     /// Whether the value is neither array nor object.
     pub fn is_scalar(&self) -> bool {
         !matches!(self, Json::Array(_) | Json::Object(_))
@@ -315,7 +288,6 @@ mod tests {
         assert_eq!(json(r#"{"a": [1, [2]], "b": {}}"#).depth(), 4);
         assert_eq!(json("[]").depth(), 1);
         assert_eq!(json(r#"{"a": 1, "b": 2}"#).length(), 2);
-        assert_eq!(json(r#"{"bb": 1, "a": 2}"#).keys().unwrap().to_text(), r#"["a", "bb"]"#);
         assert_eq!(json("18446744073709551615").type_name(), "UNSIGNED INTEGER");
         assert_eq!(json("1.0").type_name(), "DOUBLE");
         assert_eq!(Json::from_value(&Value::Bytes(b"abcd".to_vec())).unquoted(), "base64:type15:YWJjZA==");

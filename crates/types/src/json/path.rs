@@ -131,27 +131,16 @@ impl JsonPath {
         found
     }
 
-    /// A path with one more step.
-    pub(super) fn extended(&self, leg: PathLeg) -> JsonPath {
-        let mut legs = self.legs.clone();
-        legs.push(leg);
-        JsonPath { legs }
+    /// Adds a step.
+    pub(super) fn push(&mut self, leg: PathLeg) {
+        self.legs.push(leg);
     }
-}
 
-/// `JSON_EXTRACT()`: one path without wildcards gives the value, anything else an array of what was found; `None` when
-/// nothing was.
-pub fn extract(json: &Json, paths: &[JsonPath]) -> Option<Json> {
-    if let [path] = paths
-        && !path.has_wildcard()
-    {
-        return path.find(json).cloned();
+    /// Takes the last step away.
+    pub(super) fn pop(&mut self) {
+        self.legs.pop();
     }
-    let found: Vec<Json> = paths.iter().flat_map(|path| path.find_all(json)).cloned().collect();
-    (!found.is_empty()).then_some(Json::Array(found))
-}
 
-impl JsonPath {
     /// The names on the way, if it goes through members alone.
     pub fn member_names(&self) -> Option<Vec<&str>> {
         let names = self.legs.iter().map(|leg| match leg {
@@ -159,6 +148,16 @@ impl JsonPath {
             _ => None,
         });
         names.collect()
+    }
+
+    /// Whether the path has an ellipsis, so that it may lead to a value in several ways.
+    pub fn has_ellipsis(&self) -> bool {
+        self.legs.contains(&PathLeg::Ellipsis)
+    }
+
+    /// Whether the last step is to an element of an array.
+    pub fn ends_with_cell(&self) -> bool {
+        matches!(self.legs.last(), Some(PathLeg::Cell(_)))
     }
 }
 
@@ -383,8 +382,13 @@ mod tests {
     use super::*;
 
     fn find(json: &str, path: &str) -> String {
-        let paths = [JsonPath::parse(path).unwrap()];
-        extract(&Json::parse(json).unwrap(), &paths).map_or("NULL".to_string(), |found| found.to_text())
+        let path = JsonPath::parse(path).unwrap();
+        let json = Json::parse(json).unwrap();
+        match path.find_all(&json).as_slice() {
+            [] => "NULL".to_string(),
+            [one] if !path.has_wildcard() => one.to_text(),
+            found => Json::Array(found.iter().map(|json| (*json).clone()).collect()).to_text(),
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Sort keys: bytes that compare as documents do, and are the same for equal ones.
 
-use super::{Json, Object};
+use super::stored::{elements, members, root};
+use super::{DEPTH_MAX, Json, JsonError};
 use crate::Decimal;
 
 /// Behind a string, and behind the elements of an array: smaller than anything that can follow in a longer one.
@@ -12,46 +13,57 @@ const MORE: u8 = 0xFF;
 
 /// Appends the sort key of a stored document. Text that is no document has one behind those of all documents.
 pub fn sort_key(text: &str, key: &mut Vec<u8>) {
-    match Json::parse_stored(text) {
-        Ok(json) => push(&json, key),
-        Err(_) => {
-            key.push(u8::MAX);
-            key.extend_from_slice(text.as_bytes());
-        }
+    let start = key.len();
+    if push(text, DEPTH_MAX, key).is_err() {
+        key.truncate(start);
+        key.push(u8::MAX);
+        key.extend_from_slice(text.as_bytes());
     }
 }
 
-fn push(json: &Json, key: &mut Vec<u8>) {
-    key.push(json.rank() + 1);
-    match json {
+fn push(text: &str, levels: usize, key: &mut Vec<u8>) -> Result<(), JsonError> {
+    let value = root(text)?;
+    let inner = levels.checked_sub(1).ok_or(JsonError::TooDeep);
+    key.push(value.rank() + 1);
+    match value {
         Json::Null => {}
-        Json::Bool(truth) => key.push(u8::from(*truth)),
-        Json::Int(number) => push_integer(i128::from(*number), key),
-        Json::UInt(number) => push_integer(i128::from(*number), key),
-        Json::Double(number) => push_number(*number, 0, key),
-        Json::Decimal(number) => push_decimal(**number, key),
+        Json::Bool(truth) => key.push(u8::from(truth)),
+        Json::Int(number) => push_integer(i128::from(number), key),
+        Json::UInt(number) => push_integer(i128::from(number), key),
+        Json::Double(number) => push_number(number, 0, key),
+        Json::Decimal(number) => push_decimal(*number, key),
         Json::String(text) => push_text(text.as_bytes(), key),
         Json::Date(date) => key.extend_from_slice(&date.to_packed().to_be_bytes()),
         Json::Time(time) => key.extend_from_slice(&(time.to_micros().cast_unsigned() ^ 1 << 63).to_be_bytes()),
         Json::DateTime(moment) => {
             key.extend_from_slice(&(moment.to_packed().cast_unsigned() ^ 1 << 63).to_be_bytes());
         }
-        Json::Opaque(_, bytes) => push_text(bytes, key),
-        Json::Array(elements) => {
-            elements.iter().for_each(|element| push(element, key));
+        Json::Opaque(_, bytes) => push_text(&bytes, key),
+        Json::Array(_) => {
+            let inner = inner?;
+            elements(text).try_for_each(|element| push(element, inner, key))?;
             key.push(END);
         }
-        Json::Object(object) => push_object(object, key),
+        Json::Object(_) => push_members(text, inner?, key)?,
     }
+    Ok(())
 }
 
-fn push_object(object: &Object, key: &mut Vec<u8>) {
-    push_length(object.len(), key);
-    for (name, value) in object.iter() {
-        push_length(name.len(), key);
-        key.extend_from_slice(name.as_bytes());
-        push(value, key);
+fn push_members(object: &str, levels: usize, key: &mut Vec<u8>) -> Result<(), JsonError> {
+    // How many there are stands before them.
+    let count_at = key.len();
+    push_length(0, key);
+    let mut count = 0;
+    for member in members(object) {
+        count += 1;
+        push_length(member.name.len(), key);
+        key.extend_from_slice(member.name.as_bytes());
+        push(member.value, levels, key)?;
     }
+    let mut written = Vec::with_capacity(size_of::<u32>());
+    push_length(count, &mut written);
+    key[count_at..count_at + written.len()].copy_from_slice(&written);
+    Ok(())
 }
 
 /// Integers beyond 2^53 are told apart by what their double leaves out.
@@ -119,6 +131,7 @@ mod tests {
         for (left, right) in
             [("1", "1.0"), ("0.0", "-0.0"), ("[1, 2]", "[1.0,2]"), (r#"{"a":1,"b":2}"#, r#"{"b":2,"a":1}"#)]
         {
+            let key = |text| super::super::normalize(text).map(|stored| key(&stored));
             assert_eq!(key(left), key(right), "{left} {right}");
         }
         assert_ne!(key("9007199254740993"), key("9007199254740992"));

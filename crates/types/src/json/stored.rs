@@ -5,12 +5,17 @@
 use super::lines::{Scalar, scalars_stored};
 use super::parse::{Marked, Parser};
 use super::path::{ArrayIndex, PathLeg};
+use super::print::write_string;
 use super::typed::{MARK, MARK_BYTES};
 use super::walk::NumberText;
-use super::{Json, JsonError, JsonPath, compare_names, quote, search};
+use super::{DEPTH_MAX, Json, JsonError, JsonPath, Object, compare_names, quote};
 use memchr::{memchr2, memchr3, memmem};
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::cmp::Ordering;
+use std::collections::HashSet;
+use std::convert::Infallible;
+use std::ops::Range;
 
 /// The text of the value at a path of members; `None` if there is nothing.
 pub fn at_members<'a, 'n>(document: &'a str, names: impl IntoIterator<Item = &'n str>) -> Option<&'a str> {
@@ -23,27 +28,55 @@ pub fn at_members<'a, 'n>(document: &'a str, names: impl IntoIterator<Item = &'n
 
 /// The text of the value at a path, as [`JsonPath::find`] finds it in a tree; `None` if there is nothing, or the path may mean several values.
 pub fn at_path<'a>(document: &'a str, path: &JsonPath) -> Option<&'a str> {
-    let value = path.legs().iter().try_fold(document, step)?;
-    Some(&value[..end_of_value(value.as_bytes(), 0)])
+    let at = find(document, path.legs())?;
+    document.get(at..end_of_value(document.as_bytes(), at))
 }
 
-/// What stands one step further than what a text begins with, to the end of the text.
-fn step<'a>(value: &'a str, leg: &PathLeg) -> Option<&'a str> {
+/// Where the value at steps without wildcards begins.
+pub(super) fn find(document: &str, legs: &[PathLeg]) -> Option<usize> {
+    legs.iter().try_fold(0, |at, leg| step(document, at, leg))
+}
+
+/// Where the value one step further than the value at `at` begins.
+fn step(document: &str, at: usize, leg: &PathLeg) -> Option<usize> {
     match leg {
-        PathLeg::Member(name) => member(value, name),
-        PathLeg::Cell(index) if value.starts_with('[') => element(value, *index),
+        PathLeg::Member(name) => match member_place(document, at, name)? {
+            MemberPlace::Found { value, .. } => Some(value),
+            MemberPlace::Missing { .. } => None,
+        },
+        PathLeg::Cell(index) if is_array(document, at) => Some(nth_element(document, at, *index)?.at),
         // What is no array is taken for an array of itself.
-        PathLeg::Cell(index) if index.resolve(1) == Some(0) => Some(value),
+        PathLeg::Cell(index) if index.resolve(1) == Some(0) => Some(at),
         _ => None,
     }
 }
 
-/// Whether [`for_each_at`] knows all steps of a path: members, and one or all elements.
-pub fn is_walked(path: &JsonPath) -> bool {
-    path.legs().iter().all(|leg| matches!(leg, PathLeg::Member(_) | PathLeg::Cell(_) | PathLeg::AnyCell))
+/// Whether an array begins at a place.
+pub(super) fn is_array(document: &str, at: usize) -> bool {
+    document.as_bytes().get(at) == Some(&b'[')
 }
 
-/// Calls `found` with the text of each value at a path that [is walked](is_walked), as [`JsonPath::find_all`] finds them in a tree.
+/// Where an element of an array is.
+pub(super) struct ElementPlace {
+    /// Where it begins.
+    pub at: usize,
+    /// Where the element before it ends.
+    pub before: Option<usize>,
+}
+
+/// An element of the array that begins at `array`.
+pub(super) fn nth_element(document: &str, array: usize, index: ArrayIndex) -> Option<ElementPlace> {
+    let text = document.get(array..)?;
+    let at = match index {
+        ArrayIndex::First(at) => at,
+        ArrayIndex::Last(_) => index.resolve(element_ranges(text).count())?,
+    };
+    let mut ranges = element_ranges(text);
+    let before = if at == 0 { None } else { Some(array + ranges.nth(at - 1)?.end) };
+    Some(ElementPlace { at: array + ranges.next()?.start, before })
+}
+
+/// Calls `found` with the text of each value at a path, each once, in the order of the document.
 ///
 /// # Errors
 /// What `found` fails with, at once.
@@ -52,20 +85,74 @@ pub fn for_each_at<'a, E>(
     path: &JsonPath,
     found: &mut dyn FnMut(&'a str) -> Result<(), E>,
 ) -> Result<(), E> {
-    each_step(document, path.legs(), found)
+    let value = document.get(..end_of_value(document.as_bytes(), 0)).unwrap_or_default();
+    if !path.has_ellipsis() {
+        return each_step(value, path.legs(), DEPTH_MAX, found);
+    }
+    // An ellipsis may lead to a value in several ways, so that all values are known before the next step.
+    let mut values = vec![value];
+    for leg in path.legs() {
+        let mut next = Vec::with_capacity(values.len());
+        for value in values {
+            if *leg == PathLeg::Ellipsis {
+                push_everything(value, DEPTH_MAX, &mut next);
+            } else {
+                let push: Result<(), Infallible> = each_step(value, std::slice::from_ref(leg), 1, &mut |value| {
+                    next.push(value);
+                    Ok(())
+                });
+                let Ok(()) = push;
+            }
+        }
+        let mut seen = HashSet::with_capacity(next.len());
+        next.retain(|value| seen.insert(value.as_ptr()));
+        values = next;
+    }
+    values.into_iter().try_for_each(found)
 }
 
+/// Calls `found` with what is at steps without an ellipsis, which go down so many levels at most.
 fn each_step<'a, E>(
-    value: &'a str,
-    legs: &[PathLeg],
+    mut value: &'a str,
+    mut legs: &[PathLeg],
+    levels: usize,
     found: &mut dyn FnMut(&'a str) -> Result<(), E>,
 ) -> Result<(), E> {
-    match legs.split_first() {
-        None => found(&value[..end_of_value(value.as_bytes(), 0)]),
-        Some((PathLeg::AnyCell, rest)) if value.starts_with('[') => {
-            elements(value).try_for_each(|start| each_step(&value[start..], rest, found))
+    while let Some((leg, rest)) = legs.split_first() {
+        let mut each = |value| if levels == 0 { Ok(()) } else { each_step(value, rest, levels - 1, found) };
+        let is_array = value.starts_with('[');
+        match leg {
+            PathLeg::AnyMember => return members(value).try_for_each(|member| each(member.value)),
+            PathLeg::AnyCell => return elements(value).try_for_each(each),
+            PathLeg::Range(from, to) => {
+                let length = if is_array { elements(value).count() } else { 1 };
+                let (from, to) = (from.resolve(length).unwrap_or(0), to.resolve(length));
+                match to {
+                    Some(to) if is_array => {
+                        return elements(value).take(to.saturating_add(1)).skip(from).try_for_each(each);
+                    }
+                    // What is no array is taken for an array of itself.
+                    Some(_) if from == 0 => {}
+                    _ => return Ok(()),
+                }
+            }
+            PathLeg::Member(_) | PathLeg::Cell(_) => {
+                let Some(at) = step(value, 0, leg) else { return Ok(()) };
+                value = value.get(at..end_of_value(value.as_bytes(), at)).unwrap_or_default();
+            }
+            PathLeg::Ellipsis => return Ok(()),
         }
-        Some((leg, rest)) => step(value, leg).map_or(Ok(()), |value| each_step(value, rest, found)),
+        legs = rest;
+    }
+    found(value)
+}
+
+/// A value and all in it, so many levels at most.
+fn push_everything<'a>(value: &'a str, levels: usize, out: &mut Vec<&'a str>) {
+    out.push(value);
+    if levels > 0 {
+        elements(value).for_each(|element| push_everything(element, levels - 1, out));
+        members(value).for_each(|member| push_everything(member.value, levels - 1, out));
     }
 }
 
@@ -75,90 +162,100 @@ pub fn part_at<'a>(document: &'a str, path: &JsonPath) -> Option<&'a str> {
     if path.has_wildcard() { Some(document) } else { at_path(document, path) }
 }
 
-/// Where the elements of the array begin that a text begins with.
-fn elements(array: &str) -> impl Iterator<Item = usize> {
+/// The elements of the array that a text begins with.
+pub(super) fn elements(array: &str) -> impl Iterator<Item = &str> {
+    element_ranges(array).filter_map(|range| array.get(range))
+}
+
+fn element_ranges(array: &str) -> impl Iterator<Item = Range<usize>> {
     let bytes = array.as_bytes();
-    let first = Some(blanks(bytes, 1)).filter(|first| !matches!(bytes.get(*first), None | Some(b']')));
-    std::iter::successors(first, |at| after(bytes, end_of_value(bytes, *at), b','))
+    let mut next = bytes.starts_with(b"[").then(|| blanks(bytes, 1));
+    std::iter::from_fn(move || {
+        let start = next.take().filter(|at| !matches!(bytes.get(*at), None | Some(b']')))?;
+        let end = end_of_value(bytes, start);
+        next = after(bytes, end, b',');
+        Some(start..end)
+    })
 }
 
-/// What stands at an element of the array that a text begins with, to the end of the text.
-fn element(array: &str, index: ArrayIndex) -> Option<&str> {
-    let at = match index {
-        ArrayIndex::First(index) => index,
-        ArrayIndex::Last(_) => index.resolve(elements(array).count())?,
-    };
-    elements(array).nth(at).and_then(|start| array.get(start..))
+/// A member of an object.
+pub(super) struct Member<'a> {
+    /// Its name.
+    pub name: Cow<'a, str>,
+    /// Its value.
+    pub value: &'a str,
+    /// Name and value, as they are written.
+    pub text: &'a str,
 }
 
-/// Values of a candidate up to which it is looked for in the text; many are found faster in a tree, whose names and scalars can be searched.
-const CANDIDATE_VALUES_MAX: usize = 16;
-
-/// `JSON_CONTAINS()`: whether `candidate` is in a document, as [`super::search::contains`] says of trees; `None` where that is faster in a
-/// tree.
-pub fn contains(document: &str, candidate: &Json) -> Result<Option<bool>, JsonError> {
-    if values_of(candidate) > CANDIDATE_VALUES_MAX {
-        return Ok(None);
-    }
-    value_contains(document, candidate).map(Some)
+/// The members of the object that a text begins with, in the order of their names.
+pub(super) fn members(object: &str) -> impl Iterator<Item = Member<'_>> {
+    let bytes = object.as_bytes();
+    let mut next = bytes.starts_with(b"{").then(|| blanks(bytes, 1));
+    std::iter::from_fn(move || {
+        let at = next.take().filter(|at| bytes.get(*at) == Some(&b'"'))?;
+        let start = after(bytes, end_of_string(bytes, at), b':')?;
+        let end = end_of_value(bytes, start);
+        next = after(bytes, end, b',');
+        let name = Parser::new(object.get(at..)?).string().ok()?;
+        Some(Member { name, value: object.get(start..end)?, text: object.get(at..end)? })
+    })
 }
 
-/// How many values a document has, up to about the most that matter.
-fn values_of(document: &Json) -> usize {
-    let all = |counts: &mut dyn Iterator<Item = usize>| {
-        let mut sum = 1;
-        for count in counts {
-            sum += count;
-            if sum > CANDIDATE_VALUES_MAX {
-                break;
-            }
+/// How many arrays and objects are inside of each other at most.
+pub fn nesting(document: &str) -> usize {
+    let bytes = document.as_bytes();
+    let (mut at, mut open, mut most) = (0, 0usize, 0);
+    while let Some(byte) = bytes.get(at) {
+        at = if *byte == b'"' { end_of_string(bytes, at) } else { at + 1 };
+        match byte {
+            b'[' | b'{' => open += 1,
+            b']' | b'}' => open = open.saturating_sub(1),
+            _ => {}
         }
-        sum
-    };
-    match document {
-        Json::Array(elements) => all(&mut elements.iter().map(values_of)),
-        Json::Object(object) => all(&mut object.iter().map(|(_, value)| values_of(value))),
+        most = most.max(open);
+    }
+    most
+}
+
+/// The value of a stored document, of which an array or object is empty: its kind.
+pub fn root(document: &str) -> Result<Json, JsonError> {
+    match document.as_bytes() {
+        [b'[', .., b']'] => Ok(Json::Array(Vec::new())),
+        [b'{', .., b'}'] => Ok(Json::Object(Object::default())),
+        _ => Json::parse_stored(document),
+    }
+}
+
+/// How many elements or members a document has; a scalar has one.
+pub fn length(document: &str) -> usize {
+    match document.as_bytes().first() {
+        Some(b'[') => element_ranges(document).count(),
+        Some(b'{') => members(document).count(),
         _ => 1,
     }
 }
 
-/// The same of the value that a text begins with.
-fn value_contains(text: &str, candidate: &Json) -> Result<bool, JsonError> {
-    match (text.as_bytes().first(), candidate) {
-        (Some(b'['), Json::Array(candidates)) => {
-            for candidate in candidates {
-                if !element_contains(text, candidate)? {
-                    return Ok(false);
-                }
-            }
-            Ok(true)
-        }
-        (Some(b'['), candidate) => element_contains(text, candidate),
-        (Some(b'{'), Json::Object(candidates)) => {
-            for (name, candidate) in candidates.iter() {
-                let Some(value) = member(text, name) else { return Ok(false) };
-                if !value_contains(value, candidate)? {
-                    return Ok(false);
-                }
-            }
-            Ok(true)
-        }
-        (Some(b'{'), _) | (_, Json::Array(_) | Json::Object(_)) => Ok(false),
-        (_, candidate) => {
-            let own = Json::parse_stored(&text[..end_of_value(text.as_bytes(), 0)])?;
-            Ok(search::contains(&own, candidate))
-        }
+/// `JSON_KEYS()`: an array of the names of an object; `None` for anything else.
+pub fn keys(document: &str) -> Option<String> {
+    if !document.starts_with('{') {
+        return None;
     }
+    let mut keys = String::from("[");
+    for member in members(document) {
+        if keys.len() > 1 {
+            keys.push_str(", ");
+        }
+        write_string(&member.name, &mut keys);
+    }
+    keys.push(']');
+    Some(keys)
 }
 
-/// Whether an element of the array that a text begins with contains a candidate.
-fn element_contains(array: &str, candidate: &Json) -> Result<bool, JsonError> {
-    for start in elements(array) {
-        if value_contains(&array[start..end_of_value(array.as_bytes(), start)], candidate)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+/// The value of a member of the object that a text begins with.
+pub(super) fn member_value<'a>(object: &'a str, name: &str) -> Option<&'a str> {
+    let value = member(object, name)?;
+    value.get(..end_of_value(value.as_bytes(), 0))
 }
 
 /// What stands at the value of a member of an object, to the end of the text.
@@ -399,29 +496,7 @@ pub(super) mod tests {
         })
     }
 
-    /// Some of what a document contains, more or less: each value within it by itself, and in the objects around it alone.
-    fn parts(json: &Json) -> Vec<Json> {
-        let mut all = vec![json.clone()];
-        match json {
-            Json::Array(elements) => {
-                for part in elements.iter().flat_map(parts) {
-                    all.push(Json::Array(vec![part.clone()]));
-                    all.push(part);
-                }
-            }
-            Json::Object(object) => {
-                for (name, value) in object.iter() {
-                    let part = |part: Json| Json::Object([(name.to_string(), part)].into_iter().collect());
-                    all.extend(parts(value).into_iter().map(part));
-                }
-            }
-            _ => {}
-        }
-        all.truncate(40);
-        all
-    }
-
-    const PATHS: [&str; 14] = [
+    const PATHS: [&str; 22] = [
         "$",
         "$.a",
         "$[0]",
@@ -436,6 +511,14 @@ pub(super) mod tests {
         "$[*][*]",
         "$[*][last].a",
         "$.bc[*].a[0]",
+        "$**.a",
+        "$**[0]",
+        "$.a**[last]",
+        "$**.a**[*]",
+        "$.*",
+        "$[0 to 1]",
+        "$[1 to last-1].*",
+        "$.*[last-1 to last]",
     ];
 
     fn looked_up(json: &Json, names: &[&str]) -> Option<String> {
@@ -467,7 +550,7 @@ pub(super) mod tests {
                     found.push(value.to_string());
                     Ok(())
                 });
-                prop_assert!(is_walked(&path) && walked.is_ok());
+                prop_assert!(walked.is_ok());
                 prop_assert_eq!(&found, &expected, "{:?} in {}", path, &text);
                 if !path.has_wildcard() {
                     prop_assert_eq!(at_path(&text, &path), expected.first().map(String::as_str));
@@ -487,20 +570,22 @@ pub(super) mod tests {
         }
 
         #[test]
-        fn contained_documents_are_found_as_in_the_tree(json in document(), other in document()) {
+        fn kinds_and_sizes_are_those_of_the_tree(json in document()) {
             let text = json.to_stored();
-            for candidate in parts(&json).into_iter().chain([other]) {
-                let expected = search::contains(&json, &candidate);
-                let found = contains(&text, &candidate).map(|found| found.unwrap_or(expected));
-                prop_assert_eq!(found, Ok(expected), "{} in {}", candidate.to_text(), &text);
-            }
+            prop_assert_eq!(nesting(&text), json.nesting());
+            prop_assert_eq!(length(&text), json.length());
+            prop_assert_eq!(root(&text).map(|root| root.type_name()), Ok(json.type_name()));
+            let names = match &json {
+                Json::Object(object) => Some(Json::Array(object.iter().map(|(name, _)| Json::String(name.to_string())).collect())),
+                _ => None,
+            };
+            prop_assert_eq!(keys(&text), names.map(|names| names.to_stored()));
         }
 
         #[test]
         fn no_text_is_too_odd(text in "[\\[\\]{}\",:0-9.\\\\a -]{0,30}") {
             at_members(&text, ["a", "a"]);
             let _ = scalars_of(&text, "a", |_| {});
-            let _ = contains(&text, &Json::Array(vec![Json::Int(1)]));
             for path in PATHS {
                 let _: Result<(), ()> = for_each_at(&text, &JsonPath::parse(path).unwrap(), &mut |_| Ok(()));
             }
