@@ -113,8 +113,11 @@ fn place<'a>(args: &Args<'_>, document: &'a str, at: usize) -> SqlResult<Option<
 fn stored_contains(args: &Args<'_>, document: &str) -> SqlResult<Value> {
     let candidate = args.stored(1)?;
     let Some(place) = place(args, document, 2)? else { return Ok(Value::Null) };
-    // The elements of a place may be sorted, if there are many candidates.
-    args.charge_tree(if candidate.len() < place.len() { &candidate } else { place })?;
+    /// No array of so many candidates that the elements of a place are sorted is shorter.
+    const MANY_CANDIDATES_BYTES: usize = 24;
+    if candidate.len() > MANY_CANDIDATES_BYTES && candidate.contains('[') {
+        args.charge_tree(place)?;
+    }
     Ok(Value::from(json::contains(place, &candidate)))
 }
 
