@@ -51,6 +51,8 @@ fn changed_by_pairs(
     let mut document = args.stored(0)?;
     let mut may_be_deep = false;
     for at in (1..args.len()).step_by(2) {
+        // Each change copies the document.
+        args.context.kill.check()?;
         let path = single_path(args, at)?;
         let value = element(args, at + 1)?;
         if let Some(changed) = change(&document, &path, &value)? {
@@ -66,6 +68,7 @@ fn changed_by_pairs(
 fn remove(args: &Args<'_>) -> SqlResult<Value> {
     let mut document = args.stored(0)?;
     for at in 1..args.len() {
+        args.context.kill.check()?;
         let path = single_path(args, at)?;
         if path.is_root() {
             return Err(SqlError::new(ErrorCode::JsonVacuousPath, &[]));
@@ -80,6 +83,7 @@ fn remove(args: &Args<'_>) -> SqlResult<Value> {
 fn preserve_all(args: &Args<'_>) -> SqlResult<Value> {
     let mut merged = args.stored(0)?;
     for at in 1..args.len() {
+        args.context.kill.check()?;
         merged = Cow::Owned(merge_preserve(&merged, &args.stored(at)?));
     }
     made(merged)
@@ -89,6 +93,7 @@ fn preserve_all(args: &Args<'_>) -> SqlResult<Value> {
 fn patch_all(args: &Args<'_>) -> SqlResult<Value> {
     let mut merged: Option<Cow<'_, str>> = None;
     for at in 0..args.len() {
+        args.context.kill.check()?;
         let patch = if args.value(at).is_null() { None } else { Some(args.stored(at)?) };
         merged = match (merged, patch) {
             (Some(target), Some(patch)) => Some(Cow::Owned(merge_patch(&target, &patch))),

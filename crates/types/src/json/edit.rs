@@ -39,7 +39,7 @@ pub fn set(document: &str, path: &JsonPath, value: &str, mode: EditMode) -> Opti
         }
         PathLeg::Cell(ArrayIndex::First(_)) => appended(document, parent, value),
         // A place before the start is the start.
-        PathLeg::Cell(ArrayIndex::Last(_)) if is_array(document, parent) => inserted(document, parent, 0, value),
+        PathLeg::Cell(ArrayIndex::Last(_)) if is_array(document, parent) => prepended(document, parent, value),
         PathLeg::Cell(ArrayIndex::Last(_)) => {
             let own = value_at(document, parent);
             spliced(document, own.clone(), &["[", value, SEPARATOR, document.get(own)?, "]"])
@@ -90,7 +90,7 @@ pub fn array_insert(document: &str, path: &JsonPath, value: &str) -> Option<Stri
     match (nth_element(document, array, *index), index) {
         (Some(element), _) => spliced(document, element.at..element.at, &[value, SEPARATOR]),
         (None, ArrayIndex::First(_)) => appended(document, array, value),
-        (None, ArrayIndex::Last(_)) => inserted(document, array, 0, value),
+        (None, ArrayIndex::Last(_)) => prepended(document, array, value),
     }
 }
 
@@ -105,10 +105,10 @@ fn appended(document: &str, at: usize, value: &str) -> Option<String> {
     spliced(document, end..end, &[separator, value])
 }
 
-/// With a value before an element of the array at a place, which is appended to where there is no such element.
-fn inserted(document: &str, array: usize, index: usize, value: &str) -> Option<String> {
-    match nth_element(document, array, ArrayIndex::First(index)) {
-        Some(element) => spliced(document, element.at..element.at, &[value, SEPARATOR]),
+/// With a value before the elements of the array at a place.
+fn prepended(document: &str, array: usize, value: &str) -> Option<String> {
+    match nth_element(document, array, ArrayIndex::First(0)) {
+        Some(first) => spliced(document, first.at..first.at, &[value, SEPARATOR]),
         None => appended(document, array, value),
     }
 }

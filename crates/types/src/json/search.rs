@@ -2,7 +2,7 @@
 
 use super::compare::compare_stored;
 use super::path::{ArrayIndex, PathLeg};
-use super::stored::{elements, for_each_at, member_value, members, root};
+use super::stored::{elements, for_each_at, matched_members, members, root};
 use super::{DEPTH_MAX, Json, JsonPath};
 use crate::collation::LikePattern;
 
@@ -31,10 +31,8 @@ fn contains_at(target: &str, candidate: &str, levels: usize) -> bool {
             })
         }
         (Some(b'['), _) => element_contains(target, candidate, levels),
-        (Some(b'{'), Some(b'{')) => members(candidate).all(|candidate| {
-            let value = member_value(target, &candidate.name);
-            value.is_some_and(|value| contains_at(value, candidate.value, levels))
-        }),
+        (Some(b'{'), Some(b'{')) => matched_members(candidate, target)
+            .all(|(candidate, value)| value.is_some_and(|value| contains_at(value, candidate.value, levels))),
         _ => equal(target, candidate),
     }
 }
@@ -53,7 +51,7 @@ pub fn overlaps(left: &str, right: &str) -> bool {
     let (left, right) = if left.len() < right.len() { (right, left) } else { (left, right) };
     match (left.as_bytes().first(), right.as_bytes().first()) {
         (Some(b'{'), Some(b'{')) => {
-            members(right).any(|other| member_value(left, &other.name).is_some_and(|value| equal(value, other.value)))
+            matched_members(right, left).any(|(other, value)| value.is_some_and(|value| equal(value, other.value)))
         }
         (Some(b'['), Some(b'[')) => {
             let right = sorted(elements(right).collect());
@@ -217,6 +215,22 @@ mod tests {
         }
 
         #[test]
+        fn documents_overlap_as_trees_do(left in document(), right in document()) {
+            let equal = |left: &Json, right: &Json| left.compare(right).is_eq();
+            let expected = match (&left, &right) {
+                (Json::Object(left), Json::Object(right)) => {
+                    left.iter().any(|(name, value)| right.get(name).is_some_and(|other| equal(value, other)))
+                }
+                (Json::Array(left), Json::Array(right)) => {
+                    left.iter().any(|value| right.iter().any(|other| equal(value, other)))
+                }
+                (Json::Array(all), one) | (one, Json::Array(all)) => all.iter().any(|value| equal(value, one)),
+                (left, right) => equal(left, right),
+            };
+            prop_assert_eq!(overlaps(&left.to_stored(), &right.to_stored()), expected, "{} {}", left, right);
+        }
+
+        #[test]
         fn many_candidates_are_found_as_few(target in prop::collection::vec(document(), 0..12), found in prop::collection::vec(document(), 9..12)) {
             let candidates: Vec<Json> = target.iter().filter(|json| json.is_scalar()).chain(&found).cloned().collect();
             for candidates in [candidates, [target.clone(), target.clone(), target.clone()].concat()] {
@@ -234,6 +248,17 @@ mod tests {
             let pattern = LikePattern::new(CollationId::UTF8MB4_BIN, "%", Some('\\'));
             let _ = search(&left, &pattern, &JsonPath::parse("$**[0]").unwrap(), &|| Ok::<(), ()>(()), &mut |_| Ok(()));
         }
+    }
+
+    /// Looking up each member from the start would take the product of their numbers.
+    #[test]
+    fn large_objects_are_gone_through_once() {
+        let object = |value: usize| {
+            let members: Vec<String> = (100_000..250_000).map(|name| format!("\"{name}\": {value}")).collect();
+            format!("{{{}}}", members.join(", "))
+        };
+        assert!(contains(&object(1), &object(1)));
+        assert!(!overlaps(&object(1), &object(2)));
     }
 
     #[test]

@@ -202,6 +202,19 @@ pub(super) fn members(object: &str) -> impl Iterator<Item = Member<'_>> {
     })
 }
 
+/// Each member of an object with the value of that name in another object: both are gone through once, in the order of their names.
+pub(super) fn matched_members<'a>(
+    object: &'a str,
+    other: &'a str,
+) -> impl Iterator<Item = (Member<'a>, Option<&'a str>)> {
+    let mut others = members(other).peekable();
+    members(object).map(move |member| {
+        while others.next_if(|other| compare_names(&other.name, &member.name).is_lt()).is_some() {}
+        let same = others.next_if(|other| other.name == member.name);
+        (member, same.map(|other| other.value))
+    })
+}
+
 /// How many arrays and objects are inside of each other at most.
 pub fn nesting(document: &str) -> usize {
     let bytes = document.as_bytes();
@@ -250,12 +263,6 @@ pub fn keys(document: &str) -> Option<String> {
     }
     keys.push(']');
     Some(keys)
-}
-
-/// The value of a member of the object that a text begins with.
-pub(super) fn member_value<'a>(object: &'a str, name: &str) -> Option<&'a str> {
-    let value = member(object, name)?;
-    value.get(..end_of_value(value.as_bytes(), 0))
 }
 
 /// What stands at the value of a member of an object, to the end of the text.
