@@ -90,7 +90,7 @@ impl PacketReader {
         self.sequence = sequence;
     }
 
-    /// The sequence id that the next packet of the exchange has, whoever sends it.
+    /// The sequence id that the next packet of the exchange has, from either side.
     pub fn sequence(&self) -> u8 {
         self.sequence
     }
@@ -135,6 +135,10 @@ impl PacketReader {
             }
             self.joined.extend_from_slice(&part);
             self.joining = false;
+            // The room that the parts were read into is not needed while the statement runs.
+            if self.buffer.is_empty() {
+                self.buffer = BytesMut::new();
+            }
             return Ok(Some(std::mem::take(&mut self.joined).freeze()));
         }
     }
