@@ -63,7 +63,7 @@ fn counters() -> &'static mut [u64] {
         fn __llvm_profile_end_counters() -> *mut u64;
     }
     // SAFETY: these are the ends of one section of the program, which lasts as long as it. What counts meanwhile are single
-    // additions of machine words, whose loss would matter to nobody.
+    // additions of machine words, whose loss would not matter.
     unsafe {
         let begin = __llvm_profile_begin_counters();
         let end = __llvm_profile_end_counters();

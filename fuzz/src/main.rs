@@ -1,4 +1,4 @@
-//! Feeds code that reads what strangers write (packets, statements, documents, files) with inputs that nobody thought of.
+//! Feeds code that reads what strangers write (packets, statements, documents, files) with random inputs.
 //!
 //! A target is a function of bytes that panics if something is wrong. It is run on the inputs of its corpus, `fuzz/corpus/TARGET`,
 //! and from then on on changed ones ([`mutate`]): what reaches code that nothing has reached before ([`coverage`]) is changed

@@ -62,7 +62,7 @@ impl Running {
         if options.keep {
             command.arg("--keep");
         }
-        // What the profiler's runtime writes at the end is for nobody.
+        // What the profiler's runtime writes at the end is not wanted.
         command.env(RUNNING, &input).env("LLVM_PROFILE_FILE", "/dev/null");
         let child = command.spawn().map_err(|error| error.to_string())?;
         Ok(Running { target, child, input, started: Instant::now() })

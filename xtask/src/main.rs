@@ -2,6 +2,7 @@
 
 mod commands;
 mod frames;
+mod module_order;
 mod tidy;
 
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! What a statement needs to be run, and the one function that says whether it may.
 //!
-//! Whoever knows what names mean (the binder for rows, the session for definitions and commands) writes down a [`Need`]
+//! The code that knows what names mean (the binder for rows, the session for definitions and commands) writes down a [`Need`]
 //! for each object that a statement touches: the object, the privileges, and as whom it is touched. [`Subject::check`]
 //! compares them with the accounts' grants as they are now. It must not know what a statement is.
 

@@ -1,5 +1,7 @@
 //! Connecting, and packets on the connection.
 
+pub(crate) mod results;
+
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
@@ -23,8 +25,8 @@ use squall_wire::handshake::{
 };
 use squall_wire::response::{ERR_HEADER, ErrPacket, OK_HEADER, OkPacket};
 
+use crate::connect::results::{OkResult, ReadState};
 use crate::error::ClientError;
-use crate::results::{OkResult, ReadState};
 use crate::tls;
 
 /// `utf8mb4_0900_ai_ci`.
@@ -204,7 +206,7 @@ impl Client {
         self.capabilities
     }
 
-    /// Whether nobody on the way can read along.
+    /// Whether the bytes cannot be read on the way.
     pub fn is_secure(&self) -> bool {
         self.transport.is_secure()
     }

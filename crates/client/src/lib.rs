@@ -5,11 +5,10 @@
 
 mod connect;
 mod error;
-mod results;
 mod statement;
 mod tls;
 
+pub use connect::results::{Column, OkResult, QueryResult, Row};
 pub use connect::{Client, ConnectOptions, Target, TlsMode};
 pub use error::{ClientError, LoadError, ServerError};
-pub use results::{Column, OkResult, QueryResult, Row};
 pub use statement::{BinaryRow, OwnedValue, PreparedStatement};

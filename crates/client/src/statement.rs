@@ -10,8 +10,8 @@ use squall_wire::parameters::{BinaryValue, encode_parameters};
 use squall_wire::response::{OK_HEADER, OkPacket, PrepareOk, ends_rows};
 
 use crate::connect::Client;
+use crate::connect::results::{Column, OkResult};
 use crate::error::ClientError;
-use crate::results::{Column, OkResult};
 
 /// A statement that the server has prepared.
 #[derive(Debug, Clone)]

@@ -208,7 +208,7 @@ impl ColumnCache {
         let value = load();
         let mut state = self.state.lock();
         state.misses += 1;
-        // Someone may have taken the entry out while it was loaded; then its bytes are nobody's.
+        // Another thread may have taken the entry out while it was loaded; then its bytes are not charged.
         let listed = state.entries.get_mut(&key).filter(|listed| Arc::ptr_eq(&listed.entry, &entry));
         match (&value, listed) {
             (Ok(value), Some(listed)) => {

@@ -1,54 +1,23 @@
 //! Many sealed rows of a table are changed at a time, by the manifest of its segments.
 //!
-//! Whoever deletes or replaces them holds the table for himself (`row_store::Transaction::begin_bulk_change`). Segments get
+//! The session that deletes or replaces them holds the table alone (`row_store::Transaction::begin_bulk_change`). Segments get
 //! longer bitmaps of deleted positions, and new versions of rows are segments of their own, in the same commit. Rows that are
 //! in no segment yet are changed one by one, as ever.
 
 use crate::columns::TableColumns;
-use crate::entry::{SegmentEntry, entry_name, entry_number};
-use crate::level::{ColumnTable, ListedSegment};
+use crate::entry::{SegmentEntry, entry_name};
+use crate::level::ColumnTable;
+use crate::level::uncommitted::UncommittedSegments;
+use crate::listed_segment::ListedSegment;
 use crate::rows::SegmentRows;
 use crate::snapshot::{ColumnSnapshot, VisibleSegment};
 use crate::{ROW_NUMBER, segment_columns};
 use arrow::array::ArrayRef;
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
-use squall_row_store::{ManifestChange, ManifestEntry, Table, UncommittedRows};
+use squall_row_store::{ManifestChange, ManifestEntry, Table};
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
-
-/// Segments that are in no manifest yet. Dropped, they are removed.
-pub(crate) struct UncommittedSegments {
-    column_table: Arc<ColumnTable>,
-    numbers: Vec<u64>,
-}
-
-impl UncommittedSegments {
-    pub fn new(column_table: Arc<ColumnTable>) -> UncommittedSegments {
-        UncommittedSegments { column_table, numbers: Vec::new() }
-    }
-
-    pub fn push(&mut self, entry: &ManifestEntry) {
-        self.numbers.extend(entry_number(&entry.name));
-    }
-}
-
-impl UncommittedRows for UncommittedSegments {
-    fn keep(mut self: Box<Self>) {
-        self.numbers.clear();
-        // There are segments that are not full, or of which many rows are deleted.
-        self.column_table.wake();
-    }
-}
-
-impl Drop for UncommittedSegments {
-    fn drop(&mut self) {
-        for number in &self.numbers {
-            // What cannot be removed now is removed by the next start.
-            let _ = std::fs::remove_file(self.column_table.path(*number));
-        }
-    }
-}
 
 /// Changes of sealed rows of one table, as one reader sees them.
 pub struct BulkChange {

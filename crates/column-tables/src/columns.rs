@@ -1,6 +1,6 @@
 //! The columns of a table as conditions and scans ask a segment for them.
 
-use crate::level::ListedSegment;
+use crate::listed_segment::ListedSegment;
 use crate::sql_error;
 use arrow::array::ArrayRef;
 use squall_catalog::ColumnDef;

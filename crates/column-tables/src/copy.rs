@@ -2,11 +2,11 @@
 //!
 //! Rows that are not as they were copied have marks in the row store, of the same commit as the change. A reader takes them
 //! from the row store, and the rest from segments; sealing copies them and takes the marks away. A copy that has not been made
-//! completely is read by nobody: its manifest lacks an entry that says so.
+//! completely is not read: its manifest lacks an entry that says so.
 
 use crate::entry::{complete_name, entry_name};
+use crate::level::load::SegmentLoad;
 use crate::level::{ColumnTable, TableState};
-use crate::load::SegmentLoad;
 use squall_catalog::IndexId;
 use squall_row_store::{Direction, HeldTable, ReadView, RowStore, SealedWriter, Table, ValueRange};
 use squall_types::SqlResult;
@@ -105,7 +105,7 @@ impl ColumnTable {
     ) -> SqlResult<bool> {
         let Some(mut sealing) = squall_row_store::Sealing::begin_copy(store, table, true)? else { return Ok(false) };
         let changes_before = self.delta_changes();
-        // Nobody has read what is listed so far, and all of its rows are copied again.
+        // What is listed so far has no readers, and all of its rows are copied again.
         let stale = self.segments(sealing.manifest()?)?;
         let mut load = Box::new(SegmentLoad::new((**table).clone(), self.clone()));
         let mut read = 0u64;

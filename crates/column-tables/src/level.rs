@@ -1,12 +1,17 @@
 //! The sealed level of one table: which segments there are at a sequence number, and their rows by key.
 
-use crate::background::{DueTables, SEAL_FROM, SEAL_IDLE_FROM};
+pub(crate) mod load;
+mod load_block;
+pub(crate) mod uncommitted;
+
+use crate::due_tables::{DueTables, SEAL_FROM, SEAL_IDLE_FROM};
 use crate::entry::{SegmentEntry, entry_name, entry_number, is_complete_name};
-use crate::load::SegmentLoad;
-use crate::load_block::ColumnBlock;
+use crate::listed_segment::ListedSegment;
 use crate::rows::SegmentRows;
 use crate::sql_error;
 use arrow::array::ArrayRef;
+use load::SegmentLoad;
+use load_block::ColumnBlock;
 use parking_lot::Mutex;
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
@@ -52,7 +57,7 @@ pub struct ColumnTable {
     delta_seen: AtomicU64,
     due: Arc<DueTables>,
     pub(crate) room: DiskRoom,
-    /// Held by whoever seals and merges.
+    /// Held by the task that seals and merges.
     pub(crate) turn: Mutex<()>,
     status: Mutex<TableStatus>,
 }
@@ -107,14 +112,6 @@ pub struct SegmentManifest {
 
 fn segment_manifest(rows: Arc<dyn SealedRows>) -> SqlResult<Arc<SegmentManifest>> {
     rows.into_any().downcast().map_err(|_| SqlError::internal("sealed rows of another kind"))
-}
-
-/// A segment with what is said of it in a manifest.
-#[derive(Debug)]
-pub struct ListedSegment {
-    pub(crate) number: u64,
-    pub(crate) segment: Arc<Segment>,
-    pub(crate) entry: SegmentEntry,
 }
 
 impl ColumnTable {
@@ -218,7 +215,7 @@ impl ColumnTable {
         self.replaced.lock().extend(segments.map(|segment| (seqno, segment)));
     }
 
-    /// Lets go of the segments that nobody can read any more.
+    /// Lets go of the segments that no reader can ask for any more.
     pub(crate) fn forget_replaced(&self, store: &RowStore) {
         self.replaced.lock().retain(|(seqno, segment)| {
             let past = store.is_past(*seqno);
@@ -234,8 +231,8 @@ impl ColumnTable {
         self.next_number.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Writes and syncs a segment of `columns`, whose first and last row have these keys, and gives its entry: nobody
-    /// reads it before that is in the table's manifest.
+    /// Writes and syncs a segment of `columns`, whose first and last row have these keys, and gives its entry: it is not
+    /// read before that is in the table's manifest.
     pub(crate) fn write_segment(
         &self,
         columns: &[ColumnSpec],
@@ -358,33 +355,6 @@ impl SegmentManifest {
             }
         }
         Ok(None)
-    }
-}
-
-impl ListedSegment {
-    /// Its number, which is its file's name.
-    pub fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// The segment.
-    pub fn segment(&self) -> &Arc<Segment> {
-        &self.segment
-    }
-
-    /// Positions of rows that are deleted, or that a later segment has in another version.
-    pub fn deleted(&self) -> &RoaringBitmap {
-        &self.entry.deleted
-    }
-
-    /// Rows that are not deleted.
-    pub fn live_rows(&self) -> u64 {
-        u64::from(self.entry.identity.rows) - self.entry.deleted.len()
-    }
-
-    /// Bytes of the file.
-    pub fn file_bytes(&self) -> u64 {
-        self.entry.identity.file_bytes
     }
 }
 

@@ -6,7 +6,7 @@
 //!
 //! Knows: table definitions, the row store, segments. Must not know: SQL text, plans, sessions.
 //!
-//! Reading order: `entry`, `rows`, `level`, `tables`, `seal`, `load`, `load_block`, `merge`, `background`, `columns`,
+//! Reading order: `entry`, `rows`, `level` (with `load`), `tables`, `seal`, `merge`, `background`, `columns`,
 //! `snapshot`, `address`, `bulk_change`, `copy`.
 
 mod address;
@@ -15,10 +15,10 @@ mod bulk_change;
 mod columns;
 mod copy;
 mod decode;
+mod due_tables;
 mod entry;
 mod level;
-mod load;
-mod load_block;
+mod listed_segment;
 mod merge;
 mod rows;
 mod seal;
@@ -30,8 +30,9 @@ pub use background::{BackgroundSealer, TableWork};
 pub use bulk_change::BulkChange;
 pub use columns::{TableColumns, coded_column};
 pub use decode::{ColumnDecoder, append_column, from_utc};
-pub use level::{ColumnTable, ListedSegment, SegmentManifest, TableState, TableStatus};
-pub use load::SEGMENT_BYTES_MAX;
+pub use level::load::SEGMENT_BYTES_MAX;
+pub use level::{ColumnTable, SegmentManifest, TableState, TableStatus};
+pub use listed_segment::ListedSegment;
 pub use seal::{SEAL_ROWS_MAX, SealOutcome};
 pub use snapshot::{COPY_CHANGES_MAX, ColumnSnapshot, VisibleSegment};
 pub use tables::{ColumnTables, table_of_segment};

@@ -1,7 +1,8 @@
 //! Segments become fewer: small ones are merged, and those with many deleted rows are written anew.
 
 use crate::entry::entry_name;
-use crate::level::{ColumnTable, ListedSegment, SegmentManifest};
+use crate::level::{ColumnTable, SegmentManifest};
+use crate::listed_segment::ListedSegment;
 use crate::rows::SegmentRows;
 use crate::{segment_columns, sql_error};
 use arrow::array::{ArrayRef, UInt32Array};

@@ -1,6 +1,6 @@
 //! Rows of a segment as the row store has them.
 
-use crate::level::ListedSegment;
+use crate::listed_segment::ListedSegment;
 use crate::{ROW_NUMBER, sql_error};
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::UInt64Type;

@@ -2,7 +2,8 @@
 
 use crate::columns::coded_array;
 use crate::decode::{ColumnDecoder, append_column};
-use crate::level::{ColumnTable, ListedSegment, SegmentManifest};
+use crate::level::{ColumnTable, SegmentManifest};
+use crate::listed_segment::ListedSegment;
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
 use squall_column_store::predicate::DeltaColumns;

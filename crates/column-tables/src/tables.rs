@@ -1,6 +1,6 @@
 //! All column tables of a server: where their folders are.
 
-use crate::background::{DueTables, SEAL_FROM};
+use crate::due_tables::{DueTables, SEAL_FROM};
 use crate::entry::{entry_number, is_complete_name};
 use crate::level::ColumnTable;
 use squall_catalog::{IndexId, TableDef, TableId};

@@ -566,7 +566,7 @@ fn a_damaged_segment_is_an_error_and_never_rows() {
     assert_eq!(fixture.rows(&mut fixture.begin(), Direction::Forward).len(), 1);
 }
 
-/// Whoever optimizes a table between the definition of a copy and its making.
+/// Which sessions optimize a table between the definition of a copy and its making.
 #[test]
 fn a_copy_that_has_not_been_made_is_made_and_not_sealed() {
     let mut def = def(true);

@@ -175,7 +175,7 @@ fn damaged_files_are_errors_or_other_values() {
         for bit in [0x01, 0x80] {
             let mut damaged = whole.clone();
             damaged[at] ^= bit;
-            // Parquet has no checksums of its own, so that a value may change and nobody knows.
+            // Parquet has no checksums of its own, so a changed value may go unnoticed.
             found_out += usize::from(lines(&damaged).is_err());
         }
     }

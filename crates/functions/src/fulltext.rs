@@ -476,6 +476,10 @@ impl std::fmt::Debug for MatchKernel {
 }
 
 impl ScalarKernel for MatchKernel {
+    fn has_memory(&self) -> bool {
+        true
+    }
+
     fn eval(&self, arguments: &[Value], _: &StatementContext) -> SqlResult<Value> {
         let Some((Value::String(against), columns)) = arguments.split_last() else { return Ok(Value::Double(0.0)) };
         let search = {

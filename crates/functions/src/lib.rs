@@ -8,6 +8,9 @@
 pub mod aggregate;
 pub mod arrow_map;
 pub mod build;
+mod comparison;
+mod documents;
+mod error;
 pub mod expr;
 pub mod fulltext;
 pub mod json;

@@ -13,17 +13,15 @@
 //!
 //! Knows: values. Must not know: the catalog, SQL text, the clock, what the tables are.
 //!
-//! Reading order: `codec`, `column`, `block`, `slice`, `store`, `reader`.
+//! Reading order: `codec`, `column`, `block`, `store` with `slice` and `reader`.
 
 mod block;
 mod codec;
 mod column;
 mod error;
-mod reader;
-mod slice;
 mod store;
 
 pub use column::Column;
 pub use error::{Error, Result};
-pub use reader::{Condition, Moment, Reader, TableRows};
+pub use store::reader::{Condition, Moment, Reader, TableRows};
 pub use store::{HistoryStore, SLICE_MICROS_MAX, TableContent};

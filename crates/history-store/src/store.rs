@@ -1,8 +1,11 @@
 //! All slices of a directory: appending, and letting go of what is old.
 
+pub(crate) mod reader;
+pub(crate) mod slice;
+
 use crate::error::{Error, Result};
-use crate::reader::Reader;
-use crate::slice::{Slice, SliceWriter};
+use crate::store::reader::Reader;
+use crate::store::slice::{Slice, SliceWriter};
 use parking_lot::{Mutex, RwLock};
 use squall_types::Value;
 use squall_types::durable_files::{Readers, create_folder, replace_file};

@@ -236,7 +236,7 @@ fn what_is_let_go_of_stays_away() {
     let mut before = store.reader(i64::MIN, i64::MAX, false);
     store.discard_before(all[4].0).expect("it is remembered");
     check(&store, i64::MIN, i64::MAX, &all[4..]);
-    // Whoever reads goes on reading.
+    // The readers go on reading.
     assert_eq!(before.next().expect("readable").map(|moment| moment.ts_micros), Some(all[0].0));
     drop(store);
     let store = HistoryStore::open(folder.path()).expect("the same store");

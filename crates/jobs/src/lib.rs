@@ -14,28 +14,17 @@
 //! A *lease* on a running job is the life of the process: a job that a worker had begun when the store was closed (see
 //! `claims`) belongs to a process that is gone, and [`OnRestart`] says what becomes of it. Nothing here polls: workers wait on a condition
 //! variable and end when they have been idle for a while (but those without work look now and then whether their handler lets go of what it has
-//! kept); whoever waits for a job is woken by it.
+//! kept); a client that waits for a job is woken by it.
 //!
 //! Knows: the row store. Must not know: SQL text, sessions, what any job does.
 //!
-//! Reading order: [`kind`], [`system`], `queue`, `worker`, `at_once`, `claims`, `ending`, `ended`, `kept`, `retention`,
-//! `keeper`, `output`, `record`.
+//! Reading order: [`system`] and, in it, [`system::kind`], `queue`, `worker`, `at_once`, `ending`, `ended`, `kept`, `retention`,
+//! `keeper`, `output`, `record`; `claims`.
 
-mod at_once;
 mod claims;
-mod ended;
-mod ending;
-mod keeper;
-mod kept;
-pub mod kind;
-mod output;
-mod queue;
-mod record;
-mod retention;
 pub mod system;
-mod worker;
 
-pub use at_once::DoneJob;
-pub use kind::{Cancelled, Handler, JobInfo, JobState, KindSpec, NewJob, OnRestart, RunningJob};
-pub use record::{tables, with_missing_columns};
+pub use system::at_once::DoneJob;
+pub use system::kind::{Cancelled, Handler, JobInfo, JobState, KindSpec, NewJob, OnRestart, RunningJob};
+pub use system::record::{tables, with_missing_columns};
 pub use system::{JobSystem, Kind, Submitted};

@@ -1,15 +1,26 @@
 //! [`JobSystem`] and [`Kind`]: submitting, cancelling, waiting, and what others see.
 
+pub(crate) mod at_once;
+pub(crate) mod ended;
+pub(crate) mod ending;
+pub(crate) mod keeper;
+pub(crate) mod kept;
+pub mod kind;
+pub(crate) mod output;
+pub(crate) mod queue;
+pub(crate) mod record;
+pub(crate) mod retention;
+pub(crate) mod worker;
+
 use crate::claims::claims;
-use crate::ended::EndedJobs;
-use crate::ending::Ending;
-use crate::keeper::{Keeper, Note, keep};
-use crate::kept::{Kept, bytes_of};
-use crate::kind::{Cancelled, JobInfo, JobState, KindSpec, NewJob, OnRestart, TRANSIENT_KEPT, restart_error};
-use crate::queue::{Live, Queue};
-use crate::record::{JOB, JobRecord, OUTPUT, job_key};
-use crate::retention;
-use crate::worker::call_worker;
+use crate::system::ended::EndedJobs;
+use crate::system::ending::Ending;
+use crate::system::keeper::{Keeper, Note, keep};
+use crate::system::kept::{Kept, bytes_of};
+use crate::system::kind::{Cancelled, JobInfo, JobState, KindSpec, NewJob, OnRestart, TRANSIENT_KEPT, restart_error};
+use crate::system::queue::{Live, Queue};
+use crate::system::record::{JOB, JobRecord, OUTPUT, job_key};
+use crate::system::worker::call_worker;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use squall_catalog::{Catalog, IndexId};
 use squall_row_store::{
@@ -413,7 +424,7 @@ impl Kind {
     pub fn outcome(&self, number: u64) -> SqlResult<Option<(JobInfo, Option<Vec<u8>>)>> {
         let (system, kind) = (self.system()?, &self.inner);
         if let Some(job) = kind.find(number) {
-            // A job that is not in its row yet is nobody's business.
+            // A job that is not in its row yet is not shown.
             let is_known = job.is_final() || system.read_job(kind.spec.name, number)?.is_some();
             return Ok(is_known.then(|| (job.info(kind.spec.name), job.output())));
         }
@@ -567,7 +578,7 @@ impl KindInner {
     fn admit(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue>, jobs: Vec<Arc<Live>>) {
         for live in jobs {
             queue.push(live.clone());
-            // Whoever cancels it says so first and looks into the queue then, so one of the two finds it there. When all stops, what
+            // A task that cancels it says so first and looks into the queue then, so one of the two finds it there. When all stops, what
             // waits is kept.
             if !queue.stopping && live.cancel.is_set() && queue.remove(&live) {
                 let reason = SqlError::new(ErrorCode::QueryInterrupted, &[]);

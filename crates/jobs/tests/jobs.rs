@@ -159,7 +159,7 @@ fn what_is_cancelled_before_it_is_in_the_queue_ends() {
     let kind = system.register(KindSpec { durable: true, ..KindSpec::new("k", handler) }).expect("a kind");
     let running = submit(&kind, b"until cancelled");
     begun.recv().expect("it begins");
-    // The one worker is busy: nobody but who cancels them ends these.
+    // The one worker is busy: only their cancelling ends these.
     for _ in 0..300 {
         let number = submit(&kind, b"b");
         assert_ne!(kind.cancel(number, SqlError::new(ErrorCode::QueryInterrupted, &[])), Ok(Cancelled::Nothing));

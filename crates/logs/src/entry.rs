@@ -1,4 +1,4 @@
-//! What there is to say about a statement.
+//! Diagnostics of a statement.
 
 /// Who sends statements.
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,8 @@
 //! A file that many threads append to.
 
-use crate::buffer::{Buffers, Part};
+pub(crate) mod buffer;
+
+use crate::file::buffer::{Buffers, Part};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use parking_lot::Mutex;
 use rustix::fs::OFlags;
@@ -15,10 +17,10 @@ use std::time::{Duration, Instant};
 
 /// How often the writers look after their file, microseconds.
 const LOOK_MICROS: i64 = 1_000_000;
-/// How long a writer may be in the middle of a `write` to a file that has been replaced before nobody waits for it.
+/// How long a writer may be in the middle of a `write` to a file that has been replaced before it is not waited for any more.
 const LAST_WRITE_TIME_MAX: Duration = Duration::from_secs(1);
 
-/// When a file is put aside and a new one begun.
+/// When a file is rotated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rotation {
     /// From this many bytes on; 0 is never.
@@ -44,7 +46,7 @@ pub struct LogFile {
     next_look: AtomicI64,
     /// Entries that were not written, of all logs.
     lost: Arc<AtomicU64>,
-    /// Held by whoever opens a file.
+    /// Held while a file is opened.
     change: Mutex<()>,
 }
 
@@ -112,7 +114,7 @@ impl LogFile {
     }
 
     /// Opens the file again by its name: after it was renamed, what is written from now on is in a new one. When this
-    /// returns, nobody writes to the old one any more.
+    /// returns, no thread writes to the old one any more.
     ///
     /// # Errors
     /// When the file cannot be opened. The log goes on in the one that was open.
@@ -185,7 +187,7 @@ impl LogFile {
         !self.sync.load(Ordering::Relaxed) || open.meter.other(|| file.sync_data()).is_ok()
     }
 
-    /// Once a second, whoever writes first looks whether the file is still there and whether it is time for another.
+    /// Once a second, the first writer looks whether the file is still there and whether it is time for another.
     fn look(&self, now_micros: i64) {
         let due = self.next_look.load(Ordering::Relaxed);
         let next = now_micros.saturating_add(LOOK_MICROS);
@@ -204,7 +206,7 @@ impl LogFile {
         };
         let Ok(facts) = open.file.metadata() else { return };
         if facts.nlink() == 0 {
-            // What went into a file without a name is gone. How many entries that were, nobody knows.
+            // What went into a file without a name is gone. How many entries that were is not known.
             self.lost.fetch_add(1, Ordering::Relaxed);
             drop(open);
             if self.open_anew().is_err() {
@@ -217,7 +219,7 @@ impl LogFile {
         let too_old = seconds > 0 && open.since.elapsed().as_secs() >= seconds;
         drop(open);
         if facts.is_file() && (too_large || too_old) && put_aside(path, now_micros).is_ok() {
-            // If no new one can be opened, the log goes on in the one that was put aside.
+            // If no new one can be opened, the log goes on in the renamed one.
             let _ = self.open_anew();
         }
     }
@@ -247,7 +249,7 @@ impl LogFile {
     }
 }
 
-/// Gives a file a name with the time in it, one that nobody has yet.
+/// Gives a file a name with the time in it, one that is not taken.
 fn put_aside(path: &Path, now_micros: i64) -> std::io::Result<()> {
     let moment = crate::timestamp::compact(now_micros);
     for number in 0..100 {

@@ -5,10 +5,9 @@
 //! buffer of its core that a thread writes with all that is there. Files are exchanged beneath their writers by an atomic
 //! pointer.
 //!
-//! Reading order: [`mod@file`], `buffer`, [`entry`], then the forms ([`classic`], [`query_log`], [`json`]), [`rows`], [`logs`];
+//! Reading order: [`mod@file`] and its `buffer`, [`entry`], then the forms ([`classic`], [`query_log`], [`json`]), [`rows`], [`logs`];
 //! [`error_log`] stands by itself.
 
-mod buffer;
 pub mod classic;
 pub mod entry;
 pub mod error_log;

@@ -1,7 +1,7 @@
 //! All logs of a database together: which are on, in which form, and where they go.
 
-use crate::buffer::Drainer;
 use crate::entry::{Client, Entry, Work};
+use crate::file::buffer::Drainer;
 use crate::file::{LogFile, Rotation};
 use crate::rows::LogRows;
 use crate::timestamp::Zone;

@@ -122,7 +122,7 @@ fn rename_and_reopen(buffered: bool) {
                 let part = folder.path().join(format!("general.log.{}", parts.len()));
                 std::fs::rename(&path, &part).expect("rename");
                 file.reopen().expect("a new file");
-                // Nobody writes to the old file any more: it can be read, packed or moved away at once.
+                // No thread writes to the old file any more: it can be read, packed or moved away at once.
                 let length = std::fs::metadata(&part).expect("the part").len();
                 parts.push((part, length));
             }
@@ -227,7 +227,7 @@ fn what_cannot_be_opened_is_an_error_and_counted() {
     assert!(file.set(Some(&path), b"", Rotation::default(), false).is_err());
     assert!(!file.append(b"entry\n", 0));
     assert_eq!(lost.load(Ordering::Relaxed), 1);
-    // A pipe that nobody reads must not hold anybody up.
+    // A pipe without a reader must not hold anything up.
     let pipe = folder.path().join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().is_ok_and(|status| status.success());
     if made {

@@ -39,7 +39,7 @@ pub struct ParseOptions {
     pub memory_max: u64,
 }
 
-/// [`ParseOptions::memory_max`] where nobody says otherwise.
+/// The default of [`ParseOptions::memory_max`].
 pub const PARSER_MEMORY_MAX: u64 = 256 << 20;
 
 impl Default for ParseOptions {

@@ -1,11 +1,11 @@
 //! What bound statements need to be allowed: each table and column that they touch, and as whom.
 
-use crate::access::ROW_KEY_COLUMN;
 use crate::bind::{BoundQuery, TableUse, columns_read};
 use crate::dml::DmlPlan;
 use crate::dml::plan::{ColumnAssignment, InsertPlan, InsertRows, NewValue, OnDuplicate, Returned};
 use crate::dml::target::Target;
 use squall_catalog::{Invoker, Need, Needed, Object, Privileges, TableDef};
+use squall_executor::access::ROW_KEY_COLUMN;
 use squall_functions::expr::BoundExpr;
 use squall_parser::ParseOptions;
 use squall_parser::ast::{Expr, LockStrength};
@@ -19,7 +19,7 @@ pub fn of_query(query: &BoundQuery) -> Vec<Need> {
     of_tables(&query.tables)
 }
 
-/// What EXPLAIN of a query needs beside, for it shows what views are made of: whoever asks has to see it, whoever the definer is.
+/// What EXPLAIN of a query needs besides, because it shows what views are made of: the account that asks has to see it, not only the definer.
 pub fn of_shown_views(query: &BoundQuery) -> Vec<Need> {
     let views = query.tables.iter().filter(|table| table.view.is_some());
     let shown = views.map(|view| {
@@ -149,7 +149,7 @@ fn columns_of_target(
         let object = object_of(database, name, definition, columns, |ordinal| {
             of_view?.iter().find(|(_, at)| *at == Some(ordinal)).map(|(name, _)| name.clone())
         });
-        // Whoever changes a table knows that it is there.
+        // An account that changes a table knows that it is there.
         let object = match object {
             Object::Columns(database, table, columns) => Object::KnownColumns(database, table, columns),
             other => other,
@@ -200,7 +200,7 @@ fn of_tables(tables: &[TableUse]) -> Vec<Need> {
             (None, Some(schema)) => Some(Arc::from(schema.fields().get(ordinal)?.name().as_str())),
             (None, None) => None,
         };
-        // A change finds rows by their keys, which nobody sees.
+        // A change finds rows by their keys, which are not shown.
         let is_key = |ordinal: &usize| match (definition, &table.view, &table.virtual_schema) {
             (Some(definition), ..) => *ordinal >= definition.columns.len(),
             (None, Some(view), _) => *ordinal >= view.columns.len(),

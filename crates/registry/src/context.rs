@@ -1,10 +1,13 @@
 //! What a running statement knows of its session: settings frozen at its start, and the places it writes to.
 
+pub mod nested;
+pub mod user_locks;
+
 use crate::bind_settings::BindSettings;
-use crate::nested::NestedStatements;
+use crate::context::nested::NestedStatements;
+use crate::context::user_locks::UserLocks;
 use crate::plan_counts::PlanCounts;
 use crate::table_uses::TableUses;
-use crate::user_locks::UserLocks;
 use crate::user_variables::UserVariables;
 use crate::variables::{ReadScope, VariableDef, VariableId, VariableValues};
 use parking_lot::Mutex;

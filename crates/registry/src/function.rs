@@ -5,12 +5,9 @@
 //! vectorised form, which must give the same answers and exists for speed alone.
 
 use crate::context::StatementContext;
-use crate::variables::VariableRegistry;
-use crate::virtual_table::VirtualTable;
 use arrow::array::ArrayRef;
 use squall_types::{SqlResult, SqlType, Value};
 use std::any::Any;
-use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -111,12 +108,17 @@ pub trait ScalarKernel: Any + Debug + Send + Sync {
         false
     }
 
+    /// Whether the kernel keeps something between calls (a pattern made ready, a random number), so that sessions should not share it.
+    fn has_memory(&self) -> bool {
+        false
+    }
+
     /// Whether the result is at most a few times as long as the arguments, whatever its type says.
     fn is_proportional(&self) -> bool {
         false
     }
 
-    /// Whether [`ScalarKernel::eval_arrays`] may give an answer, so that nobody builds arrays for nothing.
+    /// Whether [`ScalarKernel::eval_arrays`] may give an answer, so that no arrays are built for nothing.
     fn has_eval_arrays(&self) -> bool {
         false
     }
@@ -139,7 +141,7 @@ pub trait TableFunction: Debug + Send + Sync {
     }
     /// How many arguments it takes; any other number is error 1582.
     fn arity(&self) -> usize;
-    /// The query, as SQL that the statement's `sql_mode` reads. It is run with the privileges of whoever reads the table.
+    /// The query, as SQL that the statement's `sql_mode` reads. It is run with the privileges of the account that reads the table.
     ///
     /// # Errors
     /// When the arguments say nothing that could be asked for.
@@ -195,109 +197,4 @@ pub trait ValueAccumulator: Debug + Send + Sync {
     fn merge(&mut self, state: &[u8]) -> SqlResult<()>;
     /// Bytes held, for the memory pool.
     fn size(&self) -> usize;
-}
-
-/// Every declared function, virtual table and system variable, by name without case.
-#[derive(Debug, Default)]
-pub struct Registry {
-    scalars: HashMap<String, Arc<dyn ScalarFunction>>,
-    aggregates: HashMap<String, Arc<dyn AggregateFunction>>,
-    tables: HashMap<String, Arc<dyn TableFunction>>,
-    virtual_tables: HashMap<(String, String), Arc<dyn VirtualTable>>,
-    /// Every declared system variable.
-    pub variables: VariableRegistry,
-}
-
-impl Registry {
-    /// Declares a scalar function under its name and aliases; a later declaration replaces an earlier one.
-    pub fn register_scalar(&mut self, function: Arc<dyn ScalarFunction>) {
-        for alias in function.aliases() {
-            self.scalars.insert(alias.to_ascii_uppercase(), function.clone());
-        }
-        self.scalars.insert(function.name().to_ascii_uppercase(), function);
-    }
-
-    /// Declares an aggregate function.
-    pub fn register_aggregate(&mut self, function: Arc<dyn AggregateFunction>) {
-        for alias in function.aliases() {
-            self.aggregates.insert(alias.to_ascii_uppercase(), function.clone());
-        }
-        self.aggregates.insert(function.name().to_ascii_uppercase(), function);
-    }
-
-    /// Declares a function in the place of a table.
-    pub fn register_table_function(&mut self, function: Arc<dyn TableFunction>) {
-        self.tables.insert(function.name().to_ascii_uppercase(), function);
-    }
-
-    /// The function of that name in the place of a table.
-    pub fn table_function(&self, name: &str) -> Option<&Arc<dyn TableFunction>> {
-        self.tables.get(&name.to_ascii_uppercase())
-    }
-
-    /// All functions in the place of a table, in no order.
-    pub fn table_functions(&self) -> impl Iterator<Item = &Arc<dyn TableFunction>> {
-        self.tables.values()
-    }
-
-    /// The scalar function of that name.
-    pub fn scalar(&self, name: &str) -> Option<&Arc<dyn ScalarFunction>> {
-        self.scalars.get(name).or_else(|| self.scalars.get(&name.to_ascii_uppercase()))
-    }
-
-    /// The aggregate function of that name.
-    pub fn aggregate(&self, name: &str) -> Option<&Arc<dyn AggregateFunction>> {
-        self.aggregates.get(name).or_else(|| self.aggregates.get(&name.to_ascii_uppercase()))
-    }
-
-    /// Whether a function can be called as `database.name(…)`.
-    fn is_qualified_function(&self, database: &str, name: &str) -> bool {
-        let own = match (self.scalar(name), self.aggregate(name)) {
-            (Some(scalar), _) => scalar.database(),
-            (None, Some(aggregate)) => aggregate.database(),
-            (None, None) => None,
-        };
-        own.is_some_and(|own| own.eq_ignore_ascii_case(database))
-    }
-
-    /// The name by which `database.name(…)` is declared: a function of that name in full, or one that can be called by its database, too.
-    pub fn qualified_function(&self, database: &str, name: &str) -> Option<String> {
-        let whole = format!("{database}.{name}").to_ascii_uppercase();
-        if self.scalars.contains_key(&whole) {
-            return Some(whole);
-        }
-        self.is_qualified_function(database, name).then(|| name.to_ascii_uppercase())
-    }
-
-    /// Declares a virtual table.
-    pub fn register_virtual_table(&mut self, table: Arc<dyn VirtualTable>) {
-        let key = (table.database().to_ascii_lowercase(), table.name().to_ascii_lowercase());
-        self.virtual_tables.insert(key, table);
-    }
-
-    /// The virtual table of that name, whatever the case.
-    pub fn virtual_table(&self, database: &str, name: &str) -> Option<&Arc<dyn VirtualTable>> {
-        self.virtual_tables.get(&(database.to_ascii_lowercase(), name.to_ascii_lowercase()))
-    }
-
-    /// All virtual tables, in no order.
-    pub fn virtual_tables(&self) -> impl Iterator<Item = &Arc<dyn VirtualTable>> {
-        self.virtual_tables.values()
-    }
-
-    /// All scalar functions by name and alias, sorted.
-    pub fn scalars(&self) -> Vec<(&str, &Arc<dyn ScalarFunction>)> {
-        sorted(&self.scalars)
-    }
-
-    /// All aggregate functions by name and alias, sorted.
-    pub fn aggregates(&self) -> Vec<(&str, &Arc<dyn AggregateFunction>)> {
-        sorted(&self.aggregates)
-    }
-}
-
-fn sorted<T>(functions: &HashMap<String, T>) -> Vec<(&str, &T)> {
-    let mut sorted: Vec<_> = functions.iter().map(|(name, function)| (name.as_str(), function)).collect();
-    sorted.sort_unstable_by_key(|(name, _)| *name);
-    sorted
 }

@@ -7,26 +7,28 @@ pub mod bind_settings;
 pub mod blocking;
 pub mod context;
 pub mod function;
-pub mod nested;
+pub mod function_resolver;
 pub mod plan_counts;
+pub mod registry;
 pub mod table_uses;
-pub mod user_locks;
 pub mod user_variables;
 pub mod variables;
 pub mod virtual_table;
 
 pub use bind_settings::BindSettings;
 pub use blocking::off_pool;
+pub use context::nested::{AppendColumn, NestedResult, NestedStatements};
+pub use context::user_locks::{Acquired, UserLock, UserLocks};
 pub use context::{Diagnostics, KillState, StatementContext, held_by_variable};
 pub use function::{
-    AggregateFunction, AggregateKernel, Argument, BoundAggregate, BoundCall, Coercibility, ExprType, Registry,
-    ScalarFunction, ScalarKernel, TableFunction, ValueAccumulator, Volatility,
+    AggregateFunction, AggregateKernel, Argument, BoundAggregate, BoundCall, Coercibility, ExprType, ScalarFunction,
+    ScalarKernel, TableFunction, ValueAccumulator, Volatility,
 };
-pub use nested::{AppendColumn, NestedResult, NestedStatements};
+pub use function_resolver::FunctionResolver;
 pub use plan_counts::PlanCounts;
+pub use registry::Registry;
 pub use squall_types::session_memory::{Charge, GrowingCharge, MemoryBudget, SessionMemory};
 pub use table_uses::{TableOperation, TableUse, TableUses};
-pub use user_locks::{Acquired, UserLock, UserLocks};
 pub use user_variables::UserVariables;
 pub use variables::{ReadScope, ValueTable, VariableDef, VariableId, VariableRegistry, VariableValues};
 pub use virtual_table::{ColumnRange, RowParts, VirtualChange, VirtualColumn, VirtualScan, VirtualTable};

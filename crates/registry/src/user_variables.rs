@@ -14,7 +14,7 @@ pub type VariablesByName = HashMap<NameKey, (Value, SqlType)>;
 #[derive(Debug, Default)]
 pub struct UserVariables {
     values: Mutex<VariablesByName>,
-    /// Of all values; none where nobody counts.
+    /// Of all values; `None` where they are not charged.
     charge: Mutex<Option<GrowingCharge>>,
 }
 
@@ -48,7 +48,7 @@ impl UserVariables {
     }
 }
 
-/// Variables that are charged to nobody: a copy of a session's.
+/// Variables that are charged to no session: a copy of a session's.
 impl From<VariablesByName> for UserVariables {
     fn from(values: VariablesByName) -> Self {
         Self { values: Mutex::new(values), charge: Mutex::default() }

@@ -198,7 +198,7 @@ fn files_of(
         let bounds = (from.map_or(Bound::Unbounded, Bound::Included), to.map_or(Bound::Unbounded, Bound::Excluded));
         files_within(table, dead, bounds, kinds, &plan)
     });
-    // Where one cannot be made nobody needs the others.
+    // Where one cannot be made the others are not needed.
     let parts = parts.inspect_err(|_| {
         begun.lock().iter().for_each(|id| pending_files::remove(folder, keyspace.id(), *id));
     })?;

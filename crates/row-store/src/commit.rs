@@ -1,8 +1,8 @@
 //! Commits: one atomic batch each, and one sync for all that wait together.
 //!
-//! Whoever commits checks the changes, appends them to the log and applies them to the engine's buffers; a thread of its own
+//! A commit's thread checks the changes, appends them to the log and applies them to the engine's buffers; a thread of its own
 //! syncs the log, and while it does so, the next commits are applied and gather. A commit is seen, and its locks are
-//! given back, when it is as durable as it is to be: nobody reads or builds on what a power cut or a failed sync would
+//! given back, when it is as durable as it is to be: no session reads or builds on what a power cut or a failed sync would
 //! take back.
 
 use crate::batch::{Batch, Part};
@@ -80,7 +80,7 @@ impl HeldLocks {
         for data in self.large.drain(..) {
             data.large_writers.remove(self.owner);
         }
-        // Whoever has waited for a range's lock looks then whether there are others.
+        // A thread that has waited for a range's lock looks then whether there are others.
         for data in self.searched.drain(..) {
             data.searched.remove_all(self.owner);
         }
@@ -167,7 +167,7 @@ impl Queue {
     }
 }
 
-/// When the commit thread ends, by whatever, nobody may wait for it any more.
+/// When the commit thread ends, for any reason, no transaction may wait for it any more.
 struct StopsCommits<'a>(&'a Committer);
 
 impl Drop for StopsCommits<'_> {
@@ -253,7 +253,7 @@ impl Committer {
             }
         };
         for files in changes.batch.files() {
-            // Its buffer becomes a file when they are adopted, while nobody else can commit: the less there is in it, the better. An error
+            // Its buffer becomes a file when they are adopted, while no other commit can run: the less there is in it, the better. An error
             // is met again then.
             let _ = self.send_to_file(files.keyspace());
             self.wait_for_buffers(files.keyspace());
@@ -278,7 +278,7 @@ impl Committer {
     /// Commits, or puts the commit aside until a global read lock is given back.
     pub fn commit_prepared(&self, commit: PreparedCommit) {
         let mut log = self.log.lock();
-        // Where the store is closing nobody looks at what is put aside any more.
+        // Where the store is closing the deferred ones are not looked at any more.
         if let Some(locks) = &commit.applied.locks
             && !self.closing.load(Ordering::Acquire)
             && locks.table.holds_up(locks.owner, commit.changes.counts.iter().map(|counts| counts.data.id))
@@ -328,7 +328,7 @@ impl Committer {
         }
     }
 
-    /// Checks a transaction and applies it; nobody sees it yet.
+    /// Checks a transaction and applies it; it is not visible yet.
     fn check_and_apply(&self, log: &mut CommitLog, changes: Changes, reads: Option<&(ReadSet, u64)>) -> SqlResult<()> {
         self.check_closing()?;
         if reads.is_some_and(|(reads, snapshot)| !log.is_valid(reads, *snapshot)) {
@@ -340,7 +340,7 @@ impl Committer {
             counts.counter = self.put_counter(&mut batch, &counts.data);
         }
         let seqno = {
-            // Whoever reads what is newest must not see half a list.
+            // A reader of what is newest must not see half a list.
             let _moving: Vec<_> = manifests.iter().filter_map(|(data, _)| Some(data.sealed()?.move_rows())).collect();
             let seqno = self.apply(log, batch)?;
             for (data, keys) in &manifests {
@@ -376,7 +376,7 @@ impl Committer {
         Ok(())
     }
 
-    /// Adds a table's next AUTO_INCREMENT value to a batch, if the log has only smaller ones; the value. Whoever has applied the batch
+    /// Adds a table's next AUTO_INCREMENT value to a batch, if the log has only smaller ones; the value. The caller that has applied the batch
     /// says that it is [there](TableData::auto_increment_saved), under the same lock of `log`: what is not there is written by the next
     /// commit.
     fn put_counter(&self, batch: &mut Batch, data: &TableData) -> u64 {
@@ -560,7 +560,7 @@ impl Committer {
         }
     }
 
-    /// Lets rows leave the store for the list of sealed ones, durably. Nobody's answers change by it, so it is no commit
+    /// Lets rows leave the store for the list of sealed ones, durably. No answer changes by it, so it is no commit
     /// that others are checked against.
     pub fn seal(&self, request: SealRequest) -> SqlResult<u64> {
         let SealRequest { data, level, mut sealed, manifest } = request;
@@ -583,7 +583,7 @@ impl Committer {
             level.note_commit(manifest_keys.iter(), snapshot.seqno());
             snapshot
         };
-        // Sealed rows may be changed by the list alone, which says nothing of keys. Nobody does so meanwhile: whoever seals
+        // Sealed rows may be changed by the list alone, which says nothing of keys. That cannot happen meanwhile: the sealing thread
         // keeps the table's lock.
         sealed.iter().for_each(|key| data.row_changed(key, snapshot.seqno()));
         self.count_written(bytes);

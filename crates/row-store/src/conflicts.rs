@@ -72,7 +72,7 @@ impl Conflicts {
     }
 
     /// Goes through the rows in the order in which they came: one that meets a committed row, or one let in before
-    /// it, is left out, and then stands in nobody's way.
+    /// it, is left out, and then conflicts with no other row.
     fn decide(&self) -> Vec<(u64, usize)> {
         let mut rows: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
         for (at, meeting) in self.meetings.iter().enumerate() {

@@ -151,7 +151,7 @@ impl RowStore {
         let made = inner.make_fresh_data(&mut batch, &old, &new, &changes.truncated, &mut fresh);
         let filled: Vec<TableId> = new.tables.keys().filter(|id| !old.tables.contains_key(id)).copied().collect();
         if let Err(error) = made.and_then(|()| inner.committer.write(batch, true)) {
-            // Where the store has stopped nobody knows whether the disk has the batch; the next start removes what it does not name.
+            // Where the store has stopped it is not known whether the disk has the batch; the next start removes what it does not name.
             if !self.gate().is_stopped() {
                 fresh.iter().for_each(|data| inner.db.drop_keyspace(&data.keyspace));
             }
@@ -258,7 +258,7 @@ impl StoreInner {
         Ok(())
     }
 
-    /// The first sequence number that has a definition which has just been written; whoever begins to read from now on reads at that sequence number
+    /// The first sequence number that has a definition which has just been written; readers that begin from now on read at that sequence number
     /// or a later one.
     fn show_definition(&self, is_asked_for: bool) -> SqlResult<u64> {
         if !is_asked_for {

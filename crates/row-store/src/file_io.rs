@@ -6,7 +6,7 @@
 //!   has its table's list looked at in between, when it has read its files and they are still there: the engine lets a filter
 //!   of a merge's records know when there are no more of them.
 //!
-//! Nobody knows how long it takes. Not counted are what is read of a file when it is opened, the engine's own lists of files, and what is given up:
+//! How long that takes is not known. Not counted are what is read of a file when it is opened, the engine's own lists of files, and what is given up:
 //! files of loads and merges that fail.
 
 use crate::engine::{AbstractTree, Keyspace, MakeFilters};
@@ -136,7 +136,7 @@ impl FileWatch {
 }
 
 impl Watched {
-    /// Adds up what is left of keyspaces that nobody has any more: those whose settings, and the filters in them, are gone.
+    /// Adds up what is left of dropped keyspaces: those whose settings, and the filters in them, are gone.
     fn forget_gone(&mut self) {
         let gone = &mut self.gone;
         self.keyspaces.retain(|files| {
@@ -188,7 +188,7 @@ impl KeyspaceFiles {
     fn look(&self) {
         let Some(tree) = self.tree.get() else { return };
         let mut seen = self.seen.lock();
-        // Within the lock, so that nobody sees an older list after a newer one.
+        // Within the lock, so that no reader sees an older list after a newer one.
         if let Some((version, files)) = (tree.list)(seen.version) {
             seen.look(version, &files);
         }

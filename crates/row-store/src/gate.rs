@@ -32,7 +32,7 @@ pub(crate) struct WriteGate {
     directory: PathBuf,
     /// The same, open: to look does not walk its path then. `None` where it cannot be opened.
     opened: Option<File>,
-    /// Bytes of the file system that nobody has, as of the last look.
+    /// Free bytes of the file system, as of the last look.
     free: AtomicI64,
     /// Bytes that the engine may still need for buffers that become files.
     buffers: AtomicU64,
@@ -172,7 +172,7 @@ impl WriteGate {
     }
 
     /// The error of making or removing a table's files. Without room for them only the statement fails: the engine does it
-    /// as a whole or not at all. After anything else nobody knows what the disk has.
+    /// as a whole or not at all. After any other error it is not known what the disk has.
     pub fn files_failed(&self, error: Error) -> SqlError {
         match &error {
             Error::Io(cause) if cause.kind() == std::io::ErrorKind::StorageFull => engine_error(error),

@@ -14,7 +14,7 @@
 use crate::engine::Slice;
 use crate::table::Table;
 use squall_catalog::{IndexDef, IndexId, TableDef};
-use squall_types::json::elements::ElementError;
+use squall_types::convert::json_elements::{self, ElementError};
 use squall_types::term_list::{TERM_BYTES_MAX, TermList};
 use squall_types::{CollationId, ErrorCode, KeyPart, SqlError, SqlResult, Value, json, words};
 use std::ops::Bound;
@@ -237,7 +237,7 @@ impl IndexCodec {
         let column = &self.parts[part];
         let Some(Value::Json(document)) = values.get(column.ordinal) else { return Ok(vec![Value::Null]) };
         let elements = match document.to_json() {
-            Ok(document) => json::elements::elements(&document, &column.part.sql_type),
+            Ok(document) => json_elements::elements(&document, &column.part.sql_type),
             Err(_) => Err(ElementError::Invalid),
         };
         elements.map_err(|error| error.of_index(&self.name))

@@ -9,7 +9,7 @@
 //! # Life of a commit
 //!
 //! 1. `Transaction::insert`, `update`, `delete` lock what they touch (`locks`) and put encoded rows and index entries
-//!    into the transaction's `WriteSet`; nobody else sees them.
+//!    into the transaction's `WriteSet`; no other session sees them.
 //!    What is too large for memory goes to temporary files (`write_set`), and at the commit to files of the tables (`changes`,
 //!    `pending_files`).
 //! 2. `Transaction::commit_async` hands write set and locks to `Committer::commit` as a `CommitRequest` and returns a

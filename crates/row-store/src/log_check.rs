@@ -1,4 +1,4 @@
-//! The redo log of a store that nobody has open: what is in it, and an end where somebody wants one.
+//! The redo log of a store that is not open: what is in it, and a new end for it.
 
 use crate::directory_lock::DirectoryLock;
 use crate::error::io_error;

@@ -1,4 +1,4 @@
-//! Bulk work frees memory and takes the same amount again right away: whoever gives freed memory back to the system at once has it
+//! Bulk work frees memory and takes the same amount again right away: an allocator that gives freed memory back to the system at once has it
 //! cleared anew each time. A load of six million rows spent a third of its processor time on that.
 
 use parking_lot::Mutex;

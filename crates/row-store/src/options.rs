@@ -87,7 +87,7 @@ pub struct TransactionOptions {
     pub snapshot_isolation: bool,
     /// When its commit counts as done.
     pub durability: Durability,
-    /// Nobody waits for it at once: its commit may wait a little for those of others, so that one sync serves all.
+    /// No client waits for it at once: its commit may wait a little for those of others, so that one sync serves all.
     pub allows_commit_delay: bool,
     /// How long it waits for a global read lock: `lock_wait_timeout`.
     pub table_lock_wait: Duration,
@@ -159,8 +159,8 @@ pub enum TableLock {
     Read,
     /// Rows are written: keeps DDL and LOCK TABLES away. Taken by every write by itself.
     Write,
-    /// LOCK TABLES … READ: nobody writes.
+    /// LOCK TABLES … READ: no session writes.
     ReadOnly,
-    /// LOCK TABLES … WRITE, bulk loads, DDL: nobody else.
+    /// LOCK TABLES … WRITE, bulk loads, DDL: no other session.
     Exclusive,
 }

@@ -142,7 +142,7 @@ impl Packing {
         });
     }
 
-    /// Takes a row for the sample if there is no dictionary yet and nobody else is at it.
+    /// Takes a row for the sample if there is no dictionary yet and no other thread is at it.
     pub fn sample(&self, row: &[u8]) {
         if self.dictionary.get().is_none()
             && let Some(mut sample) = self.sample.try_lock()
@@ -151,7 +151,7 @@ impl Packing {
         }
     }
 
-    /// As [`Packing::sample`], of what has been written last into `row`, from `start` on; waits for whoever makes a dictionary. A
+    /// As [`Packing::sample`], of what has been written last into `row`, from `start` on; waits for a thread that makes a dictionary. A
     /// sample that is full is returned, still held, so that others find a dictionary after it.
     pub fn sample_of_load(&self, row: &[u8], start: usize) -> Option<MutexGuard<'_, Sample>> {
         if self.dictionary.get().is_some() {
@@ -306,7 +306,7 @@ impl StoreInner {
     /// Makes a dictionary, which is durable before the first row is packed with it: files of a load are not in the log's order.
     fn make_dictionary(&self, data: &TableData, sample: &Sample) -> SqlResult<()> {
         if data.is_retired() {
-            // Nobody would remove the record.
+            // The record would never be removed.
             return Ok(());
         }
         let dictionary = sample.dictionary();

@@ -2,7 +2,7 @@
 //!
 //! A large transaction is not copied into the log: each of its tables gets files of what has changed, which lie in a folder of
 //! their own until a batch of the log names them. From then on they are the tables', and a server that dies before it has
-//! told the tables so finds them there when it reads the log again. Those that no batch names are nobody's
+//! told the tables so finds them there when it reads the log again. Those that no batch names are removed
 //! (`docs/decisions/0042-toolkit.md`).
 
 use crate::engine::{self, AbstractTree, Engine, Keyspace, SeqNo};

@@ -4,8 +4,8 @@
 //! the read lock waits for them; a change of rows waits at it for as long as somebody holds or wants the read lock, and does not keep
 //! it. `COMMIT` is what commits wait at; they keep it until they are done.
 //!
-//! Changes of rows take neither where nobody has or wants the read lock: they look at one number that is written by nobody but those
-//! who do. A commit that has looked before there was a read lock, and comes to the log after it, is put aside there and
+//! Changes of rows take neither while no session has or wants the read lock: they look at one number that only those sessions write.
+//! A commit that has looked before there was a read lock, and comes to the log after it, is deferred there and
 //! goes on when the lock is given back; the log's lock makes one order of both.
 
 use crate::commit::HeldLocks;
@@ -28,7 +28,7 @@ pub(crate) fn is_temporary(table: TableId) -> bool {
     table.0 >= FIRST_TEMPORARY
 }
 
-/// Nobody else's changes until it is dropped.
+/// No other session's changes until it is dropped.
 pub struct GlobalReadLock {
     store: RowStore,
     locks: HeldLocks,
@@ -51,13 +51,13 @@ impl Drop for GlobalReadLock {
                 _ => Vec::new(),
             }
         };
-        // One that meets the next read lock is put aside again.
+        // One that meets the next read lock is deferred again.
         waiting.into_iter().for_each(|commit| committer.commit_prepared(commit));
     }
 }
 
 impl RowStore {
-    /// Takes the global read lock for a session. From then on nobody else's commits or definitions take place, and what was committed
+    /// Takes the global read lock for a session. From then on no other session's commits or definitions take place, and what was committed
     /// before can be seen. Blocks.
     ///
     /// # Errors
@@ -103,13 +103,13 @@ impl LockTable {
         Ok(self.lock_table(owner, what, TableLock::Write, wait)?.is_new())
     }
 
-    /// Whether a family's changes wait for nobody's read lock, for it holds what the lock stands against, or is the store's own.
+    /// Whether a family's changes wait for no read lock, because it holds what the lock stands against, or is the store's own.
     pub fn has_passed(&self, family: u64) -> bool {
         family & OWN_FAMILY != 0
             || [COMMIT_LOCK, GLOBAL_LOCK].into_iter().any(|what| self.family_holds(family, what, TableLock::Write))
     }
 
-    /// Whether a commit of these tables is to be put aside. Asked under the lock of the log.
+    /// Whether a commit of these tables is to be deferred. Asked under the lock of the log.
     pub fn holds_up(&self, owner: Owner, mut tables: impl Iterator<Item = TableId>) -> bool {
         self.is_read_locked() && tables.any(|table| !is_temporary(table)) && !self.has_passed(owner.family)
     }

@@ -38,7 +38,7 @@ pub(crate) struct Uncommitted {
 #[derive(Default)]
 pub(crate) struct ExplicitLocks {
     keys: Vec<LockKey>,
-    /// Nobody waits for it any more.
+    /// No caller waits for it any more.
     has_ended: bool,
 }
 
@@ -69,7 +69,7 @@ impl Uncommitted {
         std::mem::take(&mut explicit.keys)
     }
 
-    /// Whether whoever looks into the writes may have to wait: some are on their way to a file, or have to be sorted first.
+    /// Whether a reader of the writes may have to wait: some are on their way to a file, or have to be sorted first.
     pub fn is_busy(&self, table: TableId, bounds: (Bound<&[u8]>, Bound<&[u8]>)) -> bool {
         self.writes.try_read().is_none_or(|writes| writes.is_unsettled(table, bounds))
     }

@@ -19,7 +19,7 @@ fn open(folder: &Path) -> Engine {
 }
 
 impl Fixture {
-    /// An engine, and a log with three batches of a keyspace: keys, files, and a key. Nobody has applied them when the process dies.
+    /// An engine, and a log with three batches of a keyspace: keys, files, and a key. They are not applied when the process dies.
     fn new() -> Fixture {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("engine");

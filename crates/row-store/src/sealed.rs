@@ -5,10 +5,10 @@
 //!
 //! - An entry of the store hides the sealed row with its key. A DELETE leaves a [marker](DELETED) instead of nothing.
 //! - Which sealed rows there are is said by entries of the table's keyspace too, the *manifest*: it changes in a commit, and
-//!   whoever reads at a sequence number reads the manifest of that sequence number. What an entry of the manifest means is up to the
+//!   a reader at a sequence number reads the manifest of that sequence number. What an entry of the manifest means is up to the
 //!   [`SealedSource`].
 //! - Rows are sealed by a [`Sealing`]: its caller reads the store's rows as they are in one snapshot, makes the manifest's new
-//!   entries of them, and commits: rows that nobody has changed meanwhile leave the store in the same step. To readers
+//!   entries of them, and commits: rows that have not changed meanwhile leave the store in the same step. To readers
 //!   nothing changes.
 
 use crate::bulk::BlockKeys;
@@ -62,7 +62,7 @@ pub trait SealedTables: Send + Sync {
         room: DiskRoom,
     ) -> SqlResult<Arc<dyn SealedSource>>;
 
-    /// Removes what there is of tables, generations and copies that are not known. Called once, before anything is opened.
+    /// Removes the files of tables, generations and copies that are not known. Called once, before anything is opened.
     fn retain(&self, known: &dyn Fn(TableId, u64, Option<IndexId>) -> bool) -> SqlResult<()>;
 }
 
@@ -86,7 +86,7 @@ pub trait SealedSource: Send + Sync {
     /// be quick.
     fn note_changes(&self, rows: u64);
 
-    /// The table, or its generation, is gone, and nobody reads it any more.
+    /// The table, or its generation, is gone, and no reader has it any more.
     fn discard(&self);
 }
 
@@ -189,7 +189,7 @@ impl SealedLevel {
         &self.source
     }
 
-    /// Keeps rows where they are. Whoever reads at no sequence number but what is newest, first in the store and then here, has to
+    /// Keeps rows where they are. A reader at no sequence number but what is newest, first in the store and then here, has to
     /// hold this meanwhile, and nothing that waits for a commit.
     pub fn hold_still(&self) -> RwLockReadGuard<'_, ()> {
         self.moving.read()
@@ -419,7 +419,7 @@ impl Sealing {
         Ok(Some(sealing))
     }
 
-    /// The manifest as it is. Whoever else changes it holds the table's exclusive lock.
+    /// The manifest as it is. Other writers of it hold the table's exclusive lock.
     pub fn manifest(&self) -> SqlResult<Vec<ManifestEntry>> {
         read_manifest(self.level.keys, &self.table.data.keyspace, self.snapshot.seqno())
     }

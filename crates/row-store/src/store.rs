@@ -42,7 +42,7 @@ const FILES_POLL: Duration = Duration::from_millis(1);
 /// Entries removed at a time.
 const CLEAR_BATCH: usize = 10_000;
 
-/// Files that nobody misses after a restart.
+/// Files that are not needed after a restart.
 pub(crate) const TEMPORARY_FOLDER: &str = "temporary";
 
 /// Owners without a session get families of their own, out of the way of session numbers.
@@ -310,7 +310,7 @@ impl RowStore {
         crate::ReadView { snapshot: self.snapshot(), own: None, step: 0 }
     }
 
-    /// Whether nobody reads as of a sequence number before this one any more; also false while it is not known yet.
+    /// Whether no reader has a sequence number before this one any more; also false while it is not known yet.
     pub fn is_past(&self, seqno: u64) -> bool {
         self.0.db.snapshots.unneeded_before() >= seqno
     }
@@ -330,7 +330,7 @@ impl RowStore {
         let layout = self.0.layout_for(&data, def)?;
         let table = Arc::new(Table::new(def.clone(), data, layout)?);
         let mut tables = self.0.tables.write();
-        // Whoever drops a table says so before it is forgotten here: what is gone must not come back.
+        // A session that drops a table says so before it is forgotten here: what is gone must not come back.
         if !table.is_retired() {
             tables.insert(def.id, table.clone());
         }
@@ -545,7 +545,7 @@ impl StoreInner {
         Ok(layout)
     }
 
-    /// Forgets a table and lets its files go as soon as nobody reads them.
+    /// Forgets a table and lets its files go as soon as no reader has them.
     pub fn drop_data(&self, id: TableId) {
         let data = self.data.write().remove(&id);
         data.iter().for_each(|data| self.retire(data));
@@ -562,7 +562,7 @@ impl StoreInner {
         self.retire(&data);
     }
 
-    /// Lets go of dropped tables that are in nobody's catalog any more.
+    /// Lets go of dropped tables that no catalog snapshot has any more.
     pub fn forget_dropped(&self) {
         let mut leaving = self.leaving.lock();
         let (stay, gone) = std::mem::take(&mut *leaving).into_iter().partition(|(def, _)| def.strong_count() > 0);
@@ -586,7 +586,7 @@ impl StoreInner {
         }
     }
 
-    /// Lets the files of a generation go as soon as nobody reads them.
+    /// Lets the files of a generation go as soon as no reader has them.
     pub fn retire(&self, data: &TableData) {
         data.retired.store(true, Ordering::Release);
         self.forget_table(data.id);
@@ -632,7 +632,7 @@ impl StoreInner {
 impl Drop for StoreInner {
     fn drop(&mut self) {
         if let Err(error) = self.shut_down() {
-            // Nobody is left to return it to; what was committed is in the log all the same.
+            // No caller is left to return it to; what was committed is in the log all the same.
             eprintln!("closing the row store: {error}");
         }
     }

@@ -61,7 +61,7 @@ pub(crate) struct TableData {
     pub large_writers: LargeWriters,
     /// Dropped or truncated: nothing may be written any more.
     pub retired: AtomicBool,
-    /// The version of the newest definition: whoever has an older one would leave entries of new indexes out, and not see to
+    /// The version of the newest definition: a statement with an older one would leave entries of new indexes out, and not see to
     /// new constraints.
     pub defined_since: AtomicU64,
     /// The first sequence number at which readers find everything: a copy that took the place of a table, or what is left of a truncated
@@ -256,7 +256,7 @@ impl TableData {
 
     /// As [`TableData::row_changed`], of all rows.
     pub fn all_rows_changed(&self, seqno: SeqNo) {
-        // Whoever finds the new number finds the sequence number, too.
+        // A reader that finds the new number finds the sequence number, too.
         self.serial_since.store(seqno, Ordering::Release);
         self.serial.store(next_serial(), Ordering::Release);
     }
@@ -302,7 +302,7 @@ impl TableData {
                 None => 0,
             };
             let next = last.checked_add(1).ok_or_else(|| SqlError::internal("the table's row ids are used up"))?;
-            // Whoever is later finds the counter set; nobody has taken an id before it is.
+            // A later statement finds the counter set; no id has been taken before it is.
             let _ = self.next_row_id.compare_exchange(0, next, Ordering::AcqRel, Ordering::Acquire);
         }
         Ok(self.next_row_id.fetch_add(count, Ordering::Relaxed))

@@ -1,7 +1,7 @@
 //! Files of a table, made beside the engine's own: on as many threads as wanted, and the table's all at once.
 //!
 //! The engine's ingestion has one writer, and makes a Bloom filter of everything. Here each thread makes the files of a range of keys, and
-//! entries that nobody looks up by their whole key get no filter. What is done when the files become the table's is what
+//! entries that are not looked up by their whole key get no filter. What is done when the files become the table's is what
 //! the engine's ingestion does (`lsm_tree::tree::ingest`): its buffer becomes a file before, and all of them have one new sequence number, so that
 //! they are seen from one sequence number on.
 
@@ -24,7 +24,7 @@ const FILE_BYTES: usize = 128 << 20;
 const LEVEL: usize = 1;
 const LAST_LEVEL: u8 = 6;
 
-/// A file that is complete and nobody's.
+/// A file that is complete and belongs to no table yet.
 pub(crate) struct MadeFile {
     pub id: TableId,
     pub checksum: Checksum,
@@ -194,7 +194,7 @@ pub(crate) fn check_order(made: &[MadeFile]) -> SqlResult<()> {
 }
 
 /// Makes files the keyspace's, all at once, with a sequence number or the next one. They lie [where the keyspace has them](path_in), or are
-/// `put` there: while that happens nobody looks there for files that are nobody's. Nothing may be committed meanwhile, and all
+/// `put` there: meanwhile no other task looks there for files to remove. Nothing may be committed meanwhile, and all
 /// that was is in the log, durably.
 pub(crate) fn add_files(
     db: &Engine,

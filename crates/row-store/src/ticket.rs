@@ -1,4 +1,4 @@
-//! How whoever commits learns that it is done.
+//! How a committing session learns that it is done.
 
 use parking_lot::{Condvar, Mutex};
 use squall_types::{SqlError, SqlResult};

@@ -162,7 +162,7 @@ impl Authenticator<'_> {
         }
     }
 
-    /// The password itself, by a way on which nobody can read it. `None` if the client sent something else.
+    /// The password itself, if it came by a transport that cannot be read. `None` if the client sent something else.
     async fn read_password(&mut self) -> Result<Option<SentPassword>, AuthError> {
         let mut packet = self.io.read_reply(self.net_timeouts).await?;
         if self.io.transport.is_secure() {

@@ -5,7 +5,7 @@
 //! of the machine's time, by a loop that stays awake for it. The loop gives way to its other connections between looks, and finds
 //! their commands by the way. A client that takes longer is looked for ever more rarely.
 //!
-//! Where threads wait for cores, all this would be wrong: whoever stays awake uses up his share of the core and then waits
+//! Where threads wait for cores, all this would be wrong: a thread that stays awake uses up its share of the core and then waits
 //! longer than one who has slept. So a loop that had to wait for its core sleeps as soon as it can. (The kernel does the same for network devices, `net.core.busy_poll`, and hypervisors for halted cores.)
 
 use std::cell::Cell;

@@ -52,7 +52,7 @@ pub(crate) struct Moved {
     conversation: Conversation,
 }
 
-/// What there is of a connection beside its socket and what its loop gives it.
+/// The state of a connection beside its socket and what its loop gives it.
 pub(crate) struct Conversation {
     // Gone before the connection's place is another's.
     pub(crate) session: Box<dyn Connection>,
@@ -195,7 +195,7 @@ impl Activity {
         self.is_running.set(false);
     }
 
-    /// Whether a command has been running since the look before this one, and nobody waits for its answer any more.
+    /// Whether a command has been running since the look before this one, and no client waits for its answer any more.
     fn is_for_nobody(&self) -> bool {
         let was_running = self.was_running.replace(self.is_running.get());
         was_running && self.is_running.get() && self.socket.has_hung_up()
@@ -294,7 +294,7 @@ async fn serve(mut accepted: Accepted, shared: &Shared, neighbours: &Rc<Neighbou
     }
 }
 
-/// Where a connection goes on, and what there is of it.
+/// Where a connection goes on, and its state.
 type Moving = Option<(usize, Box<Moved>)>;
 
 /// A connection from its first byte on.
@@ -328,7 +328,7 @@ async fn begin(accepted: Accepted, shared: &Shared, neighbours: &Rc<Neighbours>)
     let handshake = timeout(connect_timeout, establish(&mut io, shared, &settings, peer, place, on_kill));
     let handshake = tokio::select! {
         handshake = handshake => handshake,
-        // Nobody can be killed yet, so this is a shutdown.
+        // No statement can be killed yet, so this is a shutdown.
         () = wake.notified() => return Ok(None),
     };
     let (established, mut session) = match handshake {
@@ -402,7 +402,7 @@ async fn answer_commands(
         activity,
     };
     let Some(Left { to, socket, killed, counted, conversation }) = commands.run().await else { return Ok(None) };
-    // Whoever else has the socket gives it back.
+    // Another owner of the socket gives it back.
     drop(neighbour);
     let stream = socket.into_tcp().ok_or_else(|| io::Error::other("a connection that moves is still in use"))?;
     Ok(Some((to, Box::new(Moved { stream, killed, counted, conversation }))))

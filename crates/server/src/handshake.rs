@@ -267,7 +267,7 @@ fn check_account(
     if account.require_tls && info.tls.is_none() {
         return Err(None);
     }
-    // Over a socket nobody else listens, but `REQUIRE SSL` means TLS all the same.
+    // A socket of this machine cannot be listened to, but `REQUIRE SSL` means TLS all the same.
     debug_assert!(info.tls.is_none() || io.transport.is_secure());
     let can_change = established.capabilities.contains(Capabilities::CAN_HANDLE_EXPIRED_PASSWORDS);
     if account.password_expired && !can_change {

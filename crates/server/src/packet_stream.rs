@@ -81,7 +81,7 @@ pub(crate) struct PacketStream {
     pub(crate) writer: PacketWriter,
     pub(crate) read_timeout: Duration,
     write_timeout: Duration,
-    /// Told when the connection is killed, so that nobody waits for its client any more.
+    /// Told when the connection is killed, so that no task waits for its client any more.
     pub(crate) killed: Arc<Notify>,
     /// Counts what goes through the socket.
     pub(crate) socket: Arc<SocketUse>,

@@ -1,6 +1,6 @@
 //! Where passwords are checked: on threads of the pool, a few at once, and of these a share for each address.
 //!
-//! A check takes milliseconds of a core, and whoever asks for one has not proved anything yet. So many connections from one
+//! A check takes milliseconds of a core, and a client that asks for one has not proved anything yet. So many connections from one
 //! address wait for each other, and leave cores to other addresses and to statements.
 
 use parking_lot::Mutex;
@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 
 /// Checks at once of one address.
 const CHECKS_PER_ADDRESS: usize = 1;
-/// Bits that tell networks of IPv6 apart: whoever has one has all of its addresses.
+/// Bits that tell networks of IPv6 apart: a client that has one has all of its addresses.
 const IPV6_NETWORK_BITS: u32 = 64;
 
 /// Who asks: `None` for the Unix socket.
@@ -49,7 +49,7 @@ impl PasswordChecks {
         // The address first: many from one address do not hold up others.
         let own = Arc::clone(&queued.semaphore).acquire_owned().await.map_err(SqlError::internal)?;
         let place = Arc::clone(&self.places).acquire_owned().await.map_err(SqlError::internal)?;
-        // The check keeps them even when nobody waits for it any more.
+        // The check keeps them even when no client waits for it any more.
         let checked = tokio::task::spawn_blocking(move || {
             let _places = (own, place);
             check()
@@ -74,7 +74,7 @@ struct Queued<'c> {
 impl Drop for Queued<'_> {
     fn drop(&mut self) {
         let mut askers = self.checks.askers.lock();
-        // The map's and this one: nobody else waits.
+        // The map's and this one: no other client waits.
         if Arc::strong_count(&self.semaphore) <= 2 {
             askers.remove(&self.asker);
         }

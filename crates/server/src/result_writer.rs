@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use squall_session::api::{ColumnMeta, LocalFuture, OkInfo, ResultWriter, SessionChange as Change, StatusInfo};
-use squall_types::convert::number::{write_double, write_fixed, write_float};
+use squall_types::double_text::{write_double, write_fixed, write_float};
 use squall_types::{Charset, CollationId, Date, DateTime, Decimal, ErrorCode, RowWriter, SqlError, SqlType, Time};
 use squall_wire::binary_row::{BinaryRowEncoder, BinaryRowPosition};
 use squall_wire::column::ColumnDefinition;

@@ -158,7 +158,7 @@ impl Server {
     pub fn shut_down(self) -> io::Result<()> {
         self.shutdown.send_replace(true);
         let accepted = join(self.acceptor);
-        // The event loops end when nobody can hand them a socket.
+        // The event loops end when no owner can hand them a socket.
         drop(self.dispatch);
         for event_loop in self.event_loops {
             join(event_loop)?;

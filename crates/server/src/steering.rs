@@ -32,7 +32,7 @@ pub(crate) struct Loops(OnceLock<Vec<LoopPlace>>);
 
 #[derive(Debug)]
 struct LoopPlace {
-    /// Weak: loops end when nobody else can hand them a socket.
+    /// Weak: loops end when no other owner can hand them a socket.
     inbox: WeakUnboundedSender<Accepted>,
     /// Where it last ran.
     core: AtomicU32,

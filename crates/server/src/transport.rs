@@ -69,7 +69,7 @@ pub(crate) enum Transport {
 }
 
 impl Transport {
-    /// Whether nobody on the way can read the bytes.
+    /// Whether the bytes cannot be read on the way.
     pub(crate) fn is_secure(&self) -> bool {
         matches!(self, Self::Tls(_) | Self::Plain(Socket::Unix(_)))
     }

@@ -2,7 +2,7 @@
 //!
 //! A front end implements [`ResultWriter`]; a session calls it. The writer lives on the connection's thread, so rows
 //! that are made elsewhere come back to it through a bounded channel first: a slow reader holds its producer up and
-//! nobody else.
+//! no other session.
 
 pub use crate::route::{AtOnce, Unanswered};
 pub use crate::socket_use::SocketUse;

@@ -38,11 +38,11 @@ impl Session {
             && !sql.contains(&b'@')
             && self.temporary_tables.is_empty()
             && self.table_locks.is_none();
-        let (shared, settings, catalog) =
-            (self.shared.clone(), self.settings.bind.clone(), self.shared.catalog.version());
+        let (shared, settings, schema) =
+            (self.shared.clone(), self.settings.bind.clone(), self.shared.schema_versions());
         if shares
             && let Some(entry) = shared.plans.find(sql, &settings)
-            && let Some(described) = entry.described(catalog)
+            && let Some(described) = entry.described(schema)
             && self.check_names(&described.statement.statement).is_ok()
             && self.check_needs(&described.needs).is_ok()
         {
@@ -59,7 +59,7 @@ impl Session {
             let entry = shared.plans.find_or_insert(&statement.sql, &settings)?;
             entry.set_statement(&statement);
             let described = Described { statement: statement.clone(), needs };
-            entry.set_described(catalog, || shared.catalog.version(), described);
+            entry.set_described(schema, || shared.schema_versions(), described);
             Some(entry)
         });
         let plan_use = entry.map(|entry| self.plan_use(entry));

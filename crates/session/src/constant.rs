@@ -7,7 +7,7 @@ use squall_functions::operators::convert::convert_value;
 use squall_parser::ParseOptions;
 use squall_parser::ast::{Expr, Literal, TemporalKind, UnaryOp};
 use squall_planner::bind::ARRAY_CAST;
-use squall_registry::StatementContext;
+use squall_registry::{Registry, StatementContext};
 use squall_types::collation::Charset;
 use squall_types::convert::{ConversionContext, store_value};
 use squall_types::temporal::TimeZone;
@@ -156,17 +156,17 @@ pub fn columns_of_text(text: &str, found: &mut Vec<String>) {
 }
 
 /// What DEFAULT (…) may not hold (3770).
-pub fn check_default(expr: &Expr, name: &str) -> SqlResult<()> {
-    match forbidden(expr) {
+pub fn check_default(expr: &Expr, name: &str, registry: &Registry) -> SqlResult<()> {
+    match forbidden(expr).or_else(|| resolved_call(expr, registry)) {
         Some(what) => Err(SqlError::new(ErrorCode::DefaultValueGenerated, &[&name, &what])),
         None => Ok(()),
     }
 }
 
 /// What a generated column may not hold (3763, 3102).
-pub fn check_generated(expr: &Expr, name: &str) -> SqlResult<()> {
+pub fn check_generated(expr: &Expr, name: &str, registry: &Registry) -> SqlResult<()> {
     check_no_array_cast(expr)?;
-    match disallowed(expr) {
+    match disallowed(expr, registry) {
         Some(what) => Err(SqlError::new(ErrorCode::GeneratedColumnFunctionNotAllowed, &[&name, &what])),
         None => Ok(()),
     }
@@ -180,17 +180,31 @@ fn check_no_array_cast(expr: &Expr) -> SqlResult<()> {
 }
 
 /// What a CHECK may not hold (3814, 3815).
-pub fn check_condition(expr: &Expr, name: &str) -> SqlResult<()> {
+pub fn check_condition(expr: &Expr, name: &str, registry: &Registry) -> SqlResult<()> {
     check_no_array_cast(expr)?;
-    match disallowed(expr) {
+    match disallowed(expr, registry) {
         Some(what) => Err(SqlError::new(ErrorCode::CheckConstraintFunctionNotAllowed, &[&name, &what])),
         None => Ok(()),
     }
 }
 
 /// What stands in no expression whose value the row alone has to decide.
-pub fn disallowed(expr: &Expr) -> Option<String> {
-    forbidden(expr).or_else(|| volatile_call(expr))
+pub fn disallowed(expr: &Expr, registry: &Registry) -> Option<String> {
+    forbidden(expr).or_else(|| volatile_call(expr)).or_else(|| resolved_call(expr, registry))
+}
+
+/// A function that may be gone when a row is written.
+fn resolved_call(expr: &Expr, registry: &Registry) -> Option<String> {
+    let mut found = None;
+    expr.visit(&mut |expr| {
+        if let Expr::Function(call) = expr
+            && registry.declared_scalar(&call.name).is_none()
+            && registry.scalar(&call.name).is_some()
+        {
+            found.get_or_insert_with(|| call.name.to_ascii_lowercase());
+        }
+    });
+    found
 }
 
 /// Subqueries, variables, parameters and aggregates stand in no definition.

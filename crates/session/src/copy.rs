@@ -3,10 +3,10 @@
 use crate::database::Shared;
 use crate::ddl::execute::DdlEnv;
 use squall_catalog::{ColumnDefault, ForeignKey, IndexId, TableDef};
+use squall_executor::StatementEnv;
 use squall_functions::operators::convert::convert_value;
 use squall_planner::dml::foreign_key::check_parents_in;
 use squall_planner::dml::target::{RowMaker, Target, zero_value};
-use squall_planner::exec::StatementEnv;
 use squall_row_store::{Direction, ReadView, RowStore, Table, ValueRange};
 use squall_types::convert::{ConversionContext, store_value};
 use squall_types::temporal::TimeZone;
@@ -41,7 +41,7 @@ pub struct RowCopier<'a> {
     has_rules: bool,
     /// The table before, whose rows may be parents of others.
     old: Arc<TableDef>,
-    /// Foreign keys that are new, whose parents every row has to have; nobody changes those meanwhile.
+    /// Foreign keys that are new, whose parents every row has to have; those do not change meanwhile.
     new_keys: Vec<ForeignKey>,
     view: ReadView,
 }

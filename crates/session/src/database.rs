@@ -5,11 +5,13 @@ use crate::api::{Account, Backend, Connection, ConnectionInfo, FrontEndSettings,
 use crate::ddl::edit::insert_database;
 use crate::event::EventScheduler;
 use crate::globals::GlobalVariables;
+use crate::listener::Listeners;
 use crate::logging::variables::default_file;
 use crate::module::Module;
 use crate::procedure::Procedures;
 use crate::process::{Process, ProcessList};
 use crate::session::{Session, client};
+use crate::session_plan_cache::SchemaVersions;
 use crate::settings::{Values, ids};
 use crate::shared_plan_cache::SharedPlanCache;
 use crate::statistics::Statistics;
@@ -17,11 +19,11 @@ use parking_lot::Mutex;
 use squall_catalog::{AccessMap, AccountKey, Catalog, CatalogCell, Privileges, TableDef, TableEntry, TableId};
 use squall_column_store::ColumnCache;
 use squall_column_tables::{BackgroundSealer, ColumnTables};
+use squall_executor::runtime::{QueryRuntime, RuntimeOptions};
 use squall_jobs::JobSystem;
 use squall_logs::error_log::{Severity, error_log};
 use squall_logs::{Client, Logs};
 use squall_planner::dml::RulesCache;
-use squall_planner::exec::runtime::{QueryRuntime, RuntimeOptions};
 use squall_registry::{BindSettings, Registry, StatementContext, ValueTable, VariableValues};
 use squall_row_store::{DdlChanges, DirectoryLock, Durability, LogContents, RowStore, StoreOptions};
 use squall_types::temporal::TimeZone;
@@ -97,6 +99,7 @@ pub(crate) struct Shared {
     pub registry: Arc<Registry>,
     pub procedures: Procedures,
     pub modules: Vec<Arc<dyn Module>>,
+    pub listeners: Listeners,
     pub globals: Arc<GlobalVariables>,
     pub jobs: JobSystem,
     pub events: Arc<EventScheduler>,
@@ -113,9 +116,9 @@ pub(crate) struct Shared {
     /// What sessions have found out about statements.
     pub plans: SharedPlanCache,
     pub logs: Logs,
-    /// Held by whoever makes the values of log variables hold.
+    /// Held while new values of log variables take effect.
     pub log_change: Mutex<()>,
-    /// Held by whoever makes a new catalog, from reading the old one to publishing.
+    /// Held by a definition, from reading the old catalog to publishing the new one.
     pub ddl: Mutex<()>,
     pub started: Instant,
     /// The same, microseconds since 1970 UTC.
@@ -128,13 +131,20 @@ pub(crate) struct Shared {
     _lock: DirectoryLock,
 }
 
+impl Shared {
+    /// The versions that plans are made at now.
+    pub fn schema_versions(&self) -> SchemaVersions {
+        SchemaVersions { catalog: self.catalog.version(), functions: self.registry.functions_version() }
+    }
+}
+
 /// Microseconds since 1970 UTC.
 pub(crate) fn now_micros() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64)
 }
 
 impl Database {
-    /// Reads the redo log of a data directory that nobody has open and says what is there. Nothing is changed.
+    /// Reads the redo log of a data directory that no process has open and says what is there. Nothing is changed.
     ///
     /// # Errors
     /// When another process has it open, or it cannot be read.
@@ -142,7 +152,7 @@ impl Database {
         RowStore::check_log(&directory.join(ROWS_FOLDER))
     }
 
-    /// Has the redo log of a data directory that nobody has open end before a fragment: what was committed from there on is given up.
+    /// Has the redo log of a data directory that no process has open end before a fragment: what was committed from there on is given up.
     ///
     /// # Errors
     /// Those of [`Database::check_log`], and 1105 if the log cannot be read as far as that.
@@ -193,6 +203,7 @@ impl Database {
         })?;
         let processes = Arc::new(ProcessList::default());
         let plans = SharedPlanCache::new(Values(&globals.load_values()).number(ids::PLAN_CACHE_SIZE));
+        let listeners = Listeners::new(modules.iter().flat_map(|module| module.listeners()).collect());
         let shared = Arc::new_cyclic(|weak| {
             crate::information_schema::register(&mut registry, weak);
             modules.iter().for_each(|module| module.declare_derived(&mut registry));
@@ -206,6 +217,7 @@ impl Database {
                 registry: Arc::new(registry),
                 procedures,
                 modules,
+                listeners,
                 globals,
                 jobs,
                 events: Arc::default(),
@@ -280,7 +292,7 @@ impl Database {
         self.0.access_of(context)
     }
 
-    /// Lets whoever runs a statement read a table without storage through another one, as views of the invoker's do. What statements
+    /// Lets the session of a statement read a table without storage through another one, as views of the invoker's do. What statements
     /// name themselves is authorized before.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use std::task::{Context, Waker};
 pub(crate) enum BeforePool {
     /// This is called, the first time.
     Announce { announce: Box<dyn Fn() -> SqlResult<()> + Send + Sync>, is_done: AtomicBool },
-    /// It does not go: whoever runs it gives it up.
+    /// It does not go: the session that runs it gives it up.
     GiveUp,
 }
 
@@ -58,7 +58,7 @@ impl Session {
         self.allows_commit_delay = on;
     }
 
-    /// Whether statements leave their transactions to whoever runs them, who [takes](Session::take_deferred) each and commits it, and
+    /// Whether statements leave their transactions to their caller, which [takes](Session::take_deferred) each and commits it, and
     /// does not tell of the statement before that is done.
     pub fn defer_commits(&mut self, on: bool) {
         self.deferred = on.then(parking_lot::Mutex::default);
@@ -106,7 +106,7 @@ impl Session {
             return Brief::Unknown;
         }
         let run = self.run_unanswered(sql, unanswered, Some(&BeforePool::GiveUp), writer);
-        // Whoever holds what it waits for, a lock of a row or of a table, may be the one who runs it.
+        // The holder of what it waits for, a lock of a row or of a table, may be the one that runs it.
         let is_answered = pin!(run).poll(&mut Context::from_waker(Waker::noop())).is_ready();
         if is_answered { Brief::Answered } else { Brief::GivenUp }
     }

@@ -17,7 +17,7 @@ const SPACE: &str = "variable";
 #[derive(Debug)]
 pub struct GlobalVariables {
     values: ArcSwap<ValueTable>,
-    /// Held by whoever makes new values.
+    /// Held while new values are made.
     change: Mutex<()>,
     persisted: Mutex<BTreeMap<String, String>>,
 }

@@ -25,6 +25,7 @@ mod event;
 mod globals;
 mod hints;
 mod information_schema;
+pub mod listener;
 mod load_data;
 mod logging;
 mod long_statement;
@@ -51,6 +52,7 @@ mod transaction;
 
 pub use database::{AllocatedMemory, Database, OpenOptions, WeakDatabase};
 pub use ddl::type_text::type_text;
+pub use listener::{EndedStatement, ListenedSession, Listener};
 pub use module::Module;
 pub use procedure::{Procedure, ProcedureCall};
 pub use result::Failure;

@@ -1,6 +1,7 @@
 //! Modules: parts of the server that the core knows nothing of. See `docs/decisions/0017-jobs-and-procedures.md`.
 
 use crate::database::Database;
+use crate::listener::Listener;
 use crate::procedure::Procedure;
 use squall_registry::Registry;
 use squall_types::SqlResult;
@@ -22,6 +23,10 @@ pub trait Module: Debug + Send + Sync {
     fn declare_derived(&self, _registry: &mut Registry) {}
     /// Its procedures; each is in one of its databases.
     fn procedures(&self) -> Vec<Arc<dyn Procedure>> {
+        Vec::new()
+    }
+    /// What it wants to be told of.
+    fn listeners(&self) -> Vec<Arc<dyn Listener>> {
         Vec::new()
     }
     /// Begins background work; called once, when everything else of the database is there. The module keeps a

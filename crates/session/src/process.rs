@@ -284,7 +284,7 @@ counters! {
     sort_scan = "Sort_scan";
 }
 
-/// Adds one to a counter of the caller's own session: nobody else writes it, so there is nothing to lock.
+/// Adds one to a counter of the caller's own session: it has no other writer, so there is nothing to lock.
 pub fn count(counter: &AtomicU64) {
     count_more(counter, 1);
 }

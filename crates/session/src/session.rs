@@ -9,6 +9,7 @@ use crate::appends::Appends;
 use crate::database::{Shared, now_micros};
 use crate::deferred::BeforePool;
 use crate::diagnostics::DiagnosticsArea;
+use crate::listener::{EndedStatement, ListenedSession};
 use crate::logging::{Logged, SessionLog};
 use crate::long_statement::{LongStatement, Text};
 use crate::prepared::{PreparedStatement, PreparedStatements};
@@ -35,6 +36,9 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// As much of a statement as listeners are shown.
+const LISTENED_BYTES_MAX: usize = 64 << 10;
 
 /// One connection's state; runs one statement at a time.
 pub struct Session {
@@ -117,6 +121,7 @@ impl Drop for Session {
     fn drop(&mut self) {
         if self.logs_disconnect {
             self.log_disconnect();
+            self.shared.listeners.tell(|listener| listener.disconnected(&self.listened()));
         }
         self.give_up_transaction();
         self.drop_temporary_tables();
@@ -138,6 +143,7 @@ impl Session {
     ) -> SqlResult<Session> {
         let mut session = Session::new_in(shared, id, account, info, on_kill, Arc::default(), 0)?;
         session.log_connect();
+        session.shared.listeners.tell(|listener| listener.connected(&session.listened()));
         session.logs_disconnect = true;
         Ok(session)
     }
@@ -225,6 +231,29 @@ impl Session {
         session.shared.processes.add(session.process.clone());
         session.shared.statistics.accounts.connected(&session.process);
         Ok(session)
+    }
+
+    /// What listeners are told of the session.
+    pub(crate) fn listened(&self) -> ListenedSession<'_> {
+        ListenedSession {
+            connection_id: self.process.id,
+            user: &self.user,
+            current_user: &self.current_user,
+            database: self.default_database().map(|name| &**name),
+        }
+    }
+
+    /// Tells listeners that a statement with this text has ended, which may be a part of a longer one.
+    pub(crate) fn tell_of_statement(&self, statement: Option<&Statement>, sql: &[u8], micros: u64, error: Option<u16>) {
+        if self.shared.listeners.is_empty() {
+            return;
+        }
+        let sql = match statement {
+            Some(statement) => self.shown(statement, sql),
+            None => Cow::Borrowed(sql),
+        };
+        let ended = EndedStatement { sql: &sql[..sql.len().min(LISTENED_BYTES_MAX)], micros, error };
+        self.shared.listeners.tell(|listener| listener.statement_ended(&self.listened(), &ended));
     }
 
     /// `CONNECTION_ID()`.

@@ -1,4 +1,4 @@
-//! What goes through the socket of a client: counted by the event loop that serves it, read by whoever looks at performance_schema.
+//! What goes through the socket of a client: counted by the event loop that serves it, shown by performance_schema.
 
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
@@ -37,7 +37,7 @@ impl SocketTotals {
     }
 }
 
-/// Nobody else writes it, so there is nothing to lock.
+/// It has no other writer, so there is nothing to lock.
 fn add(counter: &AtomicU64, number: u64) {
     counter.store(counter.load(Ordering::Relaxed).wrapping_add(number), Ordering::Relaxed);
 }

@@ -81,7 +81,7 @@ impl Session {
         Ok(Outcome::done())
     }
 
-    /// What locking a table behind a view needs, of whoever the view reads it as and of the session itself.
+    /// What locking a table behind a view needs, of the account that the view reads it as and of the session itself.
     fn check_lock_inside_view(&self, table: &TableUse) -> SqlResult<()> {
         if information_schema::virtual_database(&table.database).is_some() {
             return Ok(());

@@ -69,7 +69,7 @@ const TIMED_AGAIN_MAX: usize = 200;
 /// Errors of what is not allowed, or not there for who asks.
 const REFUSALS: &[u16] = &[1044, 1142, 1143, 1146, 1227, 1356, 1370];
 
-/// An error that nobody should be told.
+/// An error that no client should get.
 const INTERNAL_ERROR: u16 = 1105;
 
 /// What came back, as a text, and the error's code.

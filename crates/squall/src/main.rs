@@ -7,6 +7,7 @@ mod export;
 mod history;
 mod load;
 mod log;
+mod progress;
 mod serve;
 mod shell;
 

@@ -210,7 +210,7 @@ fn control_c_cancels_the_statement_of_a_shell_on_a_directory() {
     let mut line = String::new();
     output.read_line(&mut line).expect("a line");
     assert_eq!(line, "started\n");
-    // The next statement follows at once, but nobody else can see it: the directory is this shell's alone.
+    // The next statement follows at once, but no other client can see it: the directory is this shell's alone.
     std::thread::sleep(Duration::from_millis(500));
     send_signal(shell.id(), "-INT");
     line.clear();
@@ -300,7 +300,7 @@ fn wrong_options_say_what_is_wrong() {
     assert!(text(&output.stderr).contains("cannot connect to 127.0.0.1:1"), "{}", text(&output.stderr));
 }
 
-/// A bit of an acknowledged commit in the log is another one: nobody starts on that, until somebody gives up what is behind it.
+/// A bit of an acknowledged commit in the log is another one: no server starts on that, until the operator gives up what is behind it.
 #[test]
 fn a_damaged_log_is_refused_and_can_be_ended() {
     let mut server = TestServer::start(Path::new(BINARY));

@@ -122,7 +122,7 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        // If it is there, the server is in nobody's hands any more.
+        // If it is there, the server is on its own.
         let _ = Command::new("bash")
             .args(["-c", "kill -9 $(cat \"$0\") 2>/dev/null"])
             .arg(self.folder.path().join("process"))

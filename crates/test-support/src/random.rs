@@ -15,7 +15,7 @@ pub fn seed(test: &str) -> u64 {
         // The standard library gives each of these keys of its own, from the system's randomness.
         Err(_) => RandomState::new().build_hasher().finish() >> 16,
     };
-    // Where standard error is closed there is nobody to tell.
+    // Where standard error is closed there is no reader to tell.
     let _ = writeln!(std::io::stderr(), "{test}: SQUALL_SEED={seed}");
     seed
 }

@@ -221,7 +221,7 @@ impl TestServer {
         String::from_utf8_lossy(&output.stderr).into_owned()
     }
 
-    /// Whether the server answers. Whoever had the port for a moment before the server may have taken the connection and be gone
+    /// Whether the server answers. Another process that had the port just before the server may have taken the connection and be gone
     /// without a word, so that an answer is not waited for without end.
     fn answers_within(&self, time: Duration) -> bool {
         mysql::Conn::new(options("root", "127.0.0.1", self.port, time).read_timeout(Some(time))).is_ok()

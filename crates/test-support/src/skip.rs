@@ -8,7 +8,7 @@ use std::io::Write as _;
 /// # Panics
 /// With `SQUALL_SKIP_IS_FAILURE` in the environment, as in continuous integration: what cannot be tested there is not tested anywhere.
 pub fn skip(test: &str, needs: &str) {
-    // Where standard error is closed there is nobody to tell.
+    // Where standard error is closed there is no reader to tell.
     let _ = writeln!(std::io::stderr(), "skipped: {test} (it needs {needs})");
     assert!(std::env::var_os("SQUALL_SKIP_IS_FAILURE").is_none(), "{test} is skipped: it needs {needs}");
 }

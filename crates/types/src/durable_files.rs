@@ -1,7 +1,7 @@
 //! Names of files that outlive a power cut.
 //!
 //! To sync a file is to sync what is in it. That it has its name, or another, is in its folder, which is synced for itself; a folder's
-//! own name likewise. Whoever makes, renames or removes a file that something else relies on does it by these.
+//! own name likewise. Code that makes, renames or removes a file that something else relies on uses these functions.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -32,9 +32,9 @@ pub fn sync_name(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes all that is in a folder durable, whoever has made it: the file systems that the folder and those in it are on.
+/// Makes all that is in a folder durable, also what an earlier process made: the file systems that the folder and those in it are on.
 ///
-/// Whoever was killed has left files and names that a power cut may still take away. The next one finds them and acts upon them as if they
+/// A process that was killed has left files and names that a power cut may still take away. The next one finds them and acts upon them as if they
 /// were there for good, so it sees to that first.
 ///
 /// # Errors
@@ -80,7 +80,7 @@ pub fn sync_all_in(folder: &Path) -> io::Result<()> {
 }
 
 /// Makes a folder with those that it is to be in, as far as they are not there, durably. One that is there was made durable by
-/// whoever made it.
+/// the process that made it.
 ///
 /// # Errors
 /// The system's.
@@ -102,7 +102,7 @@ pub fn create_folder(path: &Path) -> io::Result<()> {
 /// Who may read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
-    /// Whoever the process lets read what it makes.
+    /// Which accounts of the system may read what the process makes.
     Default,
     /// Its owner alone.
     Owner,

@@ -1,7 +1,7 @@
-//! How files are read and written: counts, bytes and times of each, for whoever asks.
+//! How files are read and written: counts, bytes and times of each.
 //!
 //! What a file is used for has a name of MySQL's kind (`wait/io/file/…`). The counters are the file's own; they are the process's,
-//! as its files are. Whoever reads or writes a file many thousands of times a second from many threads at once waits for the system
+//! as its files are. Threads that read or write a file many thousands of times a second at once wait for the system
 //! there, and not for these. Sums by thread, and by whom a thread works for, and what a thread did last are kept by themselves ([`events`]).
 
 mod events;
@@ -10,6 +10,8 @@ pub use events::{
     FileEvent, FileOperation, ThreadFileEvents, ThreadFileTimes, background_times, clear_events, clear_thread_times,
     events, keep_events, thread_times,
 };
+
+pub use crate::file_times::{FileTimes, IoTotals};
 
 use events::note;
 use std::collections::BTreeMap;
@@ -35,78 +37,6 @@ pub const EVENTS: &[&str] = &[REDO_LOG, STATEMENT_LOG, COLUMN_SEGMENT, HISTORY_S
 
 /// Files that are not open any more whose sums are kept by themselves.
 const CLOSED_MAX: usize = 4096;
-
-/// How often something was done with files, with how many bytes, and for how long.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct IoTotals {
-    /// How often.
-    pub count: u64,
-    /// Bytes.
-    pub bytes: u64,
-    /// Nanoseconds altogether.
-    pub sum_nanos: u64,
-    /// The shortest time.
-    pub min_nanos: u64,
-    /// The longest.
-    pub max_nanos: u64,
-}
-
-impl IoTotals {
-    /// Adds others.
-    pub fn merge(&mut self, other: &IoTotals) {
-        if other.count == 0 {
-            return;
-        }
-        self.min_nanos = if self.count == 0 { other.min_nanos } else { self.min_nanos.min(other.min_nanos) };
-        self.max_nanos = self.max_nanos.max(other.max_nanos);
-        self.count += other.count;
-        self.bytes += other.bytes;
-        self.sum_nanos = self.sum_nanos.saturating_add(other.sum_nanos);
-    }
-}
-
-/// Sums of somebody by what files are used for. Threads that work for the same one add to them.
-#[derive(Debug, Default)]
-pub struct FileTimes(Mutex<Vec<(&'static str, IoTotals)>>);
-
-impl FileTimes {
-    /// Nothing yet.
-    pub const fn new() -> FileTimes {
-        FileTimes(Mutex::new(Vec::new()))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<(&'static str, IoTotals)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Something was done once, in so many nanoseconds.
-    pub fn add(&self, event: &'static str, bytes: u64, nanos: u64) {
-        self.merge_event(event, &IoTotals { count: 1, bytes, sum_nanos: nanos, min_nanos: nanos, max_nanos: nanos });
-    }
-
-    fn merge_event(&self, event: &'static str, totals: &IoTotals) {
-        let mut times = self.lock();
-        match times.iter_mut().find(|(known, _)| *known == event) {
-            Some((_, sum)) => sum.merge(totals),
-            None => times.push((event, *totals)),
-        }
-    }
-
-    /// Adds what somebody else has done.
-    pub fn merge(&self, other: &FileTimes) {
-        other.list().iter().for_each(|(event, totals)| self.merge_event(event, totals));
-    }
-
-    /// All sums.
-    pub fn list(&self) -> Vec<(&'static str, IoTotals)> {
-        self.lock().clone()
-    }
-
-    /// Forgets them.
-    pub fn clear(&self) {
-        self.lock().clear();
-    }
-}
 
 /// What was done with a file, or with all of a kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -9,8 +9,11 @@
 pub mod collation;
 pub mod convert;
 pub mod decimal;
+pub mod digits;
+pub mod double_text;
 pub mod durable_files;
 pub mod error;
+pub mod file_times;
 pub mod file_use;
 pub mod hex;
 pub mod json;

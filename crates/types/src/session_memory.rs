@@ -74,7 +74,7 @@ pub struct Charge {
 }
 
 impl Charge {
-    /// Sizes that differ by less than this are the same: nobody asks for every byte.
+    /// Sizes that differ by less than this count as the same.
     const STEP_BYTES: usize = 64 << 10;
 
     /// What is charged, bytes.

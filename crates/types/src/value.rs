@@ -2,6 +2,7 @@
 
 use crate::json::Document;
 use crate::{Date, DateTime, Decimal, Time};
+use std::cmp::Ordering;
 
 /// A value. Which [`SqlType`](crate::SqlType) it belongs to stands beside it; see there how each type is held.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -32,6 +33,27 @@ pub enum Value {
 }
 
 impl Value {
+    /// The order of two values of one type as their keys have it: NULL first, strings and documents by their bytes. Values of
+    /// different types are equal.
+    pub fn total_cmp(&self, other: &Value) -> Ordering {
+        match (self, other) {
+            (Value::Null, Value::Null) => Ordering::Equal,
+            (Value::Null, _) => Ordering::Less,
+            (_, Value::Null) => Ordering::Greater,
+            (Value::Int(a), Value::Int(b)) => a.cmp(b),
+            (Value::UInt(a), Value::UInt(b)) => a.cmp(b),
+            (Value::Double(a), Value::Double(b)) => a.total_cmp(b),
+            (Value::Decimal(a), Value::Decimal(b)) => a.cmp(b),
+            (Value::String(a), Value::String(b)) => a.cmp(b),
+            (Value::Json(a), Value::Json(b)) => a.stored().cmp(b.stored()),
+            (Value::Bytes(a), Value::Bytes(b)) => a.cmp(b),
+            (Value::Date(a), Value::Date(b)) => a.cmp(b),
+            (Value::DateTime(a), Value::DateTime(b)) => a.cmp(b),
+            (Value::Time(a), Value::Time(b)) => a.cmp(b),
+            _ => Ordering::Equal,
+        }
+    }
+
     /// Whether the value is NULL.
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null)

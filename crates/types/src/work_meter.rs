@@ -3,7 +3,7 @@
 //! A [`Meter`] is attached to a thread for as long as the thread works for it; threads that are started for that work carry it
 //! on. What runs without a meter costs a look at a variable of its thread where work is handed over, and nothing elsewhere.
 
-use crate::file_use::FileTimes;
+use crate::file_times::FileTimes;
 use pin_project_lite::pin_project;
 use rustix::time::{ClockId, clock_gettime};
 use std::cell::RefCell;
@@ -24,7 +24,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Of whoever has these sums of files; processor time only if it is asked for, as it takes a look at the clock of the thread
+    /// Of the owner of these sums of files; processor time only if it is asked for, as it takes a look at the clock of the thread
     /// whenever one begins or ends to work for the meter.
     pub fn new(files: Arc<FileTimes>, measures_time: bool) -> Meter {
         Meter { nanos: measures_time.then(AtomicU64::default), files }
@@ -75,7 +75,7 @@ pub fn current_nanos() -> Option<u64> {
 
 /// Something was done with a file; `false` if this thread works for no meter.
 pub(crate) fn count_file_use(event: &'static str, bytes: u64, nanos: u64) -> bool {
-    // A thread that is about to end works for nobody any more.
+    // A thread that is about to end works for no session any more.
     let count = |running: &RefCell<Option<Running>>| match &*running.borrow() {
         Some(running) => {
             running.meter.files.add(event, bytes, nanos);
@@ -86,7 +86,7 @@ pub(crate) fn count_file_use(event: &'static str, bytes: u64, nanos: u64) -> boo
     RUNNING.try_with(count).unwrap_or(false)
 }
 
-/// What this thread does until this is dropped is its meter's, and nobody else's.
+/// What this thread does until this is dropped is counted by its meter alone.
 #[derive(Debug)]
 #[must_use = "it measures until it is dropped"]
 pub struct Attached {

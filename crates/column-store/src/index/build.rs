@@ -20,7 +20,7 @@ const SAMPLE_VALUES: usize = 1 << 14;
 /// Lower ends of bins of byte strings are cut to as many bytes; any cut is as good.
 const BIN_END_BYTES_MAX: usize = 64;
 
-/// Rows of a run, on average, from which on an index that nobody asked for is small beside its column.
+/// Rows of a run, on average, from which on an index that was not asked for is small beside its column.
 const AUTO_RUN_ROWS: usize = 32;
 
 /// Builds the bitmap index that a choice asks for; `None` if it asks for none.

@@ -17,7 +17,8 @@ use crate::bytes::{DecodeResult, Decoder, Encoder};
 use crate::coded::CodedColumn;
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
-use squall_types::json::{Document, elements};
+use squall_types::convert::json_elements;
+use squall_types::json::Document;
 use squall_types::{KeyPart, SqlType, Value};
 
 /// From so many keys to so many a key is whole.
@@ -47,7 +48,7 @@ pub fn element_key(element_type: &SqlType, element: &Value) -> Option<Box<[u8]>>
 /// The keys of a stored document's elements; `None` if it is no array of the type.
 fn keys_of(document: &[u8], element_type: &SqlType) -> Option<Vec<Box<[u8]>>> {
     let document = Document::from_stored(std::str::from_utf8(document).ok()?).to_json().ok()?;
-    let elements = elements::elements(&document, element_type).ok()?;
+    let elements = json_elements::elements(&document, element_type).ok()?;
     // A document that is `null` is filed as NULL, which no look-up asks for.
     elements.iter().filter(|element| !element.is_null()).map(|element| element_key(element_type, element)).collect()
 }

@@ -151,7 +151,7 @@ impl Ranks {
         Ok(ranks)
     }
 
-    /// The texts by their ranks, for whoever reads the answer.
+    /// The texts by their ranks, for readers of the answer.
     pub(super) fn into_texts(self) -> FxHashMap<usize, Vec<Box<[u8]>>> {
         self.columns.into_iter().map(|(column, ranked)| (column, ranked.texts)).collect()
     }

@@ -8,7 +8,7 @@ use std::io::{self, BufReader, Read};
 use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 
-/// A file, with an error for whoever reads at its end: the library takes nothing for something there, and would look for
+/// A file, with an error for a read at its end: the library takes nothing for something there, and would look for
 /// the two thousand million parts that a damaged number promises.
 #[derive(Debug)]
 pub(super) struct Input {

@@ -8,7 +8,7 @@ use super::min_max::ExtremeKernel;
 use super::native::{self, Family};
 use crate::build::{ExprBuilder, arguments_of, types_for};
 use crate::expr::{BoundExpr, ExecutionSlot};
-use crate::operators::sort_key::{sort_key, sort_key_in};
+use crate::expr::{sort_key, sort_key_in};
 use crate::typing::numeric::{NumericKind, numeric_kind};
 use datafusion::common::Result;
 use datafusion::functions_aggregate::count::count_udaf;

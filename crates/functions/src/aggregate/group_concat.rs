@@ -36,7 +36,7 @@ impl GroupConcatKernel {
         Self { source, distinct_count: 0, descending: Vec::new(), separator: ",".to_string(), limit: None }
     }
 
-    /// Whether the kernel writes values of a type as texts of a collation itself, so that nobody makes texts of them first.
+    /// Whether the kernel writes values of a type as texts of a collation itself, so that no texts of them are made first.
     pub fn writes(source: &SqlType, collation: CollationId) -> bool {
         let written = !matches!(source, SqlType::String { .. } | SqlType::Bit { .. } | SqlType::Null);
         written && source.digit_bytes().is_none() && collation != CollationId::BINARY

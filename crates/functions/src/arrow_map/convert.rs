@@ -8,10 +8,10 @@ use squall_types::{SqlError, SqlResult, SqlType, Value};
 /// The scalar of a value, in the Arrow type of its MySQL type.
 pub fn value_to_scalar(value: &Value, sql_type: &SqlType) -> SqlResult<ScalarValue> {
     match value {
-        Value::Null => ScalarValue::try_from(&arrow_type(sql_type)).map_err(crate::expr::sql_error_from),
+        Value::Null => ScalarValue::try_from(&arrow_type(sql_type)).map_err(crate::error::sql_error_from),
         _ => {
             let array = array_of_value(value, sql_type, 1)?;
-            ScalarValue::try_from_array(&array, 0).map_err(crate::expr::sql_error_from)
+            ScalarValue::try_from_array(&array, 0).map_err(crate::error::sql_error_from)
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::compare::physical_class;
 use super::{BuildResult, ExprBuilder};
 use crate::expr::{BoundExpr, Call};
+use crate::operators::arithmetic_op::ArithmeticOp;
 use crate::operators::bits::{BitBytesKernel, BitKernel, BitOp};
 use crate::operators::{decimal, double, integer};
 use crate::typing::numeric::{NumericKind, decimal_digits, decimal_of_digits, numeric_kind};
@@ -12,42 +13,6 @@ use std::sync::Arc;
 
 /// Digits of a double before those after the point.
 const DOUBLE_DIGITS: u8 = 17;
-
-/// The arithmetic operators of two operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ArithmeticOp {
-    /// `+`.
-    Add,
-    /// `-`.
-    Subtract,
-    /// `*`.
-    Multiply,
-    /// `/`.
-    Divide,
-    /// `DIV`.
-    IntegerDivide,
-    /// `%`, MOD.
-    Modulo,
-}
-
-impl ArithmeticOp {
-    /// As SQL writes it.
-    pub fn symbol(self) -> &'static str {
-        match self {
-            ArithmeticOp::Add => "+",
-            ArithmeticOp::Subtract => "-",
-            ArithmeticOp::Multiply => "*",
-            ArithmeticOp::Divide => "/",
-            ArithmeticOp::IntegerDivide => "DIV",
-            ArithmeticOp::Modulo => "%",
-        }
-    }
-
-    /// Whether a zero on the right gives NULL.
-    fn divides(self) -> bool {
-        matches!(self, ArithmeticOp::Divide | ArithmeticOp::IntegerDivide | ArithmeticOp::Modulo)
-    }
-}
 
 impl ExprBuilder<'_> {
     /// `left op right` of numbers; dates with INTERVAL are [`ExprBuilder::add_interval`]'s.

@@ -21,7 +21,7 @@ impl ExprBuilder<'_> {
             self.context.diagnostics.warn(SqlError::new(ErrorCode::WarnDeprecatedSyntax, &[old, new]));
         }
         match self.registry.scalar(name) {
-            Some(function) => self.call_function(&function.clone(), args),
+            Some(function) => self.call_function(&function, args),
             None => Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &name])),
         }
     }
@@ -32,6 +32,10 @@ impl ExprBuilder<'_> {
             && let Some(both) = function.fused(&inner.name)
         {
             return self.call(both, inner.args.clone());
+        }
+        let (least, most) = function.arity();
+        if !(least..=most).contains(&args.len()) {
+            return Err(SqlError::new(ErrorCode::WrongParamCountToNativeFct, &[&function.name()]));
         }
         // HEX has the bytes of a HEX or UUID, every other function its text.
         let args = match function.name() {

@@ -1,9 +1,8 @@
 //! Folding constants.
 
 use super::ExprBuilder;
-use crate::expr::{BoundExpr, EmptyRow, is_brief, is_long};
+use crate::expr::{BoundExpr, EmptyRow, is_brief, is_long, is_quotient};
 use squall_registry::Volatility;
-use squall_types::SqlType;
 
 impl ExprBuilder<'_> {
     /// The node's value in place of the node, if its parts are literals, it always gives the same, and it gives it
@@ -46,9 +45,4 @@ fn is_constant(expr: &BoundExpr) -> bool {
         BoundExpr::Call(call) if is_quotient(expr) => call.args.iter().all(|arg| matches!(arg, BoundExpr::Literal(..))),
         _ => false,
     }
-}
-
-/// Whether it is a decimal quotient, of which more digits are known than it has.
-pub(crate) fn is_quotient(expr: &BoundExpr) -> bool {
-    matches!(expr, BoundExpr::Call(call) if &*call.name == "/" && matches!(call.ty.sql_type, SqlType::Decimal { .. }))
 }

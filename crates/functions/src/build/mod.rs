@@ -15,7 +15,7 @@ mod json;
 mod literal;
 mod logical;
 
-pub use arithmetic::ArithmeticOp;
+pub use crate::operators::arithmetic_op::ArithmeticOp;
 pub use calls::CONTROL_FUNCTIONS;
 pub use cast::CastTarget;
 pub use in_set::InConstant;

@@ -241,7 +241,7 @@ impl ParameterUdf {
     /// The parameter with this number, from 0.
     pub fn new(index: u32, field: FieldRef, slot: Arc<ExecutionSlot>) -> Self {
         let sql_type = expr_type_of(&field).sql_type;
-        // Volatile, so that nobody folds the value of one run into the plan of all.
+        // Volatile, so that the value of one run is not folded into the plan of all.
         let signature = Signature::new(TypeSignature::Nullary, DataFusionVolatility::Volatile);
         Self { index, name: format!("${}", u64::from(index) + 1), field, sql_type, slot, signature }
     }

@@ -7,7 +7,7 @@
 
 use super::{BoundExpr, Call, ColumnRef};
 use squall_registry::{ScalarKernel, StatementContext, Volatility};
-use squall_types::{SqlError, SqlResult, Value};
+use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::collections::HashMap;
 use std::fmt::{self, Debug, Display, Formatter, Write};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -146,7 +146,7 @@ impl BoundExpr {
 
     /// Whether it is looked at by what is made of it: a quotient has more digits then.
     fn is_shown(&self) -> bool {
-        crate::build::fold::is_quotient(self) && self.depth().levels <= SHOWN_LEVELS_MAX
+        is_quotient(self) && self.depth().levels <= SHOWN_LEVELS_MAX
     }
 
     /// The same, with an operand's value in place of the column that stands for it.
@@ -337,4 +337,9 @@ impl ScalarKernel for CompoundKernel {
     fn waits(&self) -> bool {
         !self.brief
     }
+}
+
+/// Whether it is a decimal quotient, of which more digits are known than it has.
+pub(crate) fn is_quotient(expr: &BoundExpr) -> bool {
+    matches!(expr, BoundExpr::Call(call) if &*call.name == "/" && matches!(call.ty.sql_type, SqlType::Decimal { .. }))
 }

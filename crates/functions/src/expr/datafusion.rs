@@ -166,7 +166,7 @@ impl BoundExpr {
         match collation {
             None => self.part_value(slot),
             Some(collation) if is_plain(collation) => self.part_value(slot),
-            Some(collation) => crate::operators::sort_key::sort_key_in(self.clone(), collation).part_value(slot),
+            Some(collation) => super::sort_key_in(self.clone(), collation).part_value(slot),
         }
     }
 

@@ -1,10 +1,10 @@
 //! Evaluation on single rows, in MySQL's order: operands that need not be looked at are not.
 
 use super::{BoundExpr, Call, CompareOp};
+use crate::comparison::physical_order;
 use arrow_buffer::i256;
 use squall_registry::StatementContext;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
-use std::cmp::Ordering;
 
 /// Where column values and parameters come from.
 pub trait RowSource {
@@ -218,33 +218,4 @@ fn compare(op: CompareOp, left: &Value, right: &Value, collation: Option<Collati
         _ => physical_order(left, right)?,
     };
     Ok(ordering.map(|ordering| op.accepts(ordering)))
-}
-
-/// The order of two values of one physical type; `None` if either is NULL.
-pub(crate) fn physical_order(left: &Value, right: &Value) -> SqlResult<Option<Ordering>> {
-    Ok(Some(match (left, right) {
-        (Value::Null, _) | (_, Value::Null) => return Ok(None),
-        (Value::Int(a), Value::Int(b)) => a.cmp(b),
-        (Value::UInt(a), Value::UInt(b)) => a.cmp(b),
-        (Value::Int(a), Value::UInt(b)) => i128::from(*a).cmp(&i128::from(*b)),
-        (Value::UInt(a), Value::Int(b)) => i128::from(*a).cmp(&i128::from(*b)),
-        (Value::Double(a), Value::Double(b)) => a.partial_cmp(b).unwrap_or_else(|| a.total_cmp(b)),
-        (Value::Decimal(a), Value::Decimal(b)) => a.cmp(b),
-        (Value::String(a), Value::String(b)) => a.as_bytes().cmp(b.as_bytes()),
-        // Documents are compared as such by [`JsonCompareKernel`](crate::operators::json_compare), as texts elsewhere.
-        (Value::Json(a), Value::Json(b)) => a.text().cmp(&b.text()),
-        (Value::Bytes(a), Value::Bytes(b)) => a.cmp(b),
-        (Value::Time(a), Value::Time(b)) => a.cmp(b),
-        (Value::Date(a), Value::Date(b)) => a.cmp(b),
-        (Value::Date(_) | Value::DateTime(_), Value::Date(_) | Value::DateTime(_)) => packed(left).cmp(&packed(right)),
-        _ => return Err(SqlError::internal(format!("comparison of {left:?} with {right:?}"))),
-    }))
-}
-
-fn packed(value: &Value) -> i64 {
-    match value {
-        Value::Date(date) => i64::from(date.to_packed()) << 37,
-        Value::DateTime(value) => value.to_packed(),
-        _ => 0,
-    }
 }

@@ -10,31 +10,32 @@ mod brief;
 mod call_udf;
 mod compound;
 mod datafusion;
-mod error;
 mod eval;
 mod long_literal;
 mod print;
 mod slot;
+mod sort_key;
 mod text_compare;
 mod walk;
 
+pub use crate::comparison::CompareOp;
+pub(crate) use crate::comparison::physical_order;
+pub use crate::error::{datafusion_error, sql_error_from};
 pub(crate) use brief::{is_brief, is_long};
 pub use call_udf::{CallUdf, ParameterUdf};
 pub use compound::{Depth, with_value_of};
-pub(crate) use compound::{with_operand, with_operands};
+pub(crate) use compound::{is_quotient, with_operand, with_operands};
 pub use datafusion::bind_parameters;
-pub use error::{datafusion_error, sql_error_from};
-pub(crate) use eval::physical_order;
 pub use eval::{EmptyRow, ParameterisedRow, RowSource, truth_of};
 pub use long_literal::LongLiteralUdf;
 pub use slot::ExecutionSlot;
+pub use sort_key::{sort_key, sort_key_in};
 pub use text_compare::TextCompareUdf;
 
 use ::datafusion::common::TableReference;
 use ::datafusion::logical_expr::Expr;
 use squall_registry::{Coercibility, ExprType, ScalarKernel, Volatility};
 use squall_types::{CollationId, SqlType, Value};
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// An expression with every name and type settled.
@@ -177,63 +178,6 @@ pub struct Case {
     pub otherwise: Option<BoundExpr>,
     /// The result.
     pub ty: ExprType,
-}
-
-/// The comparison operators.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum CompareOp {
-    /// `=`.
-    Equal,
-    /// `<=>`.
-    NullSafeEqual,
-    /// `<>`.
-    NotEqual,
-    /// `<`.
-    Less,
-    /// `<=`.
-    LessOrEqual,
-    /// `>`.
-    Greater,
-    /// `>=`.
-    GreaterOrEqual,
-}
-
-impl CompareOp {
-    /// As SQL writes it.
-    pub fn symbol(self) -> &'static str {
-        match self {
-            CompareOp::Equal => "=",
-            CompareOp::NullSafeEqual => "<=>",
-            CompareOp::NotEqual => "<>",
-            CompareOp::Less => "<",
-            CompareOp::LessOrEqual => "<=",
-            CompareOp::Greater => ">",
-            CompareOp::GreaterOrEqual => ">=",
-        }
-    }
-
-    /// The operator with its sides swapped.
-    pub fn swapped(self) -> CompareOp {
-        match self {
-            CompareOp::Less => CompareOp::Greater,
-            CompareOp::LessOrEqual => CompareOp::GreaterOrEqual,
-            CompareOp::Greater => CompareOp::Less,
-            CompareOp::GreaterOrEqual => CompareOp::LessOrEqual,
-            other => other,
-        }
-    }
-
-    /// Whether values in this order satisfy the operator.
-    pub fn accepts(self, ordering: Ordering) -> bool {
-        match self {
-            CompareOp::Equal | CompareOp::NullSafeEqual => ordering == Ordering::Equal,
-            CompareOp::NotEqual => ordering != Ordering::Equal,
-            CompareOp::Less => ordering == Ordering::Less,
-            CompareOp::LessOrEqual => ordering != Ordering::Greater,
-            CompareOp::Greater => ordering == Ordering::Greater,
-            CompareOp::GreaterOrEqual => ordering != Ordering::Less,
-        }
-    }
 }
 
 /// The type of a condition's value: 0, 1 or NULL.

@@ -2,7 +2,7 @@
 
 use super::{BoundExpr, Call};
 use squall_types::Value;
-use squall_types::convert::number::write_double;
+use squall_types::double_text::write_double;
 use std::fmt::{self, Display, Formatter};
 
 impl Display for BoundExpr {

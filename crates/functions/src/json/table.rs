@@ -1,7 +1,7 @@
 //! JSON_TABLE: the rows that a document is taken apart into.
 
 use super::scalar::{column_value, type_word};
-use crate::library::support::tree_charge;
+use crate::documents::tree_charge;
 use squall_registry::StatementContext;
 use squall_types::json::stored::for_each_at;
 use squall_types::json::{Json, JsonPath};

@@ -2,7 +2,7 @@
 
 use super::scalar::{column_value, type_word};
 use crate::arrow_map::ValueArrayBuilder;
-use crate::library::support::{stored_of, tree_charge};
+use crate::documents::{stored_of, tree_charge};
 use arrow::array::{Array, ArrayRef, AsArray};
 use squall_registry::{ScalarKernel, StatementContext};
 use squall_types::json::stored::part_at;

@@ -92,6 +92,10 @@ struct SeededRandom {
 }
 
 impl ScalarKernel for SeededRandom {
+    fn has_memory(&self) -> bool {
+        true
+    }
+
     fn eval(&self, _arguments: &[Value], _context: &StatementContext) -> SqlResult<Value> {
         Ok(Value::Double(self.state.lock().next()))
     }

@@ -1,6 +1,6 @@
 //! Kernels of control-flow functions whose values must each be looked at once.
 
-use crate::expr::physical_order;
+use crate::comparison::physical_order;
 use squall_registry::{ScalarKernel, StatementContext};
 use squall_types::{CollationId, SqlResult, Value, collation};
 use std::cmp::Ordering;

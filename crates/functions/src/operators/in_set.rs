@@ -76,7 +76,7 @@ pub struct ValueSet {
     ranges: Vec<(u32, u32)>,
     /// Whether NULL is among them.
     has_null: bool,
-    /// Of all keys: calls are the same if their kernels print alike, and nobody should print the keys.
+    /// Of all keys: calls are the same if their kernels print alike, and the keys are too many to print.
     digest: (u64, u64),
 }
 

@@ -1,7 +1,7 @@
 //! Comparison of JSON documents, and SQL values as documents.
 
 use super::coerce;
-use crate::expr::CompareOp;
+use crate::comparison::CompareOp;
 use squall_registry::{ScalarKernel, StatementContext};
 use squall_types::json::{Json, compare_stored};
 use squall_types::{SqlError, SqlResult, SqlType, Value};

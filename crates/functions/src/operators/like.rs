@@ -54,6 +54,10 @@ impl Debug for PatternCache {
 }
 
 impl ScalarKernel for LikeKernel {
+    fn has_memory(&self) -> bool {
+        true
+    }
+
     fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
         let (Some(text), Some(pattern)) = (arguments.first(), arguments.get(1)) else { return Ok(Value::Null) };
         let stopped = || context.kill.check().is_err();

@@ -1,5 +1,6 @@
 //! The kernels behind operators, casts and conversions.
 
+pub mod arithmetic_op;
 pub mod bits;
 pub mod cast;
 pub mod coerce;

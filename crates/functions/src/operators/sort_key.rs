@@ -1,12 +1,11 @@
 //! Sort keys: bytes that compare as strings of a collation do, so that DataFusion can join, group and sort by them.
 
-use crate::expr::{BoundExpr, Call};
-use crate::library::support::tree_charge;
+use crate::documents::tree_charge;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewBuilder};
 use rustc_hash::FxHashMap;
-use squall_registry::{Coercibility, ExprType, ScalarKernel, StatementContext, Volatility};
+use squall_registry::{ScalarKernel, StatementContext};
 use squall_types::collation::sort_key as collation_sort_key;
-use squall_types::{CollationId, SqlResult, SqlType, Value};
+use squall_types::{CollationId, SqlResult, Value};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -15,30 +14,6 @@ use std::sync::Arc;
 pub struct SortKeyKernel {
     /// The collation.
     pub collation: CollationId,
-}
-
-/// What stands for the value of an expression where values are grouped, sorted or joined: a sort key for character
-/// strings and documents, the expression itself for everything else.
-pub fn sort_key(expr: BoundExpr) -> BoundExpr {
-    match expr.sql_type() {
-        SqlType::String { collation, .. } if collation != CollationId::BINARY => sort_key_in(expr, collation),
-        SqlType::Json => key_of(expr, "convert to sort key of JSON", Arc::new(JsonSortKeyKernel)),
-        _ => expr,
-    }
-}
-
-/// The sort key in a collation of a string expression.
-pub fn sort_key_in(expr: BoundExpr, collation: CollationId) -> BoundExpr {
-    key_of(expr, "convert to sort key", Arc::new(SortKeyKernel { collation }))
-}
-
-fn key_of(expr: BoundExpr, name: &'static str, kernel: Arc<dyn ScalarKernel>) -> BoundExpr {
-    let ty = ExprType {
-        sql_type: SqlType::longtext(CollationId::BINARY),
-        nullable: expr.nullable(),
-        coercibility: Coercibility::Implicit,
-    };
-    BoundExpr::call(Call::new(name, kernel, vec![expr], ty, Volatility::Immutable))
 }
 
 /// The sort key of a document: its text orders otherwise, and equal documents may have different texts.

@@ -29,7 +29,7 @@ pub fn division_by_zero(context: &StatementContext) -> SqlResult<()> {
     Ok(())
 }
 
-/// A result is outside of its type. The place of the expression's text stays empty: whoever evaluates the call fills
+/// A result is outside of its type. The place of the expression's text stays empty: the evaluation of the call fills
 /// it, since a kernel does not know its own text.
 pub fn out_of_range(type_name: &str) -> SqlError {
     SqlError::new(ErrorCode::DataOutOfRangeExpr, &[&type_name, &""])

@@ -134,7 +134,7 @@ impl Module for AsyncQueries {
             kept_bytes_max: self.shared.number(database, TOTAL_BYTES_MAX),
             ..KindSpec::new(NAME, handler)
         })?;
-        // Nobody else starts it.
+        // No other task starts it.
         let _first = self.shared.started.set((database.downgrade(), kind));
         self.variables_changed();
         Ok(())

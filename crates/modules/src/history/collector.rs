@@ -19,7 +19,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 pub(crate) struct Collector {
     database: WeakDatabase,
     pub store: HistoryStore,
-    /// Held by whoever collects.
+    /// Held by the session that collects.
     collecting: Mutex<()>,
     /// When the last copy was begun, microseconds since 1970 UTC.
     last_refresh_micros: AtomicI64,

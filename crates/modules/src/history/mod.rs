@@ -89,7 +89,7 @@ impl Module for HistoryModule {
         let store = HistoryStore::open(&directory)?;
         let collector = Arc::new(Collector::new(database.downgrade(), store)?);
         let ticker = ticker::Ticker::start(database, &collector)?;
-        // Nobody else starts it.
+        // No other task starts it.
         let _first = (self.history.collector.set(collector), self.history.ticker.set(ticker));
         Ok(())
     }

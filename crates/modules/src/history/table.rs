@@ -154,7 +154,7 @@ struct Parts {
     width: usize,
 }
 
-/// What a value has to be; whoever asked tests it again.
+/// What a value has to be; the caller tests it again.
 enum Test {
     /// Equal to a text without letters beyond ASCII, in some collation.
     Equal(String),

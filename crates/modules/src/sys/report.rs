@@ -12,7 +12,7 @@ use squall_types::{CollationId, SqlError, SqlResult, SqlType, Value};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// How long it takes, and how long one waits between two looks, where nobody says.
+/// How long it takes, and the pause between two looks, unless the caller says otherwise.
 const RUNTIME_SECONDS: i64 = 60;
 const INTERVAL_SECONDS: i64 = 30;
 

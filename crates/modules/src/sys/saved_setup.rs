@@ -8,7 +8,7 @@ use super::procedures::{first_number, literal, texts};
 use squall_session::{Failure, ProcedureCall};
 use squall_types::SqlError;
 
-/// The lock of whoever has saved.
+/// The lock of the session that saved.
 const LOCK: &str = "sys.ps_setup_save";
 
 /// A table of performance_schema that is saved.

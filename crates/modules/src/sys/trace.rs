@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const EVENTS_MAX: usize = 100_000;
 /// Statements whose texts are longer may have been cut.
 const WHOLE_TEXT_BYTES: usize = 1024;
-/// How long a thread is watched, and how long one waits between two looks, where nobody says.
+/// How long a thread is watched, and the pause between two looks, unless the caller says otherwise.
 const THREAD_SECONDS: f64 = 60.0;
 const INTERVAL_SECONDS: f64 = 1.0;
 /// The least time between two looks.

@@ -7,7 +7,7 @@ use squall_types::{SqlResult, Value};
 use std::cmp::Ordering;
 
 const INFORMATION: &str = "information_schema";
-/// Schemas whose keys are nobody's concern.
+/// Schemas whose keys are not reported.
 const OF_SERVER: [&str; 4] = ["mysql", "sys", "information_schema", "performance_schema"];
 /// Digits of the share of an AUTO_INCREMENT column's values that is used.
 const RATIO_DIGITS: u8 = 4;

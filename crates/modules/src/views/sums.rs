@@ -89,7 +89,7 @@ pub(crate) fn quotient(dividend: f64, divisor: f64, digits: u8) -> Value {
     Value::Decimal(Decimal::from_i128(scaled.round() as i128, digits))
 }
 
-/// A name that may be nobody's.
+/// A name that may be absent.
 pub(crate) fn or_background(name: &Value) -> String {
     match name {
         Value::String(name) => name.clone(),

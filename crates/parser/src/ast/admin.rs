@@ -189,7 +189,7 @@ pub enum Uninstall {
     Components(Vec<Box<str>>),
 }
 
-/// Replication statements: what they say is kept as words, for whoever carries them out.
+/// Replication statements: what they say is kept as words, for the code that carries them out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Replication {
     PurgeTo(Box<str>),

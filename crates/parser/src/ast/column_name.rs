@@ -3,7 +3,7 @@
 use super::{Expr, Literal, SelectExpr, UnaryOp};
 use crate::lexer::without_version_comments;
 
-/// Bytes that a name may have which nobody has given; longer ones are cut, as MySQL does.
+/// Longest name of a column that has no alias, bytes; longer ones are cut, as MySQL does.
 const OWN_NAME_MAX: usize = 256;
 
 impl SelectExpr {

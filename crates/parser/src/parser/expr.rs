@@ -394,7 +394,7 @@ impl Parser<'_> {
     }
 }
 
-/// Whether nobody asks what an expression is before going down into it: an operator or a call.
+/// Whether an expression is an operator or a call, so that the parser goes down into it without asking more.
 fn may_be_deep(expr: &Expr) -> bool {
     !matches!(
         expr,

@@ -18,194 +18,47 @@ impl Printer {
             Expr::Column(name) => self.column_name(name),
             Expr::Placeholder(_) => self.put("?"),
             Expr::UserVariable(name) => self.user_variable(name),
-            Expr::Assign { variable, value } => {
-                self.put("(");
-                self.user_variable(variable);
-                self.put(":=");
-                self.expr(value);
-                self.put(")");
-            }
+            Expr::Assign { variable, value } => self.assignment(variable, value),
             Expr::SystemVariable(variable) => {
                 self.put("@@");
                 self.system_variable(variable);
             }
             Expr::Unary { op, operand } => self.unary(*op, operand),
             Expr::Deep(expr) => self.expr_inner(expr),
-            Expr::Chain { first, rest } => {
-                self.put("(");
-                self.expr(first);
-                for (op, operand) in rest {
-                    self.put(binary_op(*op));
-                    self.expr(operand);
-                }
-                self.put(")");
-            }
-            Expr::Binary { op, left, right } => {
-                self.put("(");
-                self.expr(left);
-                self.put(binary_op(*op));
-                self.expr(right);
-                self.put(")");
-            }
-            Expr::And(operands) => {
-                self.put("(");
-                self.list(operands, " and ", Self::expr);
-                self.put(")");
-            }
-            Expr::Or(operands) => {
-                self.put("(");
-                self.list(operands, " or ", Self::expr);
-                self.put(")");
-            }
-            Expr::Is { operand, test, negated } => {
-                self.put("(");
-                self.expr(operand);
-                self.put(if *negated { " is not " } else { " is " });
-                self.put(match test {
-                    IsTest::Null => "null)",
-                    IsTest::True => "true)",
-                    IsTest::False => "false)",
-                    IsTest::Unknown => "unknown)",
-                });
-            }
-            Expr::Between { operand, low, high, negated } => {
-                self.put("(");
-                self.expr(operand);
-                self.put(if *negated { " not between " } else { " between " });
-                self.expr(low);
-                self.put(" and ");
-                self.expr(high);
-                self.put(")");
-            }
-            Expr::InList { operand, list, negated } => {
-                self.put("(");
-                self.expr(operand);
-                self.put(if *negated { " not in (" } else { " in (" });
-                self.exprs(list);
-                self.put("))");
-            }
+            Expr::Chain { first, rest } => self.chain(first, rest),
+            Expr::Binary { op, left, right } => self.binary(left, binary_op(*op), right),
+            Expr::And(operands) => self.operands(operands, " and "),
+            Expr::Or(operands) => self.operands(operands, " or "),
+            Expr::Is { operand, test, negated } => self.is(operand, test, *negated),
+            Expr::Between { operand, low, high, negated } => self.between(operand, low, high, *negated),
+            Expr::InList { operand, list, negated } => self.is_in(operand, *negated, |printer| printer.exprs(list)),
             Expr::InLiterals { operand, list, negated } => {
-                self.put("(");
-                self.expr(operand);
-                self.put(if *negated { " not in (" } else { " in (" });
-                let mut reader = list.reader();
-                let mut between = "";
-                while let Some(PackedValue::Leaf(item)) = reader.next_value() {
-                    self.put(between);
-                    self.expr(&item);
-                    between = ",";
-                }
-                self.put("))");
+                self.is_in(operand, *negated, |printer| printer.packed_literals(list));
             }
             Expr::InSubquery { operand, query, negated } => {
-                self.put("(");
-                self.expr(operand);
-                self.put(if *negated { " not in (" } else { " in (" });
-                self.query(query);
-                self.put("))");
+                self.is_in(operand, *negated, |printer| printer.query(query));
             }
             Expr::Like { operand, pattern, escape, negated } => {
-                self.put("(");
-                self.expr(operand);
-                self.put(if *negated { " not like " } else { " like " });
-                self.expr(pattern);
-                if let Some(escape) = escape {
-                    self.put(" escape ");
-                    self.expr(escape);
-                }
-                self.put(")");
+                self.like(operand, pattern, escape.as_deref(), *negated)
             }
             Expr::Regexp { operand, pattern, negated } => {
-                self.put("(");
-                self.expr(operand);
-                self.put(if *negated { " not regexp " } else { " regexp " });
-                self.expr(pattern);
-                self.put(")");
+                self.binary(operand, if *negated { " not regexp " } else { " regexp " }, pattern);
             }
-            Expr::MemberOf { value, array } => {
-                self.put("(");
-                self.expr(value);
-                self.put(" member of (");
-                self.expr(array);
-                self.put("))");
-            }
-            Expr::Quantified { op, quantifier, left, query } => {
-                self.put("(");
-                self.expr(left);
-                self.put(binary_op(*op));
-                self.put(if *quantifier == Quantifier::Any { "any (" } else { "all (" });
-                self.query(query);
-                self.put("))");
-            }
-            Expr::Exists(query) => {
-                self.put("exists(");
-                self.query(query);
-                self.put(")");
-            }
-            Expr::Subquery(query) => {
-                self.put("(");
-                self.query(query);
-                self.put(")");
-            }
+            Expr::MemberOf { value, array } => self.member_of(value, array),
+            Expr::Quantified { op, quantifier, left, query } => self.quantified(*op, quantifier, left, query),
+            Expr::Exists(query) => self.enclosed("exists(", |printer| printer.query(query)),
+            Expr::Subquery(query) => self.enclosed("(", |printer| printer.query(query)),
             Expr::Row(values) => {
                 self.put_if(values.len() < 2, "row");
                 self.paren_list(values, Self::expr);
             }
             Expr::Case { operand, branches, otherwise } => {
-                self.put("(case");
-                if let Some(operand) = operand {
-                    self.put(" ");
-                    self.expr(operand);
-                }
-                for branch in branches {
-                    self.put(" when ");
-                    self.expr(&branch.when);
-                    self.put(" then ");
-                    self.expr(&branch.then);
-                }
-                if let Some(otherwise) = otherwise {
-                    self.put(" else ");
-                    self.expr(otherwise);
-                }
-                self.put(" end)");
+                self.case(operand.as_deref(), branches, otherwise.as_deref());
             }
-            Expr::Cast(cast) => {
-                self.put("cast(");
-                self.expr(&cast.operand);
-                if let Some(zone) = &cast.time_zone {
-                    self.put(" at time zone ");
-                    self.string(zone);
-                }
-                self.put(" as ");
-                self.cast_type(&cast.target);
-                self.put(if cast.array { " array)" } else { ")" });
-            }
-            Expr::ConvertUsing { operand, charset } => {
-                self.put("convert(");
-                self.expr(operand);
-                self.put(" using ");
-                self.name_or_string(charset);
-                self.put(")");
-            }
-            Expr::Collate { operand, collation } => {
-                self.put("(");
-                // COLLATE binds more tightly than a sign.
-                let sign = matches!(operand.peeled(), Expr::Unary { .. });
-                self.put_if(sign, "(");
-                self.expr(operand);
-                self.put_if(sign, ")");
-                self.put(" collate ");
-                self.name_or_string(collation);
-                self.put(")");
-            }
-            Expr::Interval { value, unit } => {
-                self.put("interval ");
-                // A list in parentheses would make it the function of that name.
-                self.put_if(matches!(&**value, Expr::Row(values) if values.len() > 1), "row");
-                self.expr(value);
-                self.put(" ");
-                self.put(interval_unit(*unit));
-            }
+            Expr::Cast(cast) => self.cast(cast),
+            Expr::ConvertUsing { operand, charset } => self.convert_using(operand, charset),
+            Expr::Collate { operand, collation } => self.collate(operand, collation),
+            Expr::Interval { value, unit } => self.interval(value, *unit),
             Expr::Function(call) => self.function(call),
             Expr::Aggregate(call) => self.aggregate(call),
             Expr::Window(call) => self.window_call(call),
@@ -213,116 +66,24 @@ impl Printer {
                 self.put("grouping");
                 self.paren_list(operands, Self::expr);
             }
-            Expr::Extract { unit, operand } => {
-                self.put("extract(");
-                self.put(interval_unit(*unit));
-                self.put(" from ");
-                self.expr(operand);
-                self.put(")");
-            }
-            Expr::Trim { side, remove, operand } => {
-                self.put(match (side, remove) {
-                    (TrimSide::Both, None) => "trim(",
-                    (TrimSide::Both, Some(_)) => "trim(both ",
-                    (TrimSide::Leading, _) => "trim(leading ",
-                    (TrimSide::Trailing, _) => "trim(trailing ",
-                });
-                if let Some(remove) = remove {
-                    self.expr(remove);
-                    self.put(" ");
-                }
-                self.put_if(*side != TrimSide::Both || remove.is_some(), "from ");
-                self.expr(operand);
-                self.put(")");
-            }
+            Expr::Extract { unit, operand } => self.extract(*unit, operand),
+            Expr::Trim { side, remove, operand } => self.trim(side, remove.as_deref(), operand),
             Expr::TimestampAdd { unit, amount, operand } => self.timestamp("timestampadd(", *unit, amount, operand),
             Expr::TimestampDiff { unit, from, to } => self.timestamp("timestampdiff(", *unit, from, to),
-            Expr::GetFormat { kind, format } => {
-                self.put(match kind {
-                    GetFormatKind::Date => "get_format(date,",
-                    GetFormatKind::Time => "get_format(time,",
-                    GetFormatKind::DateTime => "get_format(datetime,",
-                });
-                self.expr(format);
-                self.put(")");
-            }
-            Expr::Char { arguments, charset } => {
-                self.put("char(");
-                self.exprs(arguments);
-                if let Some(charset) = charset {
-                    self.put(" using ");
-                    self.name_or_string(charset);
-                }
-                self.put(")");
-            }
-            Expr::WeightString { operand, conversion } => {
-                self.put("weight_string(");
-                self.expr(operand);
-                if let Some(conversion) = conversion {
-                    let (word, length) = match conversion {
-                        WeightStringType::Char(length) => (" as char(", length),
-                        WeightStringType::Binary(length) => (" as binary(", length),
-                    };
-                    self.put(word);
-                    self.number(length);
-                    self.put(")");
-                }
-                self.put(")");
-            }
-            Expr::Match { columns, against, mode } => {
-                self.put("match ");
-                self.paren_list(columns, Self::column_name);
-                self.put(" against (");
-                self.expr(against);
-                self.put(match mode {
-                    MatchMode::NaturalLanguage => ")",
-                    MatchMode::NaturalLanguageWithQueryExpansion => " in natural language mode with query expansion)",
-                    MatchMode::Boolean => " in boolean mode)",
-                    MatchMode::QueryExpansion => " with query expansion)",
-                });
-            }
+            Expr::GetFormat { kind, format } => self.get_format(kind, format),
+            Expr::Char { arguments, charset } => self.char(arguments, charset.as_deref()),
+            Expr::WeightString { operand, conversion } => self.weight_string(operand, conversion.as_ref()),
+            Expr::Match { columns, against, mode } => self.match_against(columns, against, mode),
             Expr::JsonArrow { operand, path, unquote } => {
                 self.expr(operand);
                 self.put(if *unquote { "->>" } else { "->" });
                 self.sql_string(path);
             }
-            Expr::JsonValue(value) => {
-                self.put("json_value(");
-                self.expr(&value.document);
-                self.put(",");
-                self.expr(&value.path);
-                if let Some(returning) = &value.returning {
-                    self.put(" returning ");
-                    self.cast_type(returning);
-                }
-                self.json_response(&value.on_empty, " on empty");
-                self.json_response(&value.on_error, " on error");
-                self.put(")");
-            }
+            Expr::JsonValue(value) => self.json_value(value),
             Expr::Default => self.put("default"),
-            Expr::DefaultOf(column) => {
-                self.put("default(");
-                self.column_name(column);
-                self.put(")");
-            }
-            Expr::InsertValue(column) => {
-                self.put("values(");
-                self.column_name(column);
-                self.put(")");
-            }
-            Expr::Sequence { operation, sequence } => {
-                self.put(match operation {
-                    SequenceOperation::Next => "nextval(",
-                    SequenceOperation::Previous => "lastval(",
-                    SequenceOperation::Set(_) => "setval(",
-                });
-                self.object_name(sequence);
-                if let SequenceOperation::Set(values) = operation {
-                    self.put(",");
-                    self.exprs(values);
-                }
-                self.put(")");
-            }
+            Expr::DefaultOf(column) => self.enclosed("default(", |printer| printer.column_name(column)),
+            Expr::InsertValue(column) => self.enclosed("values(", |printer| printer.column_name(column)),
+            Expr::Sequence { operation, sequence } => self.sequence(operation, sequence),
         }
     }
 

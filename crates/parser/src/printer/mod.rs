@@ -12,6 +12,7 @@ mod query;
 mod replication;
 mod routine;
 mod show;
+mod special_expr;
 mod statement;
 mod table;
 mod types;

@@ -319,7 +319,7 @@ impl<'a> Context<'a> {
 
     /// What stands for a value where rows are grouped, sorted and joined: its collation's key for a string.
     pub fn sort_key(&self, expr: BoundExpr) -> BoundExpr {
-        squall_functions::operators::sort_key::sort_key(expr)
+        squall_functions::expr::sort_key(expr)
     }
 
     /// Puts placeholders in place of other blocks' columns. An expression without such, which may be large, is not copied.

@@ -412,8 +412,8 @@ impl Context<'_> {
     fn comparison_keys(&self, condition: &BoundExpr, left: &BoundExpr, right: &BoundExpr) -> (BoundExpr, BoundExpr) {
         match condition {
             BoundExpr::Compare { collation: Some(collation), .. } => (
-                squall_functions::operators::sort_key::sort_key_in(left.clone(), *collation),
-                squall_functions::operators::sort_key::sort_key_in(right.clone(), *collation),
+                squall_functions::expr::sort_key_in(left.clone(), *collation),
+                squall_functions::expr::sort_key_in(right.clone(), *collation),
             ),
             _ => (left.clone(), right.clone()),
         }

@@ -67,7 +67,7 @@ pub trait TableResolver {
     /// database unless it is a derived one.
     fn found_column(&self, _name: &ColumnName, _database: Option<&str>, _table: &str) {}
 
-    /// `@@name`.
+    /// `name`.
     fn system_variable(&self, variable: &SystemVariable) -> SqlResult<(Value, SqlType)>;
 
     /// A local variable or parameter of the stored program that runs.

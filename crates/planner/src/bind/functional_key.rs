@@ -143,7 +143,7 @@ fn is_plain(expr: &BoundExpr) -> bool {
     matches!(expr, BoundExpr::Column(_) | BoundExpr::Literal(..) | BoundExpr::Parameter { .. })
 }
 
-/// Whether two expressions are the same, whoever's connection they come from.
+/// Whether two expressions are the same, from any connection.
 fn same_value(key: &BoundExpr, expr: &BoundExpr) -> bool {
     key == expr || (key.sql_type() == expr.sql_type() && with_bare_paths(key) == with_bare_paths(expr))
 }

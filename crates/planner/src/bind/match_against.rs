@@ -2,8 +2,8 @@
 
 use super::context::{Context, display_name};
 use super::scope::Clause;
-use crate::access::terms::fulltext_index;
 use squall_catalog::TableDef;
+use squall_executor::access::terms::fulltext_index;
 use squall_functions::expr::BoundExpr;
 use squall_functions::fulltext::Parser;
 use squall_parser::ast;

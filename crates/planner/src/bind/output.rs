@@ -21,7 +21,7 @@ pub struct BoundQuery {
     pub tables: Vec<TableUse>,
     /// INTO of the outermost query.
     pub into: Option<SelectInto>,
-    /// With SQL_CALC_FOUND_ROWS: the LIMIT, which is not in the plan: whoever runs it counts all rows for FOUND_ROWS()
+    /// With SQL_CALC_FOUND_ROWS: the LIMIT, which is not in the plan: the session counts all rows for FOUND_ROWS()
     /// and sends these.
     pub calc_found_rows: Option<RowLimit>,
     /// Whether the statement assigns user variables, so that rows must be made one after another on one thread.

@@ -3,7 +3,6 @@
 use super::column::{BlockId, ColumnId};
 use super::context::{Context, plan_result};
 use super::query::{BlockOutput, BoundBlock};
-use crate::operators::nested_block::NestedBlock;
 use datafusion::common::{Column, JoinType, NullEquality};
 use datafusion::functions_window::row_number::row_number_udwf;
 use datafusion::logical_expr::expr::{WindowFunction, WindowFunctionParams};
@@ -11,6 +10,7 @@ use datafusion::logical_expr::{
     Expr, Join, JoinConstraint, LogicalPlan, LogicalPlanBuilder, Projection, Union, Window, WindowFrame,
     WindowFunctionDefinition,
 };
+use squall_executor::operators::nested_block::NestedBlock;
 use squall_functions::expr::BoundExpr;
 use squall_functions::typing::unify_types;
 use squall_parser::ast;

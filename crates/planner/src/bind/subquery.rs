@@ -4,11 +4,11 @@ use super::column::{BlockId, ColumnId};
 use super::context::{Context, placeholder_column, placeholder_id, plan_result};
 use super::join::join_on;
 use super::query::BoundBlock;
-use crate::operators::apply::operand_name;
-use crate::operators::{Apply, ApplyKind, OuterValue};
 use arrow::datatypes::Field;
 use datafusion::common::{Column, DFSchema, JoinType};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use squall_executor::operators::apply::operand_name;
+use squall_executor::operators::{Apply, ApplyKind, OuterValue};
 use squall_functions::arrow_map::arrow_type;
 use squall_functions::expr::{BoundExpr, CompareOp, boolean_type};
 use squall_parser::ast;
@@ -290,6 +290,6 @@ pub(crate) fn check_columns(found: usize, wanted: usize) -> SqlResult<()> {
 
 /// The outer columns that a plan reads, also in its subqueries.
 pub(crate) fn outer_columns(plan: &LogicalPlan) -> SqlResult<BTreeSet<ColumnId>> {
-    let placeholders = plan_result(crate::operators::apply::free_placeholders(plan))?;
+    let placeholders = plan_result(squall_executor::operators::apply::free_placeholders(plan))?;
     Ok(placeholders.iter().filter_map(|id| placeholder_column(id)).collect())
 }

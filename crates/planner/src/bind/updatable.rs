@@ -2,9 +2,9 @@
 
 use super::from::invoker_inside;
 use super::view;
-use crate::access::ROW_KEY_COLUMN;
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{Catalog, Invoker, TableDef, TableEntry, ViewDef};
+use squall_executor::access::ROW_KEY_COLUMN;
 use squall_parser::ast;
 use squall_types::SqlResult;
 use std::sync::Arc;

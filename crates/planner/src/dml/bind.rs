@@ -8,12 +8,12 @@ use super::plan::{
 use super::rules::RulesCache;
 use super::target::Target;
 use super::view::{insertable, row_of};
-use crate::access::ROW_KEY_COLUMN;
 use crate::bind::{Binder, RowColumn, RowLocks, RowTable, TableUse};
 use crate::point::NamedTable;
 use squall_catalog::{TableDef, TableEntry};
+use squall_executor::access::ROW_KEY_COLUMN;
 use squall_functions::expr::BoundExpr;
-use squall_functions::operators::sort_key::sort_key;
+use squall_functions::expr::sort_key;
 use squall_parser::ast;
 use squall_row_store::RowStore;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType};

@@ -3,7 +3,7 @@
 use super::plan::InsertPlan;
 use super::rules::DefaultRule;
 use super::target::{RowMaker, zero_value};
-use crate::exec::env::StatementEnv;
+use squall_executor::env::StatementEnv;
 use squall_row_store::{RowStore, Table};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 

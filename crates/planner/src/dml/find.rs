@@ -4,16 +4,16 @@ use super::plan::{Returned, Selection};
 use super::sealed_rows::FoundRows;
 use super::target::{RowMaker, Target};
 use super::{DmlContext, DmlResult};
-use crate::access::filter::{constant_of, predicate_of_bound};
-use crate::access::key::storage_range;
-use crate::access::order::order_direction;
-use crate::access::path::{AccessPath, COST_LOCK, COST_LOCK_SHORT, IndexHints, choose, whole_index};
-use crate::access::predicate::Predicate;
-use crate::access::range::EncodedRange;
-use crate::access::table::KEYED_ROWS_MAX;
-use crate::exec::env::StatementEnv;
 use crate::point::Lookup;
 use squall_catalog::IndexId;
+use squall_executor::access::filter::{constant_of, predicate_of_bound};
+use squall_executor::access::key::storage_range;
+use squall_executor::access::order::order_direction;
+use squall_executor::access::path::{AccessPath, COST_LOCK, COST_LOCK_SHORT, IndexHints, choose, whole_index};
+use squall_executor::access::predicate::Predicate;
+use squall_executor::access::range::EncodedRange;
+use squall_executor::access::table::KEYED_ROWS_MAX;
+use squall_executor::env::StatementEnv;
 use squall_functions::expr::{BoundExpr, EmptyRow, ParameterisedRow};
 use squall_registry::TableOperation;
 use squall_row_store::{
@@ -330,7 +330,7 @@ impl Scan<'_> {
             self.read += 1;
             let values = self.target.read_row(&row, &context.env.context.settings.time_zone)?;
             if !matches(self.selection, context, &values)? {
-                // Nobody need wait for a row that is left as it is.
+                // A row that is left as it is needs no lock.
                 context.transaction.give_back(lock);
                 continue;
             }
@@ -380,32 +380,12 @@ fn sorted_keys(
     })?;
     found.sort_by(|(a, _), (b, _)| {
         let by_key = a.iter().zip(b).zip(&selection.order).map(|((a, b), (_, descending))| {
-            let ordering = compare_values(a, b);
+            let ordering = a.total_cmp(b);
             if *descending { ordering.reverse() } else { ordering }
         });
         by_key.into_iter().find(|ordering| ordering.is_ne()).unwrap_or(Ordering::Equal)
     });
     Ok(found.into_iter().map(|(_, key)| key).collect())
-}
-
-/// The order of two values of one type; NULL is the least.
-pub fn compare_values(a: &Value, b: &Value) -> Ordering {
-    match (a, b) {
-        (Value::Null, Value::Null) => Ordering::Equal,
-        (Value::Null, _) => Ordering::Less,
-        (_, Value::Null) => Ordering::Greater,
-        (Value::Int(a), Value::Int(b)) => a.cmp(b),
-        (Value::UInt(a), Value::UInt(b)) => a.cmp(b),
-        (Value::Double(a), Value::Double(b)) => a.total_cmp(b),
-        (Value::Decimal(a), Value::Decimal(b)) => a.cmp(b),
-        (Value::String(a), Value::String(b)) => a.cmp(b),
-        (Value::Json(a), Value::Json(b)) => a.stored().cmp(b.stored()),
-        (Value::Bytes(a), Value::Bytes(b)) => a.cmp(b),
-        (Value::Date(a), Value::Date(b)) => a.cmp(b),
-        (Value::DateTime(a), Value::DateTime(b)) => a.cmp(b),
-        (Value::Time(a), Value::Time(b)) => a.cmp(b),
-        _ => Ordering::Equal,
-    }
 }
 
 /// LIMIT as a number.

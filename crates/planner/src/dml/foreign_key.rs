@@ -9,11 +9,11 @@
 use super::DmlContext;
 use super::change::{delete_row_as, update_row_as};
 use super::target::{RowMaker, Target};
-use crate::access::key::storage_range;
-use crate::access::path::{IndexHints, choose};
-use crate::access::predicate::{CompareOp, Predicate};
-use crate::exec::env::StatementEnv;
 use squall_catalog::{Catalog, ForeignKey, IndexId, ReferentialAction, TableDef, TableId};
+use squall_executor::access::key::storage_range;
+use squall_executor::access::path::{IndexHints, choose};
+use squall_executor::access::predicate::{CompareOp, Predicate};
+use squall_executor::env::StatementEnv;
 use squall_row_store::{
     Direction, KeyRange, LockMode, LockRequest, LockedRow, ReadView, Row, RowStore, StoreResult, Table, TableLock,
 };
@@ -84,7 +84,7 @@ pub fn check_parents(
     Ok(())
 }
 
-/// Checks that a row has the parents that some keys of its table demand, in what a view sees: for tables that nobody else
+/// Checks that a row has the parents that some keys of its table demand, in what a view sees: for tables that no other session
 /// changes meanwhile. `own` is where rows of the table itself are found.
 pub fn check_parents_in(
     env: &StatementEnv,
@@ -418,7 +418,7 @@ fn no_parent(env: &StatementEnv, database: &str, def: &TableDef, key: &ForeignKe
     SqlError::new(ErrorCode::NoReferencedRow2, &[&constraint_text(&env.catalog, database, def, key)])
 }
 
-/// Whether the table at the other end of a key may be named to whoever runs the statement.
+/// Whether the table at the other end of a key may be named to the account that runs the statement.
 fn may_be_named(env: &StatementEnv, database: &str, table: &str) -> bool {
     env.context.nested.as_ref().is_none_or(|session| session.sees_table(database, table))
 }

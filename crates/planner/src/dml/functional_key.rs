@@ -1,9 +1,9 @@
-//! The values of functional key parts: what goes wrong is said of the key, as nobody knows the hidden column.
+//! The values of functional key parts: errors name the key, as the hidden column has no name that users know.
 
 use super::target::RowMaker;
 use squall_catalog::ColumnDef;
 use squall_functions::expr::BoundExpr;
-use squall_types::json::elements::{ElementError, elements};
+use squall_types::convert::json_elements::{ElementError, elements};
 use squall_types::{ErrorCode, Level, SqlError, SqlResult, Value};
 
 /// The value of a hidden column. In strict mode whatever is lost on the way to it is an error.

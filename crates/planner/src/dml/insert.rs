@@ -54,7 +54,7 @@ fn may_go_around(plan: &InsertPlan) -> bool {
         && !plan.target.def().temporary
 }
 
-/// Fills a table that nobody else sees yet with a query's rows. Where nothing has to be looked up for a row they go
+/// Fills a table that no other session sees yet with a query's rows. Where nothing has to be looked up for a row they go
 /// around the transaction, without a bound of memory, and are durable at the end.
 pub fn fill_table(context: &mut DmlContext<'_>, plan: &InsertPlan, session: u64) -> StoreResult<DmlResult> {
     let InsertRows::Query(query) = &plan.source else { return execute_insert(context, plan) };

@@ -3,7 +3,7 @@
 use super::fill::{IdSource, RowFiller, next_auto_increment};
 use super::plan::InsertPlan;
 use super::{DmlOptions, ignorable};
-use crate::exec::env::StatementEnv;
+use squall_executor::env::StatementEnv;
 use squall_row_store::{BulkEncoder, StoreError, ValueRef};
 use squall_types::{SqlResult, SqlType, Value};
 

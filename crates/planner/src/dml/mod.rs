@@ -32,8 +32,8 @@ pub use plan::{DeletePlan, DmlPlan, InsertPlan, QueryChangePlan, Returned, Updat
 pub use query::execute_by_query;
 pub use rules::{RulesCache, TableRules};
 
-use crate::exec::env::StatementEnv;
-use crate::exec::runtime::QueryRuntime;
+use squall_executor::env::StatementEnv;
+use squall_executor::runtime::QueryRuntime;
 use squall_registry::Registry;
 use squall_row_store::{LockMode, LockRequest, LockWait, StoreError, StoreResult, Transaction};
 use squall_types::Value;

@@ -3,10 +3,10 @@
 use super::functional_key::key_part_value;
 use super::rules::{DefaultRule, TableRules};
 use crate::bind::updatable::ViewLevel;
-use crate::exec::env::StatementEnv;
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{ColumnDef, TableDef};
 use squall_column_tables::from_utc;
+use squall_executor::env::StatementEnv;
 use squall_functions::expr::{BoundExpr, ParameterisedRow};
 use squall_row_store::{Row, Table};
 use squall_types::json::Document;

@@ -2,11 +2,11 @@
 
 use super::table::{ExplainRow, explain_table, path_row};
 use super::tree::explain_tree_below;
-use crate::access::path::AccessPath;
 use crate::dml::DmlContext;
 use crate::dml::find::choose_path;
 use crate::dml::plan::{DmlPlan, InsertRows, OnDuplicate, QueryChangePlan, Selection, TableChange};
 use crate::dml::target::Target;
+use squall_executor::access::path::AccessPath;
 use squall_row_store::StoreResult;
 use squall_types::SqlError;
 

@@ -1,11 +1,11 @@
 //! What Extra says of the condition on a table that is read by an index.
 
-use crate::access::RowScanExec;
-use crate::access::path::AccessPath;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::IsNullExpr;
 use datafusion::physical_expr::utils::{collect_columns, split_conjunction};
 use squall_catalog::{IndexDef, TableDef};
+use squall_executor::access::RowScanExec;
+use squall_executor::access::path::AccessPath;
 use std::sync::Arc;
 
 const USING_WHERE: &str = "Using where";

@@ -5,13 +5,13 @@
 
 use super::literals::over_rows;
 use super::tree::readable;
-use crate::access::{ColumnScanExec, RowScanExec, RowTable};
-use crate::exec::lookup_join::IndexLookupJoinExec;
-use crate::star::StarExec;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
+use squall_executor::access::{ColumnScanExec, RowScanExec, RowTable};
+use squall_executor::operators::lookup_join::IndexLookupJoinExec;
+use squall_executor::star::StarExec;
 use std::sync::Arc;
 
 /// A condition or value over the rows of a plan, as EXPLAIN shows it.

@@ -1,10 +1,10 @@
 //! Literals in conditions as people read them: inside of a plan dates and times are numbers, and long texts are calls.
 
-use crate::access::RowTable;
 use arrow::datatypes::Schema;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::physical_expr::expressions::{BinaryExpr, Column, InListExpr, Literal};
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
+use squall_executor::access::RowTable;
 use squall_functions::arrow_map::{scalar_to_value, sql_type_of};
 use squall_functions::expr::LongLiteralUdf;
 use squall_types::{SqlType, Value};

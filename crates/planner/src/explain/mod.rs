@@ -13,6 +13,5 @@ pub mod tree;
 
 pub use change::{explain_change, explain_change_tree};
 pub use json::explain_json;
-pub(crate) use table::is_hashed;
 pub use table::{ExplainRow, explain_columns, explain_table};
 pub use tree::explain_tree;

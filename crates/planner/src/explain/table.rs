@@ -4,15 +4,7 @@ use super::condition::condition_notes;
 use super::key_length::key_length;
 use super::key_parts::is_key_part;
 use super::tree::{label, readable};
-use crate::access::path::AccessPath;
-use crate::access::scan::RowScanExec;
-use crate::access::{ColumnScanExec, RowTable};
 use crate::bind::VALUE_OF_SUBQUERY;
-use crate::document_values::DocumentValuesExec;
-use crate::exec::lookup_join::{IndexLookupJoinExec, Kept};
-use crate::exec::{as_hash_join, as_sort};
-use crate::operators::json_table::JsonTableExec;
-use crate::star::StarExec;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
@@ -20,6 +12,15 @@ use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::{CrossJoinExec, NestedLoopJoinExec};
 use datafusion::physical_plan::union::UnionExec;
 use squall_catalog::TableDef;
+use squall_executor::access::path::AccessPath;
+use squall_executor::access::scan::RowScanExec;
+use squall_executor::access::{ColumnScanExec, RowTable};
+use squall_executor::document_values::DocumentValuesExec;
+use squall_executor::operators::json_table::JsonTableExec;
+use squall_executor::operators::lookup_join::{IndexLookupJoinExec, Kept};
+use squall_executor::operators::{as_hash_join, as_sort};
+use squall_executor::runtime::is_hashed;
+use squall_executor::star::StarExec;
 use squall_row_store::Direction;
 use squall_types::{CollationId, SqlType, Value};
 use std::sync::Arc;
@@ -330,7 +331,7 @@ impl Walker {
             })
             .collect();
         row.reference = Some(references.join(","));
-        row.rows = Some(crate::access::path::rows_per_key_of(source, index, parts).ceil() as u64);
+        row.rows = Some(squall_executor::access::path::rows_per_key_of(source, index, parts).ceil() as u64);
         match join.kept() {
             Kept::Matched => row.extra.push("FirstMatch"),
             Kept::Unmatched => row.extra.push("Not exists"),
@@ -384,10 +385,4 @@ pub fn path_row(def: &TableDef, path: &AccessPath, mut row: ExplainRow) -> Expla
         _ => row.access_type = Some("ALL".into()),
     }
     row
-}
-
-/// Whether an aggregation keeps its groups in a table rather than reading them in order.
-pub(crate) fn is_hashed(aggregate: &AggregateExec) -> bool {
-    !aggregate.group_expr().is_empty()
-        && !matches!(aggregate.input_order_mode(), datafusion::physical_plan::InputOrderMode::Sorted)
 }

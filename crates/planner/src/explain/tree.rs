@@ -2,18 +2,7 @@
 
 use super::key_parts::{name_key_parts, name_own_key_parts, shown};
 use super::literals::over_table;
-use crate::access::RowTable;
-use crate::access::column_scan::{
-    ColumnScanExec, ROWS_SKIPPED_BY_BITMAPS, ROWS_SKIPPED_BY_VALUES, ROWS_SKIPPED_BY_ZONE_MAPS, SEGMENTS_READ,
-    SEGMENTS_SKIPPED_BY_BITMAPS, SEGMENTS_SKIPPED_BY_VALUES, SEGMENTS_SKIPPED_BY_ZONE_MAPS,
-};
-use crate::access::path::AccessPath;
-use crate::access::scan::RowScanExec;
 use crate::bind::NUMBER_MARK;
-use crate::document_values::DocumentValuesExec;
-use crate::exec::lookup_join::{IndexLookupJoinExec, Kept};
-use crate::exec::{as_hash_join, as_sort};
-use crate::star::{SEGMENTS_OF_DICTIONARIES, SEGMENTS_SKIPPED, StarExec, ZONES_ANSWERED, ZONES_READ};
 use datafusion::physical_expr::PhysicalSortExpr;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
@@ -28,6 +17,17 @@ use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMerge
 use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{DisplayFormatType, ExecutionPlan};
+use squall_executor::access::RowTable;
+use squall_executor::access::column_scan::{
+    ColumnScanExec, ROWS_SKIPPED_BY_BITMAPS, ROWS_SKIPPED_BY_VALUES, ROWS_SKIPPED_BY_ZONE_MAPS, SEGMENTS_READ,
+    SEGMENTS_SKIPPED_BY_BITMAPS, SEGMENTS_SKIPPED_BY_VALUES, SEGMENTS_SKIPPED_BY_ZONE_MAPS,
+};
+use squall_executor::access::path::AccessPath;
+use squall_executor::access::scan::RowScanExec;
+use squall_executor::document_values::DocumentValuesExec;
+use squall_executor::operators::lookup_join::{IndexLookupJoinExec, Kept};
+use squall_executor::operators::{as_hash_join, as_sort};
+use squall_executor::star::{SEGMENTS_OF_DICTIONARIES, SEGMENTS_SKIPPED, StarExec, ZONES_ANSWERED, ZONES_READ};
 use squall_row_store::Direction;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -223,7 +223,7 @@ fn sort_key(key: &PhysicalSortExpr, rows: &Arc<dyn ExecutionPlan>) -> String {
 pub(super) fn readable(expr: impl std::fmt::Display) -> String {
     const SORT_KEY: &str = "convert to sort key(";
     const LITERALS: [&str; 6] = ["Int64(", "UInt64(", "Float64(", "Boolean(", "Utf8(", "Utf8View("];
-    // How a list is looked up is nobody's concern.
+    // How a list is looked up is not shown.
     let text = infix(expr.to_string()).replace("IN (SET) ([", "IN ([");
     let mut out = String::with_capacity(text.len());
     let mut rest = text.as_str();

@@ -7,7 +7,7 @@ use super::key::operand_of;
 use squall_parser::ast;
 
 /// Whether a statement is such a change. Whether its condition is a look-up is left to the binder, see
-/// [`Selection::key`](crate::dml::plan::Selection::key).
+/// `dml::plan::Selection::key`.
 pub fn is_point_change(statement: &ast::Statement) -> bool {
     match statement {
         ast::Statement::Insert(insert) => {

@@ -1,9 +1,9 @@
-//! Queries of one row that comes from no table: `SELECT 1`, `SELECT @@version, DATABASE()`. Clients and connection pools
+//! Queries of one row that comes from no table: `SELECT 1`, `SELECT version, DATABASE()`. Clients and connection pools
 //! send them all the time, and DataFusion's planning is far more work than what they ask for.
 
 use crate::bind::{Binder, OutputColumn, announced_type};
-use crate::exec::output::write_value;
 use datafusion::common::Column;
+use squall_executor::runtime::output::write_value;
 use squall_functions::expr::{BoundExpr, EmptyRow};
 use squall_parser::ast;
 use squall_registry::{StatementContext, Volatility};

@@ -1,8 +1,8 @@
 //! Key look-ups: seeing them in a condition, and putting a statement's values into them.
 
-use crate::access::path::is_usable;
-use crate::access::predicate::{CompareOp, Predicate};
 use squall_catalog::{IndexId, TableDef};
+use squall_executor::access::path::is_usable;
+use squall_executor::access::predicate::{CompareOp, Predicate};
 use squall_parser::ast;
 use squall_row_store::{KeyRange, Table, ValueRange};
 use squall_types::{SqlResult, SqlType, Value};

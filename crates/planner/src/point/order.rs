@@ -1,6 +1,5 @@
 //! The order of the rows of a short range.
 
-use crate::dml::find::compare_values;
 use squall_row_store::{Row, Table, ValueRef};
 use squall_types::{SqlResult, SqlType, Value, collation, json};
 use std::cmp::Ordering;
@@ -34,7 +33,7 @@ pub(super) fn in_order<'a>(
         (Key::Text(start, a), Key::Text(other, b), Some(id)) => {
             start.cmp(other).then_with(|| collation::compare(id, a, b))
         }
-        (Key::Value(a), Key::Value(b), _) => compare_values(a, b),
+        (Key::Value(a), Key::Value(b), _) => a.total_cmp(b),
         // NULL comes first.
         (Key::Value(_), Key::Text(..), _) => Ordering::Less,
         (Key::Text(..), _, _) => Ordering::Greater,

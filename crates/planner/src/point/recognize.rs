@@ -169,7 +169,7 @@ impl Reader<'_> {
 
     fn output(&self, name: &str, ordinal: usize) -> OutputColumn {
         let column = &self.def.columns[ordinal];
-        let fields = crate::access::table::field_of(column);
+        let fields = squall_executor::access::table::field_of(column);
         OutputColumn {
             name: name.into(),
             expr_type: expr_type_of(&fields),

@@ -3,9 +3,9 @@
 use super::key::{Lookup, Operand, PointAccess};
 use super::order::in_order;
 use crate::bind::output::OutputColumn;
-use crate::exec::output::{member_text, put_bytes};
 use squall_catalog::IndexId;
 use squall_column_tables::from_utc;
+use squall_executor::runtime::output::{member_text, put_bytes};
 use squall_registry::{AggregateKernel, PlanCounts, StatementContext};
 use squall_row_store::{Cursor, Direction, KeyRange, ReadView, Row, RowStore, Table, Transaction, ValueRef};
 use squall_types::json::printed;
@@ -241,7 +241,7 @@ impl PointSelect {
                 let value = state.evaluate()?;
                 writer.begin_row();
                 let sql_type = self.outputs.first().map_or(SqlType::Null, |output| output.expr_type.sql_type.clone());
-                crate::exec::output::write_value(&value, &sql_type, writer);
+                squall_executor::runtime::output::write_value(&value, &sql_type, writer);
                 writer.end_row();
                 Ok(1)
             }

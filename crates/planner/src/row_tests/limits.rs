@@ -1,11 +1,12 @@
 //! Bounded memory, KILL, and locking reads.
 
 use super::{Resolver, TestDatabase, parse, table, text};
-use crate::access::{RowTable, TableLock};
 use crate::bind::{TableRequest, TableResolver};
-use crate::exec::{QueryRuntime, RuntimeOptions, SharedTransaction, StatementEnv};
 use datafusion::catalog::TableProvider;
 use squall_catalog::TableDef;
+use squall_executor::access::{RowTable, TableLock};
+use squall_executor::env::{SharedTransaction, StatementEnv};
+use squall_executor::runtime::{QueryRuntime, RuntimeOptions};
 use squall_parser::ast;
 use squall_row_store::{IsolationLevel, LockMode, LockRequest, LockWait};
 use squall_types::{SqlResult, SqlType, Value};

@@ -7,16 +7,17 @@ mod limits;
 mod paths;
 mod points;
 
-use crate::access::RowTable;
 use crate::bind::{Binder, TableRequest, TableResolver, parse_options};
 use crate::dml::{DmlBinder, DmlContext, DmlOptions, DmlResult, RulesCache};
-use crate::exec::{QueryRuntime, RuntimeOptions, StatementEnv};
 use crate::explain::explain_table;
 use datafusion::catalog::TableProvider;
 use squall_catalog::{
     Catalog, ColumnDef, ColumnDefault, ColumnId, ConstraintCheck, Database, DatabaseId, ForeignKey, GeneratedKind,
     IndexDef, IndexId, IndexPart, ReferencedColumns, TableDef, TableEntry, TableId,
 };
+use squall_executor::access::RowTable;
+use squall_executor::env::StatementEnv;
+use squall_executor::runtime::{QueryRuntime, RuntimeOptions};
 use squall_parser::ast;
 use squall_registry::{BindSettings, Registry, StatementContext};
 use squall_row_store::{RowStore, StoreOptions, TransactionOptions};

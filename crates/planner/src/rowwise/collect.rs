@@ -3,9 +3,8 @@
 use super::outputs::Item;
 use super::run::JoinedRow;
 use super::{OrderKey, RowPlan};
-use crate::dml::find::compare_values;
-use crate::exec::output::write_value;
 use crate::point::write_stored;
+use squall_executor::runtime::output::write_value;
 use squall_functions::expr::RowSource;
 use squall_registry::{StatementContext, ValueAccumulator};
 use squall_row_store::Row;
@@ -183,7 +182,7 @@ impl<'a> Collector<'a> {
         let order = &self.plan.order;
         rows.sort_by(|a, b| {
             let keys = a.keys.iter().zip(&b.keys).zip(order).map(|((a, b), (_, descending))| {
-                let ordering = compare_values(a, b);
+                let ordering = a.total_cmp(b);
                 if *descending { ordering.reverse() } else { ordering }
             });
             keys.into_iter().find(|ordering| ordering.is_ne()).unwrap_or(Ordering::Equal)

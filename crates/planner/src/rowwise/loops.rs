@@ -2,12 +2,12 @@
 
 use super::from::{Condition, FromClause, PlanTable};
 use super::{OrderKey, ROWS_MAX};
-use crate::access::filter::predicate_of_bound;
-use crate::access::key::storage_index_id;
-use crate::access::order::order_direction;
-use crate::access::path::{AccessPath, IndexHints, TableEstimate, choose, is_usable};
 use crate::bind::Binder;
 use squall_catalog::IndexId;
+use squall_executor::access::filter::predicate_of_bound;
+use squall_executor::access::key::storage_index_id;
+use squall_executor::access::order::order_direction;
+use squall_executor::access::path::{AccessPath, IndexHints, TableEstimate, choose, is_usable};
 use squall_functions::expr::{BoundExpr, CompareOp, EmptyRow, ParameterisedRow};
 use squall_row_store::{Direction, ReadView, RowStore};
 use squall_types::{SqlResult, Value};

@@ -21,7 +21,7 @@ use from::PlanTable;
 use loops::Level;
 use outputs::{Grouping, Item};
 use squall_functions::expr::BoundExpr;
-use squall_functions::operators::sort_key::sort_key;
+use squall_functions::expr::sort_key;
 use squall_parser::ast;
 use squall_registry::Volatility;
 use squall_row_store::{ReadView, RowStore};
@@ -35,8 +35,8 @@ pub use collect::Answer;
 const TABLES_MAX: usize = 8;
 /// Most rows that such a query reads, on the way to its answer, before it is left to the full planner.
 const ROWS_MAX: usize = 1000;
-/// Most bytes of rows that it keeps.
-const BYTES_MAX: usize = 1 << 20;
+/// Most bytes of rows that it reads: as many as take about as long as planning it for the full planner would.
+const BYTES_MAX: usize = 4 << 20;
 
 /// A small query, ready to run.
 #[derive(Debug)]
@@ -90,16 +90,34 @@ impl RowPlan {
     /// compared with plain columns. Elsewhere types may depend on values: those of the result's columns, and how a number
     /// that looks like a date compares with one.
     pub fn keeps_meaning(&self) -> bool {
+        !self.shown().any(has_parameter)
+            && self.conditions().all(compares_plainly)
+            && !self.outputs.iter().any(|output| output.name.contains('?'))
+    }
+
+    /// Whether sessions may run the same plan: no part of it keeps anything between two runs.
+    pub fn is_shareable(&self) -> bool {
+        let mut has_memory = false;
+        for expr in self.shown().chain(self.conditions()) {
+            expr.visit(&mut |node| has_memory |= matches!(node, BoundExpr::Call(call) if call.kernel.has_memory()));
+        }
+        !has_memory
+    }
+
+    /// Expressions of the select list, of groups and of the order.
+    fn shown(&self) -> impl Iterator<Item = &BoundExpr> {
         let grouping = self.grouping.iter().flat_map(Grouping::exprs);
         let order = self.order.iter().filter_map(|(key, _)| match key {
             OrderKey::Expr(expr) => Some(expr),
             OrderKey::Item(_) | OrderKey::Aggregate(_) => None,
         });
-        let shown = self.items.iter().filter_map(Item::expr).chain(grouping).chain(order);
+        self.items.iter().filter_map(Item::expr).chain(grouping).chain(order)
+    }
+
+    /// WHERE, and what joins are on.
+    fn conditions(&self) -> impl Iterator<Item = &BoundExpr> {
         let conditions = self.levels.iter().flat_map(|level| [Some(&level.condition), level.left_join.as_ref()]);
-        !shown.into_iter().any(has_parameter)
-            && conditions.flatten().chain([&self.constant]).all(compares_plainly)
-            && !self.outputs.iter().any(|output| output.name.contains('?'))
+        conditions.flatten().chain([&self.constant])
     }
 }
 

@@ -8,7 +8,7 @@ use datafusion::common::Column;
 use squall_catalog::name::eq_ignore_case;
 use squall_functions::aggregate::AggregateCall;
 use squall_functions::expr::BoundExpr;
-use squall_functions::operators::sort_key::sort_key;
+use squall_functions::expr::sort_key;
 use squall_parser::ast;
 use squall_types::{SqlMode, SqlResult};
 use std::sync::Arc;

@@ -8,13 +8,13 @@ use squall_catalog::{
     Catalog, ColumnDef, ColumnDefault, ColumnId, Database, DatabaseId, IndexDef, IndexId, IndexPart, TableDef,
     TableEntry, TableId, ViewDef,
 };
+use squall_executor::engine::{EngineOptions, physical_plan, session_state, task_context};
 use squall_functions::arrow_map::{ValueArrayBuilder, field_for, value_at};
 use squall_functions::build::ExprBuilder;
 use squall_functions::expr::EmptyRow;
 use squall_parser::ast;
 use squall_parser::{ParseOptions, parse};
 use squall_planner::bind::{Binder, TableRequest, TableResolver};
-use squall_planner::engine::{EngineOptions, physical_plan, session_state, task_context};
 use squall_registry::{Coercibility, ExprType, Registry, StatementContext};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, StringKind, TextSize, Value};
 use std::collections::{BTreeMap, HashMap};

@@ -116,7 +116,7 @@ pub struct VariableDef {
     pub scope: Scope,
     /// Type and range.
     pub kind: Kind,
-    /// What it is when nobody has set it.
+    /// What it is until it is set.
     pub default: DefaultValue,
     /// One sentence on what it does.
     pub doc: &'static str,

@@ -106,7 +106,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     unsigned("open_files_limit", Global, 1_048_576, 0, u32::MAX as u64, "Files the process may open.").read_only(),
     unsigned("host_cache_size", Global, 279, 0, 65_536, "Host names MySQL remembers.").compatibility(),
     boolean("offline_mode", Global, false, "Whether ordinary users are kept out; not offered by Squall.").read_only(),
-    boolean("super_read_only", Global, false, "Whether nobody can write."),
+    boolean("super_read_only", Global, false, "Whether all writes are refused, also those of administrators."),
     boolean("read_only", Global, false, "Whether only users with CONNECTION_ADMIN can write."),
     boolean("require_secure_transport", Global, false, "Whether connections have to be encrypted or by socket."),
     boolean("local_infile", Global, false, "Whether LOAD DATA LOCAL is allowed."),

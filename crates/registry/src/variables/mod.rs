@@ -98,7 +98,7 @@ impl VariableRegistry {
         id
     }
 
-    /// The values of variables that nobody has set.
+    /// The values of variables that are not set.
     pub fn defaults(&self) -> &ValueTable {
         self.defaults.get_or_init(|| self.definitions.iter().map(|definition| definition.default.to_value()).collect())
     }

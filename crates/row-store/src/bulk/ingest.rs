@@ -111,7 +111,7 @@ impl Ingesting {
 
 impl Drop for Ingesting {
     fn drop(&mut self) {
-        // Its error is nobody's any more.
+        // Its error is not reported any more.
         let _ = self.join();
     }
 }
@@ -253,7 +253,7 @@ impl RowStore {
                     }
                 }
                 Step::Tell(told) => {
-                    // Who has asked has gone if nobody takes it.
+                    // The asker has gone if the answer is not taken.
                     let _ = told.send(files.made()?);
                 }
                 Step::LeaveOut(keys, told) => {
@@ -276,7 +276,7 @@ impl RowStore {
         // The engine sends the table's buffer to a file before it takes the new ones.
         self.committer().sync()?;
         let snapshot = {
-            // Whoever reads what is newest must not see half a list.
+            // A reader of what is newest must not see half a list.
             let _moving = table.data.sealed().map(|level| level.move_rows());
             finish(&mut log)?;
             let snapshot = self.0.db.snapshot();
@@ -370,7 +370,7 @@ fn write_sorted(sorted: &Sorted, left_out: &FxHashSet<u64>, write: Write<'_>) ->
     })
 }
 
-/// Hands sorted records on, without those of some rows, until nobody takes them any more.
+/// Hands sorted records on, without those of some rows, until the receiver is gone.
 fn merge_batches(
     sorted: &Sorted,
     left_out: &FxHashSet<u64>,

@@ -321,11 +321,11 @@ pub struct BulkLoad {
 
 /// Who encodes.
 enum Encoding {
-    /// Whoever pushes.
+    /// The session that pushes.
     Here(Box<Encoder>),
     /// A thread, which gives the encoder back when no more batches can come.
     There(SyncSender<Vec<Vec<Value>>>, JoinHandle<SqlResult<Box<Encoder>>>),
-    /// Nobody any more: it has failed.
+    /// No session any more: it has failed.
     Failed,
 }
 
@@ -407,7 +407,7 @@ impl BulkLoad {
 }
 
 impl Drop for BulkLoad {
-    /// Whoever gives a load up finds nothing of it left.
+    /// A session that gives a load up finds nothing of it left.
     fn drop(&mut self) {
         if let Encoding::There(sender, thread) = std::mem::replace(&mut self.encoding, Encoding::Failed) {
             drop(sender);

@@ -2,7 +2,7 @@
 //!
 //! A keyspace is a tree in a folder of its own, a name, and the number that the redo log knows it by. The engine keeps no list of them: the
 //! store's own records say which folder belongs to which table, and become durable with the definition that makes or
-//! drops it. A folder that no record names belongs to nobody. So a definition costs the same however many there are and
+//! drops it. A folder that no record names is removed. So a definition costs the same however many there are and
 //! were, and leaves nothing behind (`docs/decisions/0039-dropped-keyspaces.md`).
 //!
 //! One counter numbers all changes of all keyspaces, snapshots are sequence numbers of it, and [worker threads](workers) make files of
@@ -194,7 +194,7 @@ impl Engine {
         Ok(keyspace)
     }
 
-    /// Forgets a keyspace, which no record names any more. Its folder goes, or is used again, once nobody reads it.
+    /// Forgets a keyspace, which no record names any more. Its folder goes, or is used again, once no reader has it.
     pub fn drop_keyspace(&self, keyspace: &Keyspace) {
         keyspace.set_dropped();
         let mut keyspaces = self.0.keyspaces.write();

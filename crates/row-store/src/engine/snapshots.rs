@@ -65,14 +65,14 @@ impl Snapshots {
     pub fn open(self: &Arc<Self>) -> Snapshot {
         let part = thread_number() % PARTS;
         let mut seqnos = self.parts[part].lock();
-        // Within the lock: whoever has looked at this part before has read the newest sequence number before that.
+        // Within the lock: a reader that has looked at this part before has read the newest sequence number before that.
         let seqno = self.next.get();
         seqnos.add(seqno);
         drop(seqnos);
         Snapshot { seqno, part, snapshots: self.clone() }
     }
 
-    /// What was replaced before this sequence number nobody will read any more.
+    /// No reader will ask for what was replaced before this sequence number.
     pub fn unneeded_before(&self) -> SeqNo {
         // Before the parts: a snapshot that is opened in one that has been looked at is of this sequence number or a later one.
         let now = self.next.get();
@@ -113,7 +113,7 @@ impl Snapshot {
 
 impl Clone for Snapshot {
     fn clone(&self) -> Snapshot {
-        // In the same part, which has the sequence number already: nobody who looks in between finds it in neither.
+        // In the same part, which has the sequence number already: a reader that looks in between finds it in one of them.
         self.snapshots.parts[self.part].lock().add(self.seqno);
         Snapshot { seqno: self.seqno, part: self.part, snapshots: self.snapshots.clone() }
     }

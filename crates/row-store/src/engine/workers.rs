@@ -40,7 +40,7 @@ impl Queue {
         self.add(|jobs| jobs.merges.push_back(keyspace));
     }
 
-    /// A folder that is nobody's goes. Where the engine is closed before, that is done when it is opened.
+    /// Removes a folder that no table has. Where the engine is closed before, that is done when it is opened.
     pub fn remove(&self, folder: PathBuf) {
         self.add(|jobs| jobs.removals.push_back(folder));
     }
@@ -107,7 +107,7 @@ pub(super) fn run(shared: &Arc<Shared>, flushes_only: bool) {
 }
 
 fn flush(shared: &Shared, keyspace: &Keyspace) -> Result<()> {
-    // Nobody will need the file of a dropped keyspace; who still reads that reads the buffer.
+    // The file of a dropped keyspace is not needed; readers that are still at it read the buffer.
     if keyspace.is_dropped() {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! Locks that a transaction has by what it has written, as InnoDB's implicit locks.
 //!
 //! A statement that locks very many rows gives those locks back that it has taken for what it has written, and its transaction is known
-//! as a large writer of the table instead. Whoever locks a key of such a table looks into what its large writers have written, and makes the lock that one
+//! as a large writer of the table instead. A transaction that locks a key of such a table looks into what its large writers have written, and makes the lock that one
 //! of them has by it explicit: then it waits as for any other. It looks when it has the lock itself, so that nothing is written
 //! in between: a large writer, too, has a key's lock when it writes it.
 
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The large writers of one table.
 #[derive(Default)]
 pub(crate) struct LargeWriters {
-    /// How many there are, so that whoever locks a row need not lock to find none.
+    /// How many there are, so that locking a row takes no lock of the list when there are none.
     count: AtomicUsize,
     writers: Mutex<Vec<(Owner, Arc<Uncommitted>)>>,
 }

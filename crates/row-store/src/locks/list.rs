@@ -1,4 +1,4 @@
-//! The locks as a list, for whoever looks for what a statement waits for.
+//! The locks as a list, for tables that show what a statement waits for.
 
 use super::{LockTable, Owner};
 use crate::index_key::KeyRange;
@@ -37,9 +37,9 @@ pub enum LockStrength {
     Shared,
     /// A table whose rows are written.
     Write,
-    /// A table that nobody may write.
+    /// A table that no session may write.
     ReadOnly,
-    /// Nobody else.
+    /// No other session.
     Exclusive,
 }
 

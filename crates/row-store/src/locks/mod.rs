@@ -355,7 +355,7 @@ impl LockTable {
         self.read_locks.fetch_sub(1, Ordering::AcqRel) - 1
     }
 
-    /// Whether nobody but an owner's and another family holds a table's lock.
+    /// Whether only an owner's and another family hold a table's lock.
     pub fn is_shared_only_with(&self, owner: Owner, table: TableId, family: u64) -> bool {
         let key = table_key(table);
         let shard = self.shard(&key).lock();
@@ -394,7 +394,7 @@ impl LockTable {
     /// Looks for cycles through a family that has just begun to wait, or to wait for somebody else, and ends the wait of each one's
     /// youngest member: who waits for several may be in a cycle with each of them.
     ///
-    /// Whoever closes a cycle comes here after all its members are in `waiting`, so each cycle is seen.
+    /// A waiter that closes a cycle comes here after all its members are in `waiting`, so each cycle is seen.
     fn break_deadlocks(&self, start: u64) {
         let waiting = self.waiting.lock();
         loop {

@@ -9,9 +9,9 @@ pub(crate) enum Mode {
     Shared,
     /// A table whose rows are written.
     Write,
-    /// A table that nobody may write.
+    /// A table that no session may write.
     ReadOnly,
-    /// Nobody else.
+    /// No other session.
     Exclusive,
 }
 

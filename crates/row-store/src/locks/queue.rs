@@ -75,12 +75,12 @@ impl Waiter {
     }
 }
 
-/// One lock. Most have one owner and nobody in line, and a transaction may have millions of them.
+/// One lock. Most have one owner and an empty line, and a transaction may have millions of them.
 #[derive(Default)]
 pub(super) enum Entry {
     #[default]
     Free,
-    /// Held by one, whose transaction's writes nobody looks into by it.
+    /// Held by one, whose transaction's writes are not looked into by it.
     One(Owner, Mode),
     Line(Box<Line>),
 }
@@ -144,7 +144,7 @@ impl Entry {
         }
     }
 
-    /// Whether an owner gets a mode at once: nobody else holds against it, and nobody waits in line before it. One who
+    /// Whether an owner gets a mode at once: no other owner holds against it, and none waits in line before it. One who
     /// holds the lock already (`upgrade`) goes before the line, since the line waits for it.
     pub fn is_free_for(&self, owner: Owner, mode: Mode, upgrade: bool) -> bool {
         match self {
@@ -211,7 +211,7 @@ impl Entry {
         }
     }
 
-    /// Families that a waiter waits for: holders, and those before it in line. Nobody, if it has left the line meanwhile.
+    /// Families that a waiter waits for: holders, and those before it in line. None, if it has left the line meanwhile.
     pub fn blockers_of(&self, waiter: &Arc<Waiter>) -> Vec<u64> {
         if !self.waiters().any(|queued| Arc::ptr_eq(queued, waiter)) {
             return Vec::new();

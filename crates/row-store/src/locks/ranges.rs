@@ -1,12 +1,12 @@
-//! Ranges of keys that open transactions have searched: nobody else puts anything there until they end.
+//! Ranges of keys that open transactions have searched: no other transaction puts anything there until they end.
 //!
-//! A search's range is kept with its table, and is a lock besides, whose key is the range itself: whoever has searched it
-//! shares that lock, and whoever is about to put a key there wants it alone. So lines, time-outs, deadlocks and KILL
+//! A search's range is kept with its table, and is a lock besides, whose key is the range itself: a transaction that has searched it
+//! shares that lock, and one that is about to put a key there wants it alone. So lines, time-outs, deadlocks and KILL
 //! are those of all locks. Searches of the same range, or of others that overlap, go together.
 //!
 //! What others have put there and not committed cannot be seen by a search. It is looked for in their write sets when the
 //! range is locked, and those who have some are given the lock first, which they have to end to give back.
-//! Whoever writes looks for ranges while it has its own write set locked, and whoever searches makes the range known before it
+//! A writer looks for ranges while it has its own write set locked, and a searcher makes the range known before it
 //! looks into write sets; so one of both finds the other.
 
 use super::{LockKey, Owner};
@@ -22,7 +22,7 @@ const RANGE_MARK: [u8; 5] = [u8::MAX; 5];
 /// What open transactions have searched in one table.
 #[derive(Debug, Default)]
 pub(crate) struct SearchedRanges {
-    /// How many there are, so that whoever writes need not lock to find none.
+    /// How many there are, so that a writer need not lock to find none.
     count: AtomicUsize,
     held: Mutex<Vec<SearchedRange>>,
 }
@@ -35,7 +35,7 @@ struct SearchedRange {
 }
 
 impl SearchedRanges {
-    /// Whether nobody has searched the table.
+    /// Whether no transaction has searched the table.
     pub fn is_empty(&self) -> bool {
         self.count.load(Ordering::Acquire) == 0
     }

@@ -151,7 +151,7 @@ fn a_kill_ends_a_wait() {
     });
 }
 
-/// Whoever looks for a deadlock may meet a waiter that was given its lock a moment ago.
+/// A search for a deadlock may meet a waiter that has just been given its lock.
 #[test]
 fn who_has_left_the_line_waits_for_nobody() {
     let holder = |id| Holder::new(owner(id), Mode::from(LockMode::Exclusive));
@@ -208,7 +208,7 @@ fn who_waits_for_several_may_be_in_several_deadlocks() {
 fn a_lock_that_is_made_explicit_may_close_a_deadlock() {
     let locks = LockTable::new();
     let (range, row) = (key("range"), key("row"));
-    // 3 searches the range; 2 waits for that, and for nobody else; 1 waits for 2.
+    // 3 searches the range; 2 waits for that alone; 1 waits for 2.
     locks.lock_row(owner(3), &range, LockMode::Shared, LockWait::Nowait).unwrap();
     locks.lock_row(owner(2), &row, LockMode::Exclusive, LockWait::Nowait).unwrap();
     std::thread::scope(|scope| {

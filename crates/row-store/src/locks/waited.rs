@@ -60,7 +60,7 @@ pub struct LockWaits {
 #[derive(Debug, Default)]
 pub(super) struct Waited {
     families: Mutex<FxHashMap<u64, LockWaits>>,
-    /// How many there are, so that nobody has to lock to find nothing.
+    /// How many there are, so that no lock is taken to find nothing.
     count: AtomicUsize,
 }
 

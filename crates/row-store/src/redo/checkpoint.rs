@@ -58,7 +58,7 @@ impl Checkpoint {
         Checkpoint { salt, place: LogPlace { segment, byte: 0, fragment: 0 }, is_begun, end: None }
     }
 
-    /// What the checksums of a segment begin with. Nobody knows it who has not read the file: what clients have put into their rows is
+    /// What the checksums of a segment begin with. Only a reader of the file knows it: what clients have put into their rows is
     /// never taken for a part of the log.
     pub fn seed(&self, segment: u64) -> u64 {
         xxh3_64_with_seed(&segment.to_le_bytes(), self.salt)

@@ -1,7 +1,7 @@
 //! The redo log: what was committed and is not in the tables' files yet.
 //!
 //! Changes stand here before they are in the engine's buffers, in the order of their sequence numbers. A commit appends to a
-//! buffer in memory; whoever has to wait for the disk writes that buffer and syncs, once for all who wait. The log is a
+//! buffer in memory; a commit that has to wait for the disk writes that buffer and syncs, once for all who wait. The log is a
 //! row of files of one size that were written before they are used (see `docs/decisions/0021-redo-log.md`). Files whose changes have
 //! all become part of the tables' files are used again, under a new number.
 //!
@@ -161,7 +161,7 @@ struct FullSegment {
     begins: LogPlace,
 }
 
-/// Segments that nobody needs any more once the checkpoint is behind them.
+/// Segments that are not needed any more once the checkpoint is behind them.
 pub(crate) struct UnneededSegments {
     segments: Vec<FullSegment>,
     /// Where the log begins without them: with a whole batch.

@@ -1,7 +1,7 @@
 //! Reading the log after a crash.
 //!
 //! The log ends at the first fragment that is not as it was written, if a crash explains that: it was never durable, so
-//! nobody was told of its commit. Of what was written and never synced the disk may have any part: blocks of it that come
+//! no client was told of its commit. Of what was written and never synced the disk may have any part: blocks of it that come
 //! first may be missing where later ones are there. So it is no damage if whole fragments follow. What tells the two apart
 //! is what fragments say themselves: each names the fragment before which all were durable when it was made
 //! ([`FragmentHeader::durable`](super::record::FragmentHeader)). If any that follows says so of the one that cannot be

@@ -85,7 +85,7 @@ impl Segment {
         let made = file.meter.other(|| prepare(&file.buffered, bytes).and_then(|()| file.buffered.sync_all()));
         let made = made.and_then(|()| sync_folder(folder));
         if let Err(error) = made {
-            // A part of a file that nobody has written a record to.
+            // A part of a file that no record was written to.
             let _ = std::fs::remove_file(&path);
             return Err(error);
         }

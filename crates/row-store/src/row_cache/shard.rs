@@ -232,7 +232,7 @@ impl Shard {
         }
         let chunk = (position / CHUNK_WORDS) as usize % self.chunks.len();
         let words = self.chunks[chunk].get_or_init(|| (0..CHUNK_WORDS).map(|_| AtomicU64::new(0)).collect());
-        // Whoever reads one of the words written below sees the new head too.
+        // A reader of one of the words written below sees the new head too.
         self.head.store(position + needed, Ordering::Relaxed);
         fence(Ordering::Release);
         let parts = header.words().into_iter().chain(key.chunks(8).map(word_of)).chain(row.chunks(8).map(word_of));

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Transaction {
-    /// Readies the transaction for changing sealed rows by the table's manifest: nobody else changes the table until it ends.
+    /// Readies the transaction for changing sealed rows by the table's manifest: no other session changes the table until it ends.
     /// The view is of the table as it is, with the transaction's own changes. `None` if rows have to be changed one by one:
     /// other sessions have locks in the table, or it has changed since the transaction's snapshot. Entries of its indexes are the
     /// caller's to mind: [`Transaction::delete_entries`], [`Transaction::change_entries`].
@@ -68,7 +68,7 @@ impl Transaction {
         Ok(true)
     }
 
-    /// Whether a table, which nobody else may change, is what it was at a snapshot.
+    /// Whether a table, which no other session may change, is what it was at a snapshot.
     fn is_unchanged_since(&self, table: &Table, snapshot: &Snapshot) -> SqlResult<bool> {
         let present = self.store.snapshot();
         let keyspace = &table.data.keyspace;
@@ -91,7 +91,7 @@ impl Transaction {
     }
 
     /// Takes away the entries that a row has in the table's indexes beside the primary key, after
-    /// [`Transaction::begin_bulk_change`]: nobody else can be at one of them. `values` has the row's stored values by ordinal, those at
+    /// [`Transaction::begin_bulk_change`]: no other session can be at one of them. `values` has the row's stored values by ordinal, those at
     /// least that the indexes are of.
     pub fn delete_entries(&mut self, table: &Table, key: &[u8], values: &[Value]) -> StoreResult<()> {
         let mut entries = Vec::with_capacity(table.secondary_codecs().len());

@@ -1,6 +1,7 @@
 //! What a transaction has searched stays as it is, and what others have searched is heeded by what it writes.
 
-use super::{EntryChange, LockedRow, Transaction, table_lock};
+use super::change::EntryChange;
+use super::{LockedRow, Transaction, table_lock};
 use crate::engine::Slice;
 use crate::error::{StoreError, StoreResult};
 use crate::index_key::{KeyRange, index_range, split_index_id};
@@ -62,8 +63,8 @@ impl Transaction {
         !self.options.autocommit && self.options.isolation >= IsolationLevel::RepeatableRead
     }
 
-    /// Locks ranges of keys, of the table itself or of an index, before they are searched for rows to lock or to change: nobody
-    /// else puts anything there until the transaction ends, and who has done so already is waited for. Many ranges are locked
+    /// Locks ranges of keys, of the table itself or of an index, before they are searched for rows to lock or to change: no other
+    /// transaction puts anything there until the transaction ends, and who has done so already is waited for. Many ranges are locked
     /// together with what lies between them. Does nothing at READ COMMITTED, in a statement of its own, and where locked rows are
     /// skipped, for what is found then is no answer to keep.
     ///
@@ -86,8 +87,8 @@ impl Transaction {
         Ok(true)
     }
 
-    /// The same for a key that one row at most can have, the table's or a unique index's, and that a search has not found: nobody
-    /// else puts it there.
+    /// The same for a key that one row at most can have, the table's or a unique index's, and that a search has not found: no other
+    /// transaction puts it there.
     ///
     /// # Errors
     /// Those of waiting.

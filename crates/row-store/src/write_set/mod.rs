@@ -162,7 +162,7 @@ impl WriteSet {
         self.put_counted(data, key, change, row_delta, 0);
     }
 
-    /// Writes an entry of an index of terms, which nobody looks up by its key.
+    /// Writes an entry of an index of terms, which is never looked up by its key.
     pub fn put_posting(&mut self, data: &Arc<TableData>, key: &[u8], value: Option<&[u8]>, place: &Arc<SpillPlace>) {
         let step = self.step;
         if self.place.is_none() {
@@ -174,7 +174,7 @@ impl WriteSet {
         self.bytes += table.memory() - before;
     }
 
-    /// Changes a table's list of sealed rows. Nobody else may until the end of the transaction.
+    /// Changes a table's list of sealed rows. No other transaction may until the end of this one.
     pub fn change_list(&mut self, data: &Arc<TableData>, change: ManifestChange) {
         let (mut row_delta, mut changed) = (change.row_delta, change.changed);
         for (name, content) in change.entries {

@@ -321,7 +321,7 @@ fn dropping_and_truncating_let_data_go() {
     fixture.store.commit_ddl(&catalog_of(&[]), &DdlChanges::default()).unwrap();
     let fixture = fixture.reopen();
     assert!(fixture.store.load_catalog().table("d", "t1").is_none());
-    // A worker removes what the start has found to be nobody's.
+    // A worker removes what the start has found to belong to no table.
     let begun = std::time::Instant::now();
     while folders_with_rows(&fixture) > 0 {
         assert!(begun.elapsed().as_secs() < 30, "the folder of a dropped table has files");
@@ -377,7 +377,7 @@ fn data_made_outside_of_the_catalog() {
     let fixture = fixture.reopen();
     let mut txn = fixture.store.begin(RR, false);
     assert_eq!(ids(&mut txn, &fixture.table("t2")), [1]);
-    // Folders that are nobody's go in the background.
+    // Folders that belong to no table go in the background.
     let started = std::time::Instant::now();
     while folders_with_rows(&fixture) != 1 && started.elapsed() < std::time::Duration::from_secs(10) {
         std::thread::yield_now();

@@ -254,7 +254,7 @@ fn a_directory_of_the_earlier_form_is_healed() {
     drop(table);
     let fixture = fixture.reopen();
     assert_eq!(ids(&mut fixture.store.begin(RR, false), &fixture.table("t1")).len(), 501);
-    // What nobody needs goes in the background.
+    // What is not needed goes in the background.
     let started = Instant::now();
     while tables_use(&fixture).1 > before.1 + (256 << 10) {
         assert!(started.elapsed().as_secs() < 20, "{before:?} {:?}", tables_use(&fixture));

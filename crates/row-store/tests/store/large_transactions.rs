@@ -238,7 +238,7 @@ fn a_row_that_was_locked_before_it_was_written_stays_locked_when_that_is_rolled_
     other.begin_statement(wait);
     let error = SqlError::from(other.get_locked(&table, &key(&table, -1), FOR_UPDATE).unwrap_err());
     assert!(error.is(squall_types::ErrorCode::LockNowait), "{error}");
-    // What was inserted and taken back is nobody's.
+    // What was inserted and taken back belongs to no table.
     assert!(other.get_locked(&table, &key(&table, 5), FOR_UPDATE).unwrap().is_none());
 }
 

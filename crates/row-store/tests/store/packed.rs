@@ -130,7 +130,7 @@ fn a_truncated_table_begins_anew() {
     let fresh = fixture.table("t1");
     load(&fixture, &fresh, 5..20_005);
     assert_rows(&fixture, &fresh, 5..20_005);
-    // Whoever reads as of a sequence number before has the old rows, and their dictionary.
+    // A reader at a sequence number before has the old rows, and their dictionary.
     assert_eq!(all(&mut reader, &table, 0, Direction::Forward)[7], a_row(7));
     drop((reader, table, fresh));
     let fixture = fixture.reopen();

@@ -25,7 +25,7 @@ fn by_index(txn: &mut squall_row_store::Transaction, table: &Arc<Table>) -> Vec<
 }
 
 /// A change that its writer knows to be committed is seen by every reader from then on; a transaction sees the same rows
-/// by key, by the table and by an index for as long as it lives; and nobody sees a row become older.
+/// by key, by the table and by an index for as long as it lives; and no reader sees a row become older.
 #[test]
 fn readers_by_key_see_every_commit_and_no_later_one() {
     for (durability, changes, options) in [

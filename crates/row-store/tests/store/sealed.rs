@@ -1,4 +1,4 @@
-//! Rows that leave the store for a level below it: nobody's answers change.
+//! Rows that leave the store for a level below it: no answer changes.
 
 use crate::fixture::*;
 use proptest::prelude::*;

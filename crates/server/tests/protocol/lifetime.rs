@@ -20,7 +20,7 @@ fn too_many_connections_are_refused() {
     let mut administrator = server.options();
     (administrator.user, administrator.password) = ("sha2".to_owned(), "pw".to_owned());
     let administrator = connect_in_time(&administrator);
-    // While that one is there nobody is even greeted.
+    // While that one is there no other client is even greeted.
     assert_eq!(server.script.refused_connections.load(Ordering::Relaxed), 0);
     assert_eq!(code(Client::connect(&server.options()).map(drop)), 1040);
     assert_eq!(server.script.refused_connections.load(Ordering::Relaxed), 1);

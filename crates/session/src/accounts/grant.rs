@@ -212,7 +212,7 @@ impl Session {
         }
     }
 
-    /// Of a database of virtual tables nothing is granted that nobody can do: 1044 for the database, 1142 for changes of a table that takes none.
+    /// Of a database of virtual tables nothing is granted that cannot be done: 1044 for the database, 1142 for changes of a table that takes none.
     fn check_virtual_place(&self, place: &Place, wanted: &Wanted) -> SqlResult<()> {
         let (Place::Database(name) | Place::Table(name, _) | Place::Routine { database: name, .. }) = place else {
             return Ok(());
@@ -238,7 +238,7 @@ impl Session {
         self.shared.registry.virtual_table(database, table).is_some_and(|table| table.takes_changes())
     }
 
-    /// Nobody grants what they do not have with GRANT OPTION.
+    /// An account grants only what it has with GRANT OPTION.
     fn check_may_grant(&self, place: &Place, wanted: &Wanted) -> SqlResult<()> {
         let own = match place {
             Place::Global => self.access.global,

@@ -25,7 +25,7 @@ const SPACE: &str = "account";
 pub struct AccountStore {
     current: Arc<ArcSwap<Accounts>>,
     change: Arc<Mutex<()>>,
-    /// Held by whoever makes other accounts known.
+    /// Held while other accounts are made known.
     settings: Arc<parking_lot::Mutex<Settings>>,
 }
 
@@ -36,7 +36,7 @@ struct Settings {
     partial_revokes: bool,
 }
 
-/// Accounts on their way to be changed: nobody else changes any meanwhile.
+/// Accounts on their way to be changed: no other session changes any meanwhile.
 #[derive(Debug)]
 pub struct AccountChange {
     /// What they are to be; a copy of what they are at first.
@@ -46,7 +46,7 @@ pub struct AccountChange {
     _changing: OwnedMutexGuard<()>,
 }
 
-/// Changed accounts that are known to all once they are durable, whoever still waits for that.
+/// Changed accounts that are known to all once they are durable, also if the caller does not wait for that.
 struct Publication {
     accounts: Option<Accounts>,
     current: Arc<ArcSwap<Accounts>>,

@@ -62,7 +62,7 @@ impl Session {
                     needs.extend(self.changed(to)?);
                     Ok(needs)
                 }
-                // Refused, whoever asks.
+                // Refused for all accounts.
                 Grant::Proxy { .. } => Ok(Vec::new()),
             },
             Statement::Revoke(revoke) => match &**revoke {
@@ -129,7 +129,7 @@ impl Session {
     }
 
     /// Roles are granted and revoked by those who have them WITH ADMIN OPTION, or ROLE_ADMIN; those that make a system
-    /// account of whoever has them by system accounts alone.
+    /// account of their holders by system accounts alone.
     fn needs_of_roles(&self, roles: &[AccountName]) -> SqlResult<Vec<Need>> {
         let keys = roles.iter().map(|name| self.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
         let accounts = self.shared.accounts.load_now();

@@ -144,7 +144,7 @@ impl Session {
         Ok(Need::table(&database, &table, needed, ""))
     }
 
-    /// DROP of a table; nobody drops one whose rows are made when it is read.
+    /// DROP of a table; tables whose rows are made when they are read cannot be dropped.
     fn dropped(&self, name: &ObjectName) -> SqlResult<Need> {
         let need = self.defined(name, Privileges::DROP)?;
         if self.is_virtual_named(name) {

@@ -24,6 +24,7 @@ use squall_planner::rowwise::RowPlan;
 use squall_planner::{BoundQuery, needs};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::ops::Deref;
+use std::sync::Arc;
 
 /// What the session may run. Only this module makes one.
 #[derive(Clone, Debug)]
@@ -52,6 +53,16 @@ pub(crate) trait Touches {
     /// What is asked of LOCK TABLES, where that is in force.
     fn check_locks(&self, _session: &Session) -> SqlResult<()> {
         Ok(())
+    }
+}
+
+impl<T: Touches> Touches for Arc<T> {
+    fn needs(&self) -> Vec<Need> {
+        (**self).needs()
+    }
+
+    fn check_locks(&self, session: &Session) -> SqlResult<()> {
+        (**self).check_locks(session)
     }
 }
 
@@ -103,7 +114,7 @@ impl Touches for InsertPlan {
     }
 }
 
-/// PROCESS, for whoever reads a table of information_schema that tells of everybody's data.
+/// PROCESS, to read a table of information_schema that tells of everybody's data.
 fn process_need(need: &Need) -> Option<Need> {
     let (database, table) = (need.database_name()?, need.table_name()?);
     crate::information_schema::needs_process(database, table)

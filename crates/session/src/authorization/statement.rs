@@ -95,7 +95,7 @@ impl Session {
             | Statement::UnlockTables
             | Statement::GetDiagnostics(_)
             | Statement::Signal(_) => Ok(Vec::new()),
-            // Refused, whoever asks.
+            // Refused for all accounts.
             Statement::Handler(_)
             | Statement::CreateSequence(_)
             | Statement::AlterSequence(_)

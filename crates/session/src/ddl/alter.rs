@@ -123,7 +123,7 @@ pub fn alter_table(
             let mut table = alteration.table.clone();
             table.id = reserved.id();
             let (table, rows) = copy_rows(shared, env, alter_env, statement, &name.0, old, table)?;
-            // While nobody else knows the copy.
+            // While no other session knows the copy.
             let next = set_auto_increment(shared, &Alteration { table: (*table).clone(), ..alteration.clone() });
             let commit = next.and_then(|()| commit_copy(shared, &tables, old, &reserved, &table, rename.as_ref()));
             if commit.is_err() {
@@ -181,7 +181,7 @@ fn make_copy(
     let made = copy.make_copy(&shared.store, &table, &|| env.context.kill.check());
     drop(table);
     if made.is_err() && old.is_some() {
-        // Its own error is nobody's any more: the copy is made in the background if it cannot be removed.
+        // Its own error is not reported: the copy is made in the background if it cannot be removed.
         let _ = drop_copy(shared, env, name, new.id, index);
     }
     made

@@ -347,7 +347,7 @@ impl Builder<'_> {
         let is_virtual = column.generated.as_ref().is_some_and(|generated| !generated.stored);
         let computed = column.generated.is_some() || matches!(column.default, ColumnDefault::Expression(_));
         if computed {
-            // A virtual column is kept in the rows too, but nobody is told of them being copied.
+            // A virtual column is kept in the rows too, but the message does not say that they are copied.
             self.need(if is_virtual { Work::Rebuild } else { Work::Copy });
         } else {
             column.value_for_older_rows = constant::value_for_older_rows(&column, self.context.statement)?;
@@ -392,7 +392,7 @@ impl Builder<'_> {
                 if check.enforced != Some(false) {
                     self.need(Work::Copy);
                 }
-                add_check(&mut self.table, check)
+                add_check(&mut self.table, check, self.context.registry)
             }
             TableConstraint::ForeignKey(key) => {
                 let before = self.table.indexes.len();

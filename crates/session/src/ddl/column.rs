@@ -48,7 +48,7 @@ pub fn resolve_column(
     let generated = match &definition.generated {
         None => None,
         Some(generated) => {
-            constant::check_generated(&generated.expr, name)?;
+            constant::check_generated(&generated.expr, name, context.registry)?;
             let expression = constant::expression_text(&generated.expr)?;
             Some(GeneratedKind { expression, stored: generated.stored, key_part: None })
         }
@@ -138,7 +138,7 @@ pub fn resolve_default(
         return if nullable { Ok(ColumnDefault::Literal(Value::Null)) } else { Err(invalid()) };
     }
     if !is_constant(expr) {
-        constant::check_default(expr, name)?;
+        constant::check_default(expr, name, context.registry)?;
         return Ok(ColumnDefault::Expression(constant::expression_text(expr)?));
     }
     if holds_blob(sql_type) {

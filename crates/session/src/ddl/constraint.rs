@@ -10,10 +10,11 @@ use squall_catalog::{ColumnId, ConstraintCheck, ForeignKey, ReferencedColumns, R
 use squall_parser::ast::{
     self, CheckConstraint, Ident, IndexDefinition, IndexKind, IndexOptions, KeyPart, KeyPartSource, ReferenceAction,
 };
+use squall_registry::Registry;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType};
 
 /// Adds a CHECK constraint; without a name it becomes `table_chk_1` and so on.
-pub fn add_check(table: &mut TableDef, check: &CheckConstraint) -> SqlResult<()> {
+pub fn add_check(table: &mut TableDef, check: &CheckConstraint, registry: &Registry) -> SqlResult<()> {
     let name = match &check.name {
         Some(name) => {
             check_identifier(name)?;
@@ -24,7 +25,7 @@ pub fn add_check(table: &mut TableDef, check: &CheckConstraint) -> SqlResult<()>
     if table.checks.iter().any(|other| eq_ignore_case(&other.name, &name)) {
         return Err(SqlError::new(ErrorCode::CheckConstraintDuplicateName, &[&name]));
     }
-    constant::check_condition(&check.expr, &name)?;
+    constant::check_condition(&check.expr, &name, registry)?;
     let mut columns = Vec::new();
     constant::columns_of(&check.expr, &mut columns);
     for column in &columns {

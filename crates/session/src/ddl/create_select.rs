@@ -14,11 +14,11 @@ use crate::query::change_environment;
 use crate::result::{Failure, Outcome};
 use crate::session::{Request, Session};
 use squall_catalog::{Catalog, ColumnDef, IndexId, TableDef, TableEntry};
+use squall_executor::StatementEnv;
 use squall_parser::ast::{CreateTable, Ident, Insert, InsertSource, LoadDuplicates, ObjectName, Query, Statement};
 use squall_planner::dml::foreign_key::check_parents_in;
 use squall_planner::dml::target::Target;
 use squall_planner::dml::{DmlContext, DmlPlan, fill_table};
-use squall_planner::exec::StatementEnv;
 use squall_registry::StatementContext;
 use squall_row_store::{Direction, ValueRange};
 use squall_types::{ErrorCode, SqlError, SqlResult};
@@ -160,7 +160,7 @@ fn publish_table(
     })
 }
 
-/// Checks that every row of a table that nobody else knows yet has its parents.
+/// Checks that every row of a table that no other session knows yet has its parents.
 fn check_rows(
     shared: &Shared,
     env: &DdlEnv,

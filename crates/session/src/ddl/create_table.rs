@@ -154,7 +154,7 @@ fn add_table_constraints(
 pub fn add_constraint(table: &mut TableDef, constraint: &TableConstraint, context: &DdlContext<'_>) -> SqlResult<()> {
     match constraint {
         TableConstraint::Index(index) => add_index(table, index, context),
-        TableConstraint::Check(check) => add_check(table, check),
+        TableConstraint::Check(check) => add_check(table, check, context.registry),
         TableConstraint::ForeignKey(key) => add_foreign_key(table, key, context),
     }
 }
@@ -167,7 +167,7 @@ pub fn add_column_constraints(
     context: &DdlContext<'_>,
 ) -> SqlResult<()> {
     for check in &column.checks {
-        add_check(table, check)?;
+        add_check(table, check, context.registry)?;
     }
     if let Some(references) = &column.references {
         let key = ast::ForeignKey {

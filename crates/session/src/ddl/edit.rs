@@ -1,4 +1,4 @@
-//! Changes of the catalog, made by nobody but who may make them.
+//! Changes of the catalog, made only by a session that holds the right lock.
 
 use super::constraint::check_parent;
 use super::execute::{DdlEnv, QualifiedName, missing};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub struct CatalogEdit<'a> {
     catalog: &'a mut Catalog,
     changes: DdlChanges,
-    /// Tables that this statement has brought, which nobody else knows yet.
+    /// Tables that this statement has brought, which no other session knows yet.
     own: Vec<TableId>,
 }
 
@@ -29,7 +29,7 @@ impl Deref for CatalogEdit<'_> {
     }
 }
 
-/// A number for a table that comes into the catalog later, when it is filled: nobody but its statement knows it.
+/// A number for a table that comes into the catalog later, when it is filled: only its statement knows it.
 #[derive(Debug)]
 pub struct ReservedId(TableId);
 
@@ -64,6 +64,7 @@ impl Shared {
         let version = next.version;
         self.catalog.publish(next);
         self.plans.catalog_changed(version);
+        self.listeners.tell(|listener| listener.catalog_changed(version));
         Ok(value)
     }
 
@@ -217,7 +218,7 @@ impl CatalogEdit<'_> {
     // ---- foreign keys ----
 
     /// Says to the tables that foreign keys of a table have begun to refer to that they have: each gets another version, so that a
-    /// statement which was planned before looks for children too. They are locked, as nobody is to change their rows meanwhile.
+    /// statement which was planned before looks for children too. They are locked, as their rows must not change meanwhile.
     fn begin_references(&mut self, old: Option<&TableDef>, table: &TableDef, tables: &LockedTables) -> SqlResult<()> {
         for key in &table.foreign_keys {
             let is_same = |before: &ForeignKey| {

@@ -9,7 +9,7 @@ use squall_catalog::{ColumnDef, ColumnDefault, ColumnId, FunctionalPart, Generat
 use squall_functions::expr::BoundExpr;
 use squall_parser::ast::{Expr, IndexKind};
 use squall_planner::bind::{OwnExprs, element_type};
-use squall_registry::Volatility;
+use squall_registry::{Registry, Volatility};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, StringKind, Value};
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub fn add_hidden_column(
         Expr::Cast(cast) if cast.array => (&cast.operand, FunctionalPart::Elements(element_type(&cast.target)?)),
         expr => (expr, FunctionalPart::Value(context.statement.settings.collation)),
     };
-    check_expr(table, expr, &key_part, index)?;
+    check_expr(table, expr, &key_part, index, context.registry)?;
     let generated =
         GeneratedKind { expression: constant::expression_text(expr)?, stored: true, key_part: Some(key_part) };
     let sql_type = key_type(&bind(table, &generated, context)?, &generated)?;
@@ -55,7 +55,13 @@ pub fn add_hidden_column(
 }
 
 /// What an expression may not be or hold (3754, 3758, 3762, 3800).
-fn check_expr(table: &TableDef, expr: &Expr, key_part: &FunctionalPart, index: &str) -> SqlResult<()> {
+fn check_expr(
+    table: &TableDef,
+    expr: &Expr,
+    key_part: &FunctionalPart,
+    index: &str,
+    registry: &Registry,
+) -> SqlResult<()> {
     match expr {
         Expr::Column(name) if matches!(key_part, FunctionalPart::Value(_)) => {
             return Err(match table.column(&name.column) {
@@ -68,7 +74,7 @@ fn check_expr(table: &TableDef, expr: &Expr, key_part: &FunctionalPart, index: &
         }
         _ => {}
     }
-    if constant::disallowed(expr).is_some() {
+    if constant::disallowed(expr, registry).is_some() {
         return Err(SqlError::new(ErrorCode::FunctionalIndexFunctionNotAllowed, &[&index]));
     }
     let mut names = Vec::new();

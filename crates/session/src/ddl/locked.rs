@@ -15,7 +15,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A table that nobody else writes, locks or defines: what a definition may change, empty or drop.
+/// A table that no other session writes, locks or defines: what a definition may change, empty or drop.
 #[derive(Debug)]
 pub struct LockedTable {
     name: QualifiedName,
@@ -23,7 +23,7 @@ pub struct LockedTable {
 }
 
 impl LockedTable {
-    /// A TEMPORARY table, which nobody but its session has.
+    /// A TEMPORARY table, which only its session has.
     pub fn of_session(name: QualifiedName, def: &Arc<TableDef>) -> SqlResult<LockedTable> {
         match def.temporary {
             true => Ok(LockedTable { name, def: def.clone() }),
@@ -36,7 +36,7 @@ impl LockedTable {
         &self.name
     }
 
-    /// Its definition, which nobody else changes.
+    /// Its definition, which no other session changes.
     pub fn def(&self) -> &Arc<TableDef> {
         &self.def
     }

@@ -4,13 +4,13 @@ use super::execute::DdlEnv;
 use crate::database::Shared;
 use crate::query::SessionTables;
 use squall_catalog::TableDef;
+use squall_executor::StatementEnv;
 use squall_parser::ast::{
     ColumnName, Expr, Ident, ObjectName, OrderItem, Query, QueryBody, Select, SelectExpr, SelectItem, TableFactor,
     TableReference,
 };
 use squall_planner::Binder;
 use squall_planner::dml::query::for_each_row;
-use squall_planner::exec::StatementEnv;
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 

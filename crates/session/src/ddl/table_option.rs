@@ -17,7 +17,7 @@ const SMALL_ENGINES: &[&str] = &["ARCHIVE", "TOKUDB"];
 /// Names of the engine of column tables.
 const COLUMN_ENGINES: &[&str] = &[COLUMN_ENGINE, "FASTBIT", "COLUMNSTORE"];
 
-/// Which of some engines is used where another server's is named; `None` for names that nobody knows.
+/// Which of some engines is used where another server's is named; `None` for unknown names.
 pub fn engine_of_other_name(name: &str, engines: &[&'static str]) -> Option<&'static str> {
     let is_one_of = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
     let (is_column, is_small) = (is_one_of(COLUMN_ENGINES), is_one_of(SMALL_ENGINES));

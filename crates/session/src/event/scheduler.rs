@@ -82,7 +82,7 @@ impl EventScheduler {
             queued_max: QUEUED_MAX,
             ..KindSpec::new(KIND, handler)
         })?;
-        // Nobody else starts it.
+        // No other task starts it.
         let _first = self.kind.set(kind);
         let now = now_micros();
         let mut state = self.state.lock();
@@ -106,7 +106,7 @@ impl EventScheduler {
         self.state.lock().events.get(&key(database, name)).map(|entry| entry.event.clone())
     }
 
-    /// Waits until nobody else changes events.
+    /// Waits until no other session changes events.
     pub async fn begin_change(&self) -> ChangingEvents {
         ChangingEvents { _turn: self.change.clone().lock_owned().await }
     }

@@ -88,7 +88,7 @@ fn tables(catalog: &Catalog) -> HashMap<TableId, (&str, &Arc<TableDef>)> {
     tables
 }
 
-/// A name for a lock that its waiters and holders share with nobody else.
+/// A name for a lock that only its waiters and holders share.
 fn lock_id(lock: &LockInfo, owner: u64) -> String {
     let key = xxhash_rust::xxh3::xxh3_64(&lock.key);
     format!("{owner}:{}:{key:016x}", lock.table.0)

@@ -341,7 +341,7 @@ fn buckets(histogram: &Histogram) -> Vec<Vec<Value>> {
 }
 
 fn histogram_by_digest(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    // Whoever asks for buckets that are used is spared the others, which are most of them.
+    // A reader that asks for buckets that are used is spared the others, which are most of them.
     let only_used = scan.excludes(COUNT_BUCKET, &u(0));
     let mut rows = Vec::new();
     for statistics in statements(source).0 {
@@ -392,7 +392,7 @@ fn threads(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
     for (number, name) in background_threads() {
         let mut row = vec![u(BACKGROUND_THREADS_FROM + number), s(format!("thread/{name}")), s("BACKGROUND")];
         row.extend(std::iter::repeat_n(Value::Null, 10));
-        // What they do with files is counted, whoever asked for it.
+        // What they do with files is counted, for any account.
         row.extend([s("YES"), s("YES"), Value::Null, u(number), Value::Null, Value::Null]);
         row.extend([u(0), u(0), u(0), u(0), s("NO")]);
         rows.push(row);

@@ -144,7 +144,7 @@ fn files_by_instance(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<
     Ok(files(source).iter().map(row).collect())
 }
 
-/// Memory of sessions. How little they have had nobody knows, so it is nothing.
+/// Memory of sessions. The least that they have had is not known, so it is nothing.
 fn session_memory(parts: &[SessionPart]) -> Vec<Vec<Value>> {
     let row = |(name, part): (&&str, &SessionPart)| {
         let mut row = vec![s(*name), u(0), u(0), u(0), u(0)];
@@ -158,7 +158,7 @@ fn number(number: u64) -> Value {
     Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
-/// How often memory was taken and given back nobody counts.
+/// How often memory was taken and given back is not counted.
 fn memory(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let row = |part: &PartMemory| {
         let seen = source.shared.statistics.memory_seen.look(part);

@@ -1,4 +1,4 @@
-//! performance_schema's tables of sockets: those of clients, which are counted and not timed, as nobody waits at them.
+//! performance_schema's tables of sockets: those of clients, which are counted and not timed, as no thread waits at them.
 
 use super::performance_sums::timed;
 use super::{DescribedTable, Source, s, u};

@@ -98,7 +98,7 @@ pub(super) fn user(account: &AccountKey) -> Vec<Value> {
     vec![s_or_null(account.user.clone())]
 }
 
-/// A host, whoever is there.
+/// A host, with any account.
 pub(super) fn host(account: &AccountKey) -> Vec<Value> {
     vec![s_or_null(account.host.clone())]
 }
@@ -150,7 +150,7 @@ pub(super) fn by_thread(source: &Source<'_>, rows: impl Fn(&Process) -> Vec<Vec<
     Ok(all)
 }
 
-/// Of connections, and of the server's own threads: what they do with files that is nobody's.
+/// Of connections, and of the server's own threads: what they do with files for no account.
 fn waits_by_thread(source: &Source<'_>) -> Rows {
     let mut rows =
         by_thread(source, |process| wait_rows(&process.waits.list(), &times_of_files(&process.files.list())))?;

@@ -21,11 +21,10 @@ use crate::result::{Failure, Outcome};
 use crate::session::{Request, Session};
 use crate::settings::{Values, ids};
 use run::{PlanVersions, run_load};
-use squall_catalog::NameKey;
+use squall_catalog::{NameKey, TableDef};
 use squall_functions::expr::BoundExpr;
-use squall_parser::ast::{
-    ColumnName, Expr, Ident, Insert, InsertSource, LoadData, LoadDuplicates, Statement, VariableTarget,
-};
+use squall_parser::ast::{Expr, Ident, Insert, InsertSource, LoadData, LoadDuplicates, Statement, VariableTarget};
+use squall_planner::Binder;
 use squall_planner::bind::RowTable;
 use squall_planner::dml::{DmlBinder, InsertPlan};
 use squall_planner::needs;
@@ -73,12 +72,27 @@ enum FieldKind {
     Integer,
 }
 
+impl FieldKind {
+    /// The kind of a column's fields in a file of this character set.
+    fn of(sql_type: &SqlType, charset: Charset) -> FieldKind {
+        match sql_type {
+            SqlType::Bit { .. } => FieldKind::Bits,
+            SqlType::Json => FieldKind::Json,
+            sql_type if sql_type.is_binary_string() => FieldKind::Binary,
+            SqlType::Int { .. } if matches!(charset, Charset::Utf8mb4 | Charset::Utf8mb3) => FieldKind::Integer,
+            _ => FieldKind::Text,
+        }
+    }
+}
+
+/// What SET gives a column: its position among the columns of the plan, and the expression with its type; `None` is DEFAULT.
+type LoadAssignment = (usize, Option<(BoundExpr, SqlType)>);
+
 /// What the loading thread works with.
 struct Load {
     plan: Authorized<InsertPlan>,
     targets: Vec<Target>,
-    /// Positions among the columns of the plan, and their expressions with their types; `None` is DEFAULT.
-    assignments: Vec<(usize, Option<(BoundExpr, SqlType)>)>,
+    assignments: Vec<LoadAssignment>,
     charset: Charset,
     format: Format,
     skip: u64,
@@ -191,40 +205,11 @@ impl Session {
         if statement.reject_limit.is_some() && statement.duplicates != LoadDuplicates::Default {
             return Err(SqlError::unsupported("REJECT LIMIT together with IGNORE or REPLACE"));
         }
-        let mut names: Vec<Ident> = Vec::new();
-        let mut targets = Vec::new();
-        for column in &statement.columns {
-            match column {
-                VariableTarget::User(name) => targets.push(Target::Variable(NameKey::new(name))),
-                VariableTarget::Local(ColumnName { column, .. }) => {
-                    targets.push(Target::Column { position: names.len(), kind: FieldKind::Text });
-                    names.push(column.clone());
-                }
-            }
-        }
-        let given = !statement.columns.is_empty();
         let definition = self.load_definition(statement, &catalog)?;
-        if !given {
-            for column in definition.columns.iter().filter(|column| !column.invisible) {
-                targets.push(Target::Column { position: names.len(), kind: FieldKind::Text });
-                names.push(Ident::new(column.name.as_str()));
-            }
-        }
+        let (mut targets, mut names) = targets_of(statement, &definition);
         let first_assigned = names.len();
         names.extend(statement.assignments.iter().map(|assignment| assignment.column.column.clone()));
-        let insert = Statement::Insert(Box::new(Insert {
-            replace: statement.duplicates == LoadDuplicates::Replace,
-            hints: None,
-            priority: None,
-            ignore,
-            table: statement.table.clone(),
-            partitions: statement.partitions.clone(),
-            source: InsertSource::Values(vec![vec![Expr::Default; names.len()]].into()),
-            columns: names,
-            row_alias: None,
-            on_duplicate: Vec::new(),
-            returning: Vec::new(),
-        }));
+        let insert = insert_of_load(statement, names, ignore);
         self.check_names(&insert)?;
         self.declare_variables(&targets);
         let tables = crate::query::SessionTables::new(self, context, None);
@@ -233,38 +218,12 @@ impl Session {
         let dml = DmlBinder::new(&binder, &self.shared.store, &self.shared.rules);
         let Statement::Insert(insert) = &insert else { return Err(SqlError::internal("not an INSERT")) };
         let plan = self.authorize(dml.bind_insert(insert)?)?;
+        let assignments = self.bind_load_assignments(statement, &binder, &plan, first_assigned)?;
+        let charset = self.load_charset(statement)?;
         let definition = plan.target.def().clone();
-        let scope = [RowTable::of(&plan.target.database, &plan.target.alias, &definition)];
-        let mut assignments = Vec::with_capacity(statement.assignments.len());
-        for (at, assignment) in statement.assignments.iter().enumerate() {
-            let expr = match &assignment.value {
-                Expr::Default => None,
-                value => {
-                    let expr = binder.bind_expr(value, &scope)?;
-                    self.check_needs(&needs::of_expr(&plan.target, &expr))?;
-                    let sql_type = expr.sql_type();
-                    Some((expr, sql_type))
-                }
-            };
-            assignments.push((first_assigned + at, expr));
-        }
-        let charset = match &statement.charset {
-            _ if statement.named_format.is_some() => Charset::Utf8mb4,
-            Some(name) => crate::charset::charset(name)?,
-            None => {
-                let values = Values(&self.variables.session);
-                crate::charset::charset(values.text(ids::CHARACTER_SET_DATABASE)).unwrap_or(Charset::Utf8mb4)
-            }
-        };
         for target in &mut targets {
             if let Target::Column { position, kind } = target {
-                *kind = match &definition.columns[plan.columns[*position]].sql_type {
-                    SqlType::Bit { .. } => FieldKind::Bits,
-                    SqlType::Json => FieldKind::Json,
-                    sql_type if sql_type.is_binary_string() => FieldKind::Binary,
-                    SqlType::Int { .. } if matches!(charset, Charset::Utf8mb4 | Charset::Utf8mb3) => FieldKind::Integer,
-                    _ => FieldKind::Text,
-                };
+                *kind = FieldKind::of(&definition.columns[plan.columns[*position]].sql_type, charset);
             }
         }
         let format = Format {
@@ -299,11 +258,44 @@ impl Session {
         })
     }
 
-    fn load_definition(
+    /// Binds what SET gives columns, the first of which is at `first` among the columns of the plan.
+    fn bind_load_assignments(
         &self,
         statement: &LoadData,
-        catalog: &squall_catalog::Catalog,
-    ) -> SqlResult<Arc<squall_catalog::TableDef>> {
+        binder: &Binder<'_>,
+        plan: &InsertPlan,
+        first: usize,
+    ) -> SqlResult<Vec<LoadAssignment>> {
+        let scope = [RowTable::of(&plan.target.database, &plan.target.alias, plan.target.def())];
+        let mut assignments = Vec::with_capacity(statement.assignments.len());
+        for (at, assignment) in statement.assignments.iter().enumerate() {
+            let expr = match &assignment.value {
+                Expr::Default => None,
+                value => {
+                    let expr = binder.bind_expr(value, &scope)?;
+                    self.check_needs(&needs::of_expr(&plan.target, &expr))?;
+                    let sql_type = expr.sql_type();
+                    Some((expr, sql_type))
+                }
+            };
+            assignments.push((first + at, expr));
+        }
+        Ok(assignments)
+    }
+
+    /// The character set of the file's text.
+    fn load_charset(&self, statement: &LoadData) -> SqlResult<Charset> {
+        match &statement.charset {
+            _ if statement.named_format.is_some() => Ok(Charset::Utf8mb4),
+            Some(name) => crate::charset::charset(name),
+            None => {
+                let values = Values(&self.variables.session);
+                Ok(crate::charset::charset(values.text(ids::CHARACTER_SET_DATABASE)).unwrap_or(Charset::Utf8mb4))
+            }
+        }
+    }
+
+    fn load_definition(&self, statement: &LoadData, catalog: &squall_catalog::Catalog) -> SqlResult<Arc<TableDef>> {
         if let Some(table) = self.temporary_table_named(&statement.table) {
             return Ok(table);
         }
@@ -320,6 +312,43 @@ impl Session {
             }
         }
     }
+}
+
+/// Where the file's fields go, and the names of those that are columns. Without a list of columns they are the table's.
+fn targets_of(statement: &LoadData, definition: &TableDef) -> (Vec<Target>, Vec<Ident>) {
+    let (mut targets, mut names) = (Vec::new(), Vec::new());
+    let mut column = |name: Ident| {
+        names.push(name);
+        Target::Column { position: names.len() - 1, kind: FieldKind::Text }
+    };
+    for listed in &statement.columns {
+        targets.push(match listed {
+            VariableTarget::User(name) => Target::Variable(NameKey::new(name)),
+            VariableTarget::Local(name) => column(name.column.clone()),
+        });
+    }
+    if statement.columns.is_empty() {
+        let visible = definition.columns.iter().filter(|column| !column.invisible);
+        targets.extend(visible.map(|visible| column(Ident::new(visible.name.as_str()))));
+    }
+    (targets, names)
+}
+
+/// The INSERT of one row that LOAD DATA is for each row of the file.
+fn insert_of_load(statement: &LoadData, columns: Vec<Ident>, ignore: bool) -> Statement {
+    Statement::Insert(Box::new(Insert {
+        replace: statement.duplicates == LoadDuplicates::Replace,
+        hints: None,
+        priority: None,
+        ignore,
+        table: statement.table.clone(),
+        partitions: statement.partitions.clone(),
+        source: InsertSource::Values(vec![vec![Expr::Default; columns.len()]].into()),
+        columns,
+        row_alias: None,
+        on_duplicate: Vec::new(),
+        returning: Vec::new(),
+    }))
 }
 
 /// The file's columns that a statement takes, and how their values are to be written for it.

@@ -117,7 +117,7 @@ impl NamedFile {
         statement
     }
 
-    /// Sends the text of these columns until its end, which an empty piece tells, or until nobody takes it.
+    /// Sends the text of these columns until its end, which an empty piece tells, or until the receiver is gone.
     pub(super) fn send(
         self,
         columns: Vec<(String, FieldKind)>,
@@ -208,7 +208,7 @@ fn send_pieces(
             return Ok(());
         }
         if !more {
-            // An empty piece says that the text is complete; whoever is gone knows why.
+            // An empty piece says that the text is complete; a receiver that is gone knows why.
             let _ = sender.blocking_send(Vec::new());
             return Ok(());
         }

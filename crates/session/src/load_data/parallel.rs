@@ -7,8 +7,8 @@ use super::run::{PlanVersions, Text, row_values};
 use super::split::{Block, BlockRows, Splitter};
 use super::{Load, Loaded, Target};
 use parking_lot::{Condvar, Mutex};
+use squall_executor::StatementEnv;
 use squall_planner::dml::{LoadedRow, RowLoader};
-use squall_planner::exec::StatementEnv;
 use squall_registry::{Diagnostics, TableOperation};
 use squall_row_store::{BulkEncoder, BulkWriter, EncodedRows, OnDuplicate};
 use squall_types::work_meter::carried;
@@ -122,7 +122,7 @@ pub(super) fn load_in_parallel(
             .collect();
         drop((done_sender, workers_done));
         let taken = taking.take_all(shared, &done, &permit_sender);
-        // Whoever still waits for something need not any more.
+        // A task that still waits for something need not any more.
         shared.turn.set(None);
         drop((done, permit_sender));
         let split = splitting.join().map_err(|_| SqlError::internal("a load's thread has panicked"))?;
@@ -175,7 +175,7 @@ fn direct_row(around: &PlanVersions, load: &Load) -> Option<DirectRow> {
     DirectRow::new(&load.plan, &columns, load.charset, around.options.auto_increment_increment <= 1)
 }
 
-/// Cuts the text into blocks until it ends or nobody takes them any more.
+/// Cuts the text into blocks until it ends or the receivers are gone.
 fn split(
     shared: &Shared<'_>,
     mut text: Text,
@@ -227,7 +227,7 @@ impl<'l> Worker<'l> {
         Worker { shared, loader, encoder }
     }
 
-    /// Takes blocks until there are no more, or nobody wants them.
+    /// Takes blocks until there are no more, or the receiver is gone.
     fn run(&mut self, done: &Sender<Done>) {
         loop {
             let task = self.shared.tasks.lock().recv();
@@ -383,7 +383,7 @@ impl Taking {
                 next += 1;
                 self.take(shared, block)?;
                 shared.turn.set(Some(next));
-                // Nobody waits for a permit when the text has ended.
+                // No task waits for a permit when the text has ended.
                 let _ = permits.send(());
             }
         }

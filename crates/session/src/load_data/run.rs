@@ -6,10 +6,10 @@ use super::reader::{LineReader, Row, Rows};
 use super::{CHUNKS_AHEAD, FieldKind, Load, Loaded, Target, text_type};
 use crate::database::Shared;
 use crate::process::Process;
+use squall_executor::StatementEnv;
 use squall_functions::expr::ParameterisedRow;
 use squall_planner::dml::plan::InsertRows;
 use squall_planner::dml::{DmlContext, DmlOptions, Inserter};
-use squall_planner::exec::StatementEnv;
 use squall_registry::StatementContext;
 use squall_row_store::Transaction;
 use squall_types::collation::Charset;
@@ -139,7 +139,7 @@ fn load_into_transaction(
     Ok(loaded)
 }
 
-/// Cuts the text into batches of rows until it ends or nobody takes them any more.
+/// Cuts the text into batches of rows until it ends or the receiver is gone.
 fn cut_batches(mut reader: LineReader, text: &mut Text, sender: &std::sync::mpsc::SyncSender<SqlResult<Rows>>) {
     loop {
         let (chunk, last) = match text.next() {

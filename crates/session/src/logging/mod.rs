@@ -235,7 +235,7 @@ impl Session {
         self.write_end(active, logged.command(), None, slow, (start, now), work);
     }
 
-    /// A text that no grammar takes. As nobody can say that it holds no password, it is logged with `log_raw` only.
+    /// A text that no grammar takes. It may hold a password, so it is logged with `log_raw` only.
     pub(crate) fn log_unparsed(&mut self, sql: &[u8]) {
         if self.shared.logs.active().general() && self.shared.logs.settings().raw {
             self.log_command("Query", sql);

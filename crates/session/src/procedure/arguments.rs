@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Where the value of an OUT or INOUT parameter goes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Destination {
-    /// It is an IN parameter, or nobody wants the value.
+    /// It is an IN parameter, or the value is not wanted.
     Nowhere,
     /// A user variable.
     UserVariable(NameKey),

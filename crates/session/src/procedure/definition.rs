@@ -35,7 +35,7 @@ pub(crate) fn create_text(head: &ProcedureHead) -> String {
 }
 
 impl Session {
-    /// CREATE and DROP of procedures, functions and triggers: nobody can make any, so there are none but those of the server.
+    /// CREATE and DROP of procedures, functions and triggers: they cannot be made, so there are none but those of the server.
     /// `None` for what is not supported.
     pub(crate) fn run_program_definition(
         &self,

@@ -67,7 +67,7 @@ pub enum ParameterMode {
     Out,
     /// A user variable (1414).
     InOut,
-    /// A user variable, or any expression, whose new value nobody gets.
+    /// A user variable, or any expression, whose new value is not wanted.
     InOutOrValue,
 }
 

@@ -7,7 +7,7 @@ use crate::database::{Database, Shared};
 use crate::process::Process;
 use crate::session::Session;
 use squall_catalog::{AccessMap, AccountKey, Privileges, TableEntry};
-use squall_planner::exec::runtime::STACK_BYTES;
+use squall_executor::runtime::STACK_BYTES;
 use squall_registry::{
     AppendColumn, KillState, NestedResult, NestedStatements, SessionMemory, StatementContext, UserVariables,
     ValueTable, off_pool,
@@ -37,7 +37,7 @@ pub struct SessionImage {
     pub database: Option<Arc<str>>,
     /// Values of the session's system variables.
     pub variables: ValueTable,
-    /// `@variables`: shared with whoever else has them.
+    /// `@variables`: shared by all holders of this value.
     pub user_variables: Arc<UserVariables>,
 }
 

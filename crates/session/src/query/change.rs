@@ -6,6 +6,7 @@ use crate::process::count;
 use crate::result::{Failure, Outcome, ResultSet, typed_column};
 use crate::session::{Request, Session};
 use squall_catalog::{Catalog, TableDef};
+use squall_executor::StatementEnv;
 use squall_functions::expr::{BoundExpr, CompareOp};
 use squall_parser::ast::{DeleteTarget, InsertSource, Statement};
 use squall_planner::Binder;
@@ -13,7 +14,6 @@ use squall_planner::dml::foreign_key::may_cascade;
 use squall_planner::dml::plan::{ColumnAssignment, InsertRows, NewValue, OnDuplicate};
 use squall_planner::dml::target::Target;
 use squall_planner::dml::{ChangeLocks, DmlBinder, DmlContext, DmlOptions, DmlPlan, DmlResult, execute};
-use squall_planner::exec::StatementEnv;
 use squall_registry::StatementContext;
 use squall_row_store::{IsolationLevel, LockWait, StoreError, StoreResult, Transaction};
 use squall_types::work_meter::carried;
@@ -96,7 +96,7 @@ impl Session {
         self.check_safe_update(statement)
     }
 
-    /// Carries a data change out, by a kept plan if there is one.
+    /// Carries a data change out, by a cached plan if there is one.
     pub(crate) async fn run_data_change(
         &mut self,
         request: Request<'_>,
@@ -113,7 +113,7 @@ impl Session {
         }
         self.check_writable()?;
         let catalog = self.shared.catalog.load();
-        // A kept plan may be of an earlier catalog than this one.
+        // A cached plan may be of an earlier catalog than this one.
         let version = plan.is_none().then_some(catalog.version);
         let bound = match plan {
             Some(plan) => Ok(plan.clone()),

@@ -5,9 +5,9 @@ use crate::result::{Failure, Outcome, ResultSet, text_column, typed_column};
 use crate::route::Route;
 use crate::session::{Request, Session};
 use crate::settings::{Values, ids};
+use squall_executor::StatementEnv;
 use squall_parser::ast::{Explain, ExplainTarget, Query, Statement};
 use squall_planner::dml::DmlContext;
-use squall_planner::exec::StatementEnv;
 use squall_planner::explain::{
     ExplainRow, explain_change, explain_change_tree, explain_columns, explain_json, explain_table, explain_tree,
 };

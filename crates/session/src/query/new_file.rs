@@ -1,4 +1,4 @@
-//! A file that has its name only when it is complete: nobody sees half of it, and nothing is left of one that failed.
+//! A file that has its name only when it is complete: readers never see half of it, and nothing is left of one that failed.
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, open, renameat_with};
 use rustix::io::Errno;
@@ -77,7 +77,7 @@ impl Write for NewFile {
 impl Drop for NewFile {
     fn drop(&mut self) {
         if let Some(hidden) = &self.hidden {
-            // It may be gone already, and there is nobody to tell.
+            // It may be gone already, and there is no caller to tell.
             let _ = std::fs::remove_file(hidden);
         }
     }

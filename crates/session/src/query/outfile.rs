@@ -71,7 +71,7 @@ impl Session {
             let end = first.saturating_add(count).saturating_sub(seen).min(rows);
             seen += rows;
             if start < end && sender.send(Some(batch.slice(start as usize, (end - start) as usize))).await.is_err() {
-                // Why nobody writes any more, the writing task says.
+                // The writing task says why it has ended.
                 break;
             }
         }

@@ -9,11 +9,11 @@ use crate::session::Session;
 use crate::set::check_read_scope;
 use datafusion::catalog::TableProvider;
 use squall_catalog::{AccessMap, Privileges, TableDef};
+use squall_executor::access::{RowTable, TableLock, VirtualTableProvider};
 use squall_parser::ast::{
     ColumnName, DataType, Expr, Ident, ObjectName, Query, QueryBody, Select, SelectItem, SystemVariable, TableFactor,
     TableReference, VariableScope,
 };
-use squall_planner::access::{RowTable, TableLock, VirtualTableProvider};
 use squall_planner::{TableRequest, TableResolver};
 use squall_registry::{ExprType, ReadScope, Registry, StatementContext, VirtualColumn, VirtualScan, VirtualTable};
 use squall_row_store::RowStore;

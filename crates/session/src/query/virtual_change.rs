@@ -208,7 +208,7 @@ fn without_rows(query: &Query, table: &dyn VirtualTable) -> Query {
     read
 }
 
-/// Whoever changes rows need not see them: SELECT is needed for the columns that conditions and new values name.
+/// A session may change rows that it cannot see: SELECT is needed for the columns that conditions and new values name.
 fn only_what_is_read(tables: &mut [TableUse], read: &[TableUse]) {
     for (table, read) in tables.iter_mut().zip(read) {
         table.columns.clone_from(&read.columns);

@@ -85,6 +85,7 @@ impl Session {
             Attempt::Answered(answered) => {
                 self.session_plans.give_back(parameters);
                 self.log_answered(Logged { sql, executed: None });
+                self.tell_of_answer(sql);
                 if self.counts_statements() {
                     match &statement {
                         Some(statement) => self.count_answered(statement.digest(), &route, answered, sql, None),
@@ -117,6 +118,7 @@ impl Session {
                 if self.shared.logs.active().any() {
                     self.log_answered(Logged { sql: &prepared.sql, executed: Some((prepared.places(), parameters)) });
                 }
+                self.tell_of_answer(&prepared.sql);
                 if self.counts_statements() {
                     let counted = prepared.counted.get();
                     self.count_answered(prepared.digest(), &route, answered, &prepared.sql, counted);
@@ -124,6 +126,15 @@ impl Session {
                 AtOnce::Answered
             }
             Attempt::Left(route) => AtOnce::Left(route.map(found).unwrap_or_default()),
+        }
+    }
+
+    /// Tells listeners of a query that was answered on this thread; such queries show no passwords.
+    fn tell_of_answer(&self, sql: &[u8]) {
+        if !self.shared.listeners.is_empty() {
+            let micros = u64::try_from(now_micros() - self.command_micros).unwrap_or(0);
+            let error = self.diagnostics.rows().last().filter(|_| self.diagnostics.errors() > 0);
+            self.tell_of_statement(None, sql, micros, error.map(|error| error.error.code));
         }
     }
 

@@ -19,7 +19,7 @@ use std::sync::Arc;
 impl Session {
     /// Chooses how a statement is run. What goes wrong here is left to the chosen route to report.
     pub(crate) fn choose(&mut self, request: &Request<'_>, context: &Arc<StatementContext>) -> Route {
-        // Whether a kept plan may be used at all is looked at where it is kept.
+        // Whether a cached plan may be used at all is looked at where it is kept.
         if let Some(route @ (Route::PointChange(_) | Route::FullPlanner)) = request.route {
             return route.clone();
         }
@@ -151,13 +151,13 @@ impl Session {
         context: &Arc<StatementContext>,
         view: &ReadView,
         keeps_parameters: bool,
-    ) -> Option<Authorized<RowPlan>> {
+    ) -> Option<Authorized<Arc<RowPlan>>> {
         let catalog: Arc<Catalog> = self.shared.catalog.load();
         let table_of = |name: &ast::ObjectName| self.base_table(&catalog, name);
         let tables = SessionTables::new(self, context, None);
         let binder = Binder { keeps_parameters, ..self.binder(sql, parameters, &catalog, context, &tables) };
         let plan = rowwise::plan(query, &binder, &self.shared.store, view, &table_of)?;
-        self.authorize(plan).ok()
+        self.authorize(Arc::new(plan)).ok()
     }
 
     fn point_change(

@@ -133,7 +133,7 @@ impl ConstantPlan {
 /// A small query, run row by row.
 #[derive(Debug)]
 pub(crate) struct RowsPlan {
-    pub plan: Authorized<RowPlan>,
+    pub plan: Authorized<Arc<RowPlan>>,
     pub columns: Arc<[ColumnMeta]>,
     /// What the parameters must be for the plan to hold.
     pub kinds: Box<[ParameterKind]>,
@@ -142,7 +142,7 @@ pub(crate) struct RowsPlan {
 
 impl RowsPlan {
     /// A plan for values of these kinds.
-    pub fn new(plan: Authorized<RowPlan>, kinds: Box<[ParameterKind]>) -> RowsPlan {
+    pub fn new(plan: Authorized<Arc<RowPlan>>, kinds: Box<[ParameterKind]>) -> RowsPlan {
         let columns = crate::query::columns(plan.columns()).into();
         RowsPlan { plan, columns, kinds, attempts: Attempts::default() }
     }

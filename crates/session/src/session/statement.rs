@@ -130,6 +130,7 @@ impl Session {
             self.count_statement(request, context, begun, (micros, lock_micros), error);
         }
         self.log_end(active, request, context, lock_micros, error);
+        self.tell_of_statement(Some(request.statement), request.text(), micros, (error != 0).then_some(error));
     }
 
     /// Warnings, notes and errors of the statement before, as far as they were kept.

@@ -3,9 +3,9 @@
 use super::{CachedStatement, Known, PlanSlot, PlanVersions, Slot, values};
 use crate::prepared::{PreparedEntry, PreparedStatement};
 use crate::process::{Process, count};
-use crate::route::{Found, QueryRoute, Route};
+use crate::route::{Found, QueryRoute, Route, RowsPlan};
 use crate::session::Session;
-use crate::shared_plan_cache::{CacheEntry, PlanUse};
+use crate::shared_plan_cache::{CacheEntry, PlanUse, SharedRows};
 use squall_parser::ast::Statement;
 use squall_planner::point;
 use squall_types::Value;
@@ -16,7 +16,7 @@ impl Session {
     pub(crate) fn plan_versions(&mut self) -> PlanVersions {
         self.refresh_access();
         PlanVersions {
-            catalog: self.shared.catalog.version(),
+            schema: self.shared.schema_versions(),
             accounts: self.access.version,
             session: self.settings_version,
         }
@@ -135,21 +135,30 @@ impl Session {
         let shares = self.temporary_tables.is_empty();
         let plan_use = plan_use.filter(|_| shares);
         if let Some(plan_use) = plan_use
-            && let Some(plan) = plan_use.entry.select(now.catalog)
-            // The session's own, so that no two count references to one.
-            && let Ok(plan) = self.authorize((*plan).clone())
+            && let Some(route) = self.shared_route(&plan_use.entry, parameters, now)
         {
             count(&self.process.status.plan_shared_hits);
             plan_use.learned(true, self.command_micros);
-            return Some(Route::PointLookup(Arc::new(plan)));
+            return Some(route);
         }
         let route = self.choose_for_kinds(&statement.statement, &statement.sql, parameters);
         count(&self.process.status.plan_misses);
         if let Some(plan_use) = plan_use {
             plan_use.learned(false, self.command_micros);
-            plan_use.entry.set_plan(now.catalog, || self.shared.catalog.version(), route.as_ref());
+            plan_use.entry.set_plan(now.schema, || self.shared.schema_versions(), route.as_ref());
         }
         route
+    }
+
+    /// The route that another session has found, if it is for values of these kinds and this session has the privileges.
+    fn shared_route(&self, entry: &CacheEntry, parameters: &[Value], now: PlanVersions) -> Option<Route> {
+        if let Some(plan) = entry.select(now.schema) {
+            // The session's own, so that no two count references to one.
+            return Some(Route::PointLookup(Arc::new(self.authorize((*plan).clone()).ok()?)));
+        }
+        let SharedRows { plan, kinds } = entry.rows(now.schema)?;
+        let route = Route::RowByRow(Arc::new(RowsPlan::new(self.authorize(plan).ok()?, kinds)));
+        route.for_values(parameters)
     }
 
     /// The row that a text always gives, if that is known.

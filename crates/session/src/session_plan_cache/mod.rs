@@ -25,11 +25,19 @@ const CONSTANTS_MAX: usize = 16;
 /// Most literals that a session keeps room for.
 const ROOM_MAX: usize = 64;
 
+/// What plans of all sessions depend on, by versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SchemaVersions {
+    /// Of the catalog.
+    pub catalog: u64,
+    /// Of the functions that come and go while the server runs.
+    pub functions: u64,
+}
+
 /// What plans depend on, by versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PlanVersions {
-    /// Of the catalog.
-    pub catalog: u64,
+    pub schema: SchemaVersions,
     /// Of the accounts and their privileges.
     pub accounts: u64,
     /// Of the session's settings, default database, roles and TEMPORARY tables.

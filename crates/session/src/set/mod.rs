@@ -224,7 +224,7 @@ impl Session {
         Ok(())
     }
 
-    /// Partial revokes that are there go on to hold (3896); a role that makes a system account of whoever has it is not given to
+    /// Partial revokes that are there go on to hold (3896); a role that makes its holders system accounts is not given to
     /// everybody (1231).
     fn check_account_variables(&self, id: VariableId, value: &Value) -> SqlResult<()> {
         let off = id == ids::PARTIAL_REVOKES && check::boolean(value) == Some(false);

@@ -3,8 +3,11 @@
 use crate::prepared::PreparedStatement;
 use crate::process::count;
 use crate::route::{Route, SelectPlan};
+use crate::session_plan_cache::SchemaVersions;
 use parking_lot::Mutex;
 use squall_catalog::Need;
+use squall_planner::ParameterKind;
+use squall_planner::rowwise::RowPlan;
 use squall_registry::BindSettings;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
@@ -71,9 +74,18 @@ pub(crate) struct CacheEntry {
 #[derive(Debug, Default)]
 struct Known {
     statement: Option<Arc<PreparedStatement>>,
-    /// With the version of the catalog that it was made from.
-    select: Option<(u64, Arc<SelectPlan>)>,
-    described: Option<(u64, Arc<Described>)>,
+    /// With the versions that it was made at.
+    select: Option<(SchemaVersions, Arc<SelectPlan>)>,
+    rows: Option<(SchemaVersions, SharedRows)>,
+    described: Option<(SchemaVersions, Arc<Described>)>,
+}
+
+/// The plan of a small query.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedRows {
+    pub plan: Arc<RowPlan>,
+    /// What the parameters must be for the plan to hold.
+    pub kinds: Box<[ParameterKind]>,
 }
 
 /// What PREPARE finds out.
@@ -172,47 +184,59 @@ impl CacheEntry {
         self.known.lock().statement.get_or_insert_with(|| Arc::new(statement.clone()));
     }
 
-    /// The plan, if it is a look-up by key and made from this version of the catalog.
-    pub fn select(&self, catalog: u64) -> Option<Arc<SelectPlan>> {
+    /// The plan, if it is a look-up by key and made at these versions.
+    pub fn select(&self, now: SchemaVersions) -> Option<Arc<SelectPlan>> {
         let known = self.known.lock();
-        known.select.as_ref().filter(|(made, _)| *made == catalog).map(|(_, plan)| plan.clone())
+        known.select.as_ref().filter(|(made, _)| *made == now).map(|(_, plan)| plan.clone())
     }
 
-    /// Keeps what can be shared of a plan: look-ups, which have no expressions. Others are bound by each session for
-    /// itself, since their expressions remember the last pattern or the last random number.
-    pub fn set_plan(&self, catalog: u64, current: impl Fn() -> u64, route: Option<&Route>) {
+    /// The plan, if it is one of a small query and made at these versions.
+    pub fn rows(&self, now: SchemaVersions) -> Option<SharedRows> {
+        let known = self.known.lock();
+        known.rows.as_ref().filter(|(made, _)| *made == now).map(|(_, plan)| plan.clone())
+    }
+
+    /// Keeps what can be shared of a plan: look-ups, and small queries whose expressions keep nothing between two runs.
+    pub fn set_plan(&self, made: SchemaVersions, current: impl Fn() -> SchemaVersions, route: Option<&Route>) {
         // A session without the privileges for a plan says nothing of others.
         if let Some(route) = route {
             self.kind.store(PlanKind::of(route) as u8, Ordering::Relaxed);
         }
-        if let Some(Route::PointLookup(select)) = route {
-            let mut known = self.known.lock();
-            // Whoever changes the catalog comes here afterwards: a plan of an older one would stay.
-            if current() == catalog {
-                known.select = Some((catalog, Arc::new((***select).clone())));
+        let mut known = self.known.lock();
+        // A definition comes here after it has changed the catalog: a plan of an older one would stay.
+        if current() != made {
+            return;
+        }
+        match route {
+            Some(Route::PointLookup(select)) => known.select = Some((made, Arc::new((***select).clone()))),
+            Some(Route::RowByRow(rows)) if rows.plan.is_shareable() => {
+                let shared = SharedRows { plan: Arc::clone(&rows.plan), kinds: rows.kinds.clone() };
+                known.rows = Some((made, shared));
             }
+            _ => {}
         }
     }
 
-    /// What PREPARE has found out under this version of the catalog.
-    pub fn described(&self, catalog: u64) -> Option<Arc<Described>> {
+    /// What PREPARE has found out at these versions.
+    pub fn described(&self, now: SchemaVersions) -> Option<Arc<Described>> {
         let known = self.known.lock();
-        known.described.as_ref().filter(|(made, _)| *made == catalog).map(|(_, described)| described.clone())
+        known.described.as_ref().filter(|(made, _)| *made == now).map(|(_, described)| described.clone())
     }
 
     /// Keeps what PREPARE has found out.
-    pub fn set_described(&self, catalog: u64, current: impl Fn() -> u64, described: Described) {
+    pub fn set_described(&self, made: SchemaVersions, current: impl Fn() -> SchemaVersions, described: Described) {
         let mut known = self.known.lock();
-        if current() == catalog {
-            known.described = Some((catalog, Arc::new(described)));
+        if current() == made {
+            known.described = Some((made, Arc::new(described)));
         }
     }
 
-    pub(super) fn forget_older(&self, version: u64) {
+    pub(super) fn forget_older(&self, catalog: u64) {
         self.kind.store(PlanKind::General as u8, Ordering::Relaxed);
         let mut known = self.known.lock();
-        known.select.take_if(|(made, _)| *made != version);
-        known.described.take_if(|(made, _)| *made != version);
+        known.select.take_if(|(made, _)| made.catalog != catalog);
+        known.rows.take_if(|(made, _)| made.catalog != catalog);
+        known.described.take_if(|(made, _)| made.catalog != catalog);
     }
 
     /// What sessions have counted that have let go of it.
@@ -222,7 +246,7 @@ impl CacheEntry {
 }
 
 /// What one session has to do with a statement. Only that session counts here, so nothing is shared on the way of a
-/// statement; whoever wants sums adds up the sessions'.
+/// statement; readers add up the sessions' sums.
 #[derive(Debug)]
 pub(crate) struct PlanUse {
     pub entry: Arc<CacheEntry>,

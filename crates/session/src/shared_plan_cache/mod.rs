@@ -1,4 +1,5 @@
-//! The shared plan cache: syntax trees of statements, plans of point lookups, and what PREPARE says of a result, for all sessions.
+//! The shared plan cache: syntax trees of statements, plans of point lookups and of small queries, and what PREPARE says of a result, for all
+//! sessions.
 //!
 //! It is the second level behind the cache of each session ([`crate::session_plan_cache`]). A session asks here when it meets a statement
 //! that it has no valid route of, so the path of a statement with a route writes nothing here. A session checks its own privileges before
@@ -8,7 +9,7 @@
 
 mod entry;
 
-pub(crate) use entry::{CacheEntry, Described, PlanKind, PlanUse, Totals};
+pub(crate) use entry::{CacheEntry, Described, PlanKind, PlanUse, SharedRows, Totals};
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -131,7 +132,7 @@ impl SharedPlanCache {
         self.bytes_max.load(Ordering::Relaxed) / SHARDS as u64
     }
 
-    /// Removes statements until the rest fits: first those that nobody has asked for since they were last looked at.
+    /// Removes statements until the rest fits: first those that were not asked for since they were last looked at.
     fn make_room(&self, shard: &mut Shard) {
         let bytes_max = self.shard_bytes_max();
         let mut spared = 0;
@@ -139,7 +140,7 @@ impl SharedPlanCache {
             && let Some(hash) = shard.order.pop_front()
         {
             let Some(entry) = shard.entries.get(&hash) else { continue };
-            // Once around, then whoever is next.
+            // Once around, then the next one.
             if spared < shard.entries.len() && entry.take_found() {
                 spared += 1;
                 shard.order.push_back(hash);

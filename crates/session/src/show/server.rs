@@ -1,4 +1,4 @@
-//! SHOW of the server: variables, status, processes, engines, character sets, and empty lists of what there is not.
+//! SHOW of the server: variables, status, processes, engines, character sets, and empty lists of what is not supported.
 
 use crate::information_schema::{charsets, collation_rows, engine_rows, process_rows, status_rows, variable_rows};
 use crate::result::{ResultSet, number_column, text_column, typed_column};

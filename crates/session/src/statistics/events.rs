@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 /// `performance_schema_events_stages_history_size`.
 pub(super) const RECENT_MAX: usize = 10;
 
-/// The events, under a lock that nobody else holds but who reads.
+/// The events, under a lock that only readers share.
 #[derive(Debug)]
 pub(crate) struct CountedEvents<E>(Mutex<Events<E>>);
 

@@ -1,4 +1,4 @@
-//! Stages of statements that [`Session::run`](crate::session::Session) runs, by MySQL's names. Look-ups by kept plans have none: they are over before anybody
+//! Stages of statements that [`Session::run`](crate::session::Session) runs, by MySQL's names. Look-ups by cached plans have none: they are over before anybody
 //! could see them.
 
 use super::events::{CountedEvents, Events};

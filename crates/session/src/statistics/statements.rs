@@ -1,6 +1,6 @@
 //! Statements by digest and by kind.
 //!
-//! Each session counts its own, under a lock that nobody else holds but who reads a table of performance_schema. What sessions
+//! Each session counts its own, under a lock that only readers of performance_schema share. What sessions
 //! that are gone have counted, and what is too much for one, is kept by the server. Nothing is counted twice, and no
 //! statement writes to memory that another session writes to.
 

@@ -1,6 +1,6 @@
 //! Rows read and changed, by table and index.
 //!
-//! A session counts its own, in a short list under a lock that nobody else holds but who reads. What is too much for one session, and
+//! A session counts its own, in a short list under a lock that only readers share. What is too much for one session, and
 //! what sessions that are gone have counted, is kept by the server.
 //!
 //! A scan of many rows is timed by itself. A look-up or a change of single rows is not, as two looks at the clock would cost

@@ -434,7 +434,7 @@ pub const ROWS: &[Row] = &[
     refused("Restart", "RESTART", &[("SHUTDOWN ON *.*", 1227)], 1235),
     reads("GetDiagnostics", "GET DIAGNOSTICS @n = NUMBER", &[]),
     refused("Signal", "SIGNAL SQLSTATE '45000'", &[], 1644),
-    // ---- what is refused, whoever asks ----
+    // ---- what is refused for all accounts ----
     refused("Handler", "HANDLER d.t OPEN", &[], 1235),
     refused("CreateSequence", "CREATE SEQUENCE d.n", &[], 1235),
     refused("AlterSequence", "ALTER SEQUENCE d.n RESTART 1", &[], 1235),

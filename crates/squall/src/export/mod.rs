@@ -4,7 +4,7 @@ pub(crate) mod columns;
 mod output;
 
 use crate::connection::{ConnectionArgs, quoted_table};
-use crate::load::progress::{Progress, grouped};
+use crate::progress::{Progress, grouped};
 use clap::Args;
 use columns::{bits, format_parser, json_form, sql_type, value};
 use output::Output;

@@ -110,7 +110,7 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<(), String> {
                 charts.iter().map(|chart| terminal::draw(chart, width, args.height.into(), args.ascii)).collect();
             let mut out = std::io::stdout().lock();
             match out.write_all(texts.join("\n").as_bytes()) {
-                // Whoever reads has seen enough.
+                // The reader has seen enough.
                 Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
                 written => written.map_err(|error| error.to_string()),
             }

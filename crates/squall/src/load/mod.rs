@@ -4,13 +4,12 @@
 //! all. Rows that the server cannot store are left out as long as `--max-rejects` allows it (REJECT LIMIT); their
 //! numbers come back as warnings, and the files are read a second time to say where they lie.
 
-pub(crate) mod progress;
 mod source;
 
 use crate::connection::{ConnectionArgs, quoted, quoted_table};
 use crate::export::columns::{field_kind, format_parser};
+use crate::progress::{Progress, grouped};
 use clap::Args;
-use progress::{Progress, grouped};
 use squall_client::{Client, ClientError, LoadError, QueryResult, Row};
 use squall_file_formats::{FieldKind, FileFormat, ParquetRows, Record, Records, RowsError, member_names};
 use std::collections::BTreeMap;
@@ -274,7 +273,7 @@ impl Input<'_> {
         self.args.header && matches!(format, FileFormat::Csv | FileFormat::Tsv)
     }
 
-    /// Finds out which columns the fields belong to, if nobody has said it.
+    /// Finds out which columns the fields belong to, unless the command line says it.
     fn find_columns(&mut self, client: &mut Client) -> Result<(), String> {
         let Some(first) = self.files.first().cloned() else { return Ok(()) };
         let format = self.format_of(&first)?;

@@ -76,7 +76,7 @@ fn a_failed_sync_stops_writes_and_is_not_shown() {
     }
     assert!(faults.get(Control::Failures) > 0);
 
-    // Nobody sees them, in whatever way; reads go on.
+    // They are not visible in any way; reads go on.
     for conn in [&mut conn, &mut earlier] {
         assert_eq!(pairs(conn), [1, 2, 3, 4, 5]);
     }
@@ -268,7 +268,7 @@ fn a_queued_statement_whose_commit_fails_is_not_done() {
     run(&mut conn, "CALL async.queue('INSERT INTO d.b SELECT 2, SLEEP(1)')");
     let number: u64 = value(&mut conn, "SELECT @query_number").expect("its number");
     faults.set(Control::SyncError, EIO);
-    // Its worker does not wait for its commit, but nobody is told that it is done.
+    // Its worker does not wait for its commit, but no client is told that it is done.
     let (code, message) = refusal(&mut conn, &format!("CALL async.wait({number})"));
     assert!([ERROR_DURING_COMMIT, READ_ONLY].contains(&code), "{code} {message}");
     assert_eq!(value(&mut conn, "SELECT GROUP_CONCAT(id) FROM d.b"), Some("1".to_string()));

@@ -1,4 +1,4 @@
-//! A disk whose syncs take their time: commits wait for them, readers do not, and nobody sees what may still be lost.
+//! A disk whose syncs take their time: commits wait for them, readers do not, and no reader sees what may still be lost.
 
 use super::{run, start, status, value, wait_until};
 use mysql::prelude::Queryable;
@@ -51,7 +51,7 @@ fn a_commit_is_seen_when_it_is_synced() {
     }
     let locked = conn.query_drop("SELECT v FROM d.t WHERE id = 1 FOR UPDATE NOWAIT");
     assert_eq!(server::error_code(locked), Some(3572), "the commit has its locks until it is durable");
-    // The power goes: nobody has been told of what is gone.
+    // The power goes: no client has been told of what is gone.
     server.kill();
     faults.release_syncs();
     faults.cut_power();
@@ -98,7 +98,7 @@ fn who_waits_for_a_row_goes_on_after_the_sync() {
     assert_eq!(value(&mut conn, "SELECT v FROM d.t WHERE id = 1"), Some(12));
 }
 
-/// KILL does not take a commit back that is on its way to the disk, and nobody is told otherwise.
+/// KILL does not take a commit back that is on its way to the disk, and no client is told otherwise.
 #[test]
 fn a_commit_that_waits_is_killed() {
     let Some((server, faults)) = start("a_commit_that_waits_is_killed") else { return };

@@ -48,7 +48,7 @@ fn fill(conn: &mut Conn, texts: Texts, table: &str, engine: &str) {
     run(conn, &format!("OPTIMIZE TABLE {table}"));
 }
 
-/// What there is, by count and by content.
+/// The rows, by count and by content.
 fn contents(conn: &mut Conn, table: &str) -> (u64, u64, u64) {
     let sql = format!("SELECT COUNT(*), COALESCE(SUM(id), 0), COALESCE(BIT_XOR(CRC32(v)), 0) FROM {table}");
     conn.query_first(&sql).unwrap_or_else(|error| panic!("{sql}: {error}")).expect("a row")

@@ -113,7 +113,7 @@ fn add_real_time(history: &History<'_>, add: &mut impl FnMut(usize, usize, Kind)
     for (number, transaction) in history.transactions.iter().enumerate() {
         if history.happened[number] {
             events.push((transaction.began, true, number));
-            // Of one that was not answered nobody knows when it ended.
+            // When one ended that was not answered is not known.
             if transaction.outcome == Outcome::Committed {
                 events.push((transaction.ended, false, number));
             }

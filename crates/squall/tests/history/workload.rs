@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// A statement that did not succeed.
 pub enum Failure {
     /// By a deadlock, a row changed since the snapshot, a row that another has made, or a table that is defined anew: the transaction
-    /// is rolled back. That a lock is not given in time is a defect: nobody works for as long, so that it is a deadlock not seen.
+    /// is rolled back. That a lock is not given in time is a defect: no transaction works for as long, so that it is a deadlock not seen.
     Refused,
     /// The connection broke.
     Broken,
@@ -47,7 +47,7 @@ impl Shared {
         }
     }
 
-    /// A number that nobody else gets.
+    /// A number that no other writer gets.
     pub fn unique(&self) -> u64 {
         self.next_element.fetch_add(1, Ordering::Relaxed)
     }

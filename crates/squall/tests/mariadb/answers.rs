@@ -11,7 +11,7 @@ const TOLERANCE: f64 = 1e-9;
 /// What a server says to a query: rows, or an error with its number and text.
 pub type Answer = Result<Vec<Vec<Value>>, (u16, String)>;
 
-/// Squall's number of an error that nobody should be told.
+/// Squall's number of an error that no client should get.
 const INTERNAL_ERROR: u16 = 1105;
 
 /// Numbers of MariaDB and of Squall for what is wrong in the same way, and why they are not one.

@@ -103,7 +103,7 @@ impl Maker<'_> {
                 other.having = self.one_in(4).then(|| Condition::Test(self.constant()));
             }
             let operation = self.pick(&["UNION", "UNION ALL", "EXCEPT", "EXCEPT ALL", "INTERSECT", "INTERSECT ALL"]);
-            // Which of the texts that are equal stays is nobody's promise.
+            // Which of the texts that are equal stays is not promised.
             query.items.iter_mut().for_each(|item| item.compare = Compare::Folded);
             query.set = Some((operation, Box::new(other)));
         }

@@ -71,7 +71,7 @@ fn answers_are_those_of_mariadb() {
     };
     servers.create(&mut random, number("SQUALL_RANDOM_ROWS", ROWS));
     for round in 0..ROUNDS {
-        // Half of the rounds ask for what nobody else sees.
+        // Half of the rounds ask for what no other round sees.
         let within = round % 2 == 1;
         if within {
             servers.run_on_both("BEGIN");

@@ -38,7 +38,7 @@ pub enum Compare {
     Exact,
     /// As floating point: sums depend on the order of rows, and digits on the server.
     Number,
-    /// As texts of a group: which of the texts that are equal in the collation stands for it is nobody's promise.
+    /// As texts of a group: which of the texts that are equal in the collation stands for it is not promised.
     Folded,
 }
 

@@ -107,7 +107,7 @@ fn the_call_waits_for_no_lock() {
         assert_eq!(value(&mut client, n), expected.to_string(), "{take}: each is done once");
     }
     assert!(expected > 3);
-    // Nobody is left who holds something.
+    // No session is left that holds something.
     let mut other = connect(&server);
     run(&mut other, "USE d; SET lock_wait_timeout = 20; ALTER TABLE t ADD COLUMN later INT, ALGORITHM = COPY");
 }

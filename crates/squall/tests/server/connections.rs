@@ -61,7 +61,7 @@ fn one_place_beyond_the_limit_is_for_an_administrator() {
             fourth = Client::connect(&options).ok();
             fourth.is_some()
         });
-        // Nobody is greeted now, whoever it is.
+        // No client is greeted now.
         let refused = status(&mut root, "Connection_errors_max_connections");
         assert_eq!(refusal(&options), NOT_GREETED);
         assert_eq!(refusal(&account(options.clone(), "plain")), NOT_GREETED);
@@ -87,7 +87,7 @@ fn a_place_that_is_freed_is_anybodys() {
     run(&mut root, "SET GLOBAL max_connections = 2");
     for _ in 0..20 {
         let second = connect_in_time(&server);
-        // Those that are refused take nobody's place. The next may come while the one before is being sent away.
+        // Those that are refused take no place. The next may come while the one before is being sent away.
         for _ in 0..5 {
             let refusal = refusal(&account(options(&server), "plain"));
             assert!([TOO_MANY, NOT_GREETED].contains(&refusal.as_str()), "{refusal}");

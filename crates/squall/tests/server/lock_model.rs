@@ -344,7 +344,7 @@ impl Model {
         Ok(())
     }
 
-    /// Puts a row, once nobody else has searched where it comes to.
+    /// Puts a row, once no other session has searched where it comes to.
     fn put(&mut self, session: usize, id: i64, old: Option<Row>, new: Option<Row>) -> Result<(), Ending> {
         let mut keys = Vec::new();
         if let Some(new) = new {

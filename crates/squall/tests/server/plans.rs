@@ -70,7 +70,7 @@ fn with_reader(server: &TestServer) -> Client {
     admin
 }
 
-/// Nobody holds a lock that a REVOKE would have to wait for, and still no statement runs that began after it.
+/// No session holds a lock that a REVOKE would have to wait for, and still no statement runs that began after it.
 #[test]
 fn a_revoke_holds_from_the_next_statement_of_every_session_on() {
     let server = start();
@@ -148,4 +148,51 @@ fn plans_are_shared_while_tables_change() {
     let shared =
         "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Plan_cache_shared_hits'";
     assert_ne!(value(&mut admin, shared), "0");
+}
+
+/// How often sessions have taken over what others had found out.
+fn shared_hits(admin: &mut Client) -> u64 {
+    let sql =
+        "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Plan_cache_shared_hits'";
+    value(admin, sql).parse().expect("a number")
+}
+
+/// A session that has just connected runs small queries by the plans that others have made, with its own privileges and values.
+#[test]
+fn small_queries_share_their_plans() {
+    let server = start();
+    let mut admin = with_reader(&server);
+    run(&mut admin, "CREATE USER stranger; GRANT SELECT (id) ON d.t TO stranger");
+    let sum =
+        |id: u32| format!("SELECT SUM(a.v + b.v) FROM d.t a JOIN d.t b ON a.id = b.id WHERE a.id > {id} AND b.v < 100");
+    let mut first = connect_as(&server, "reader");
+    for _ in 0..3 {
+        assert_eq!(value(&mut first, &sum(2)), "140");
+    }
+    let before = shared_hits(&mut admin);
+    let mut second = connect_as(&server, "reader");
+    assert_eq!(value(&mut second, &sum(3)), "80");
+    assert_eq!(shared_hits(&mut admin), before + 1);
+    // A text where the others had a number.
+    assert_eq!(value(&mut connect_as(&server, "reader"), &sum(3).replace("> 3", "> '3'")), "80");
+    // The plan is not run without the privileges.
+    assert!(column_is_denied(&server, &sum(3)));
+
+    // A pattern that was made ready belongs to one session.
+    let like = |word: &str| format!("SELECT COUNT(*) FROM d.t a WHERE CONCAT('v', a.v) LIKE '{word}' AND a.id < 9");
+    for (word, count) in [("v1%", "1"), ("v%", "4"), ("%0", "4"), ("v_0", "4"), ("x", "0")] {
+        for _ in 0..2 {
+            assert_eq!(value(&mut connect_as(&server, "reader"), &like(word)), count, "{word}");
+        }
+    }
+
+    // A definition ends what was shared.
+    run(&mut admin, "ALTER TABLE d.t ADD w INT DEFAULT 5 FIRST");
+    assert_eq!(value(&mut connect_as(&server, "reader"), &sum(2)), "140");
+    assert_eq!(value(&mut second, &sum(1)), "180");
+}
+
+/// Whether an account that may see a column of the table is refused another one (ER_COLUMNACCESS_DENIED_ERROR).
+fn column_is_denied(server: &TestServer, sql: &str) -> bool {
+    matches!(connect_as(server, "stranger").run(sql), Err(ClientError::Server(error)) if error.code == 1143)
 }

@@ -4,7 +4,7 @@ use super::{connect, options, run, start, value, wait_until};
 use squall_client::{Client, ConnectOptions, TlsMode};
 use std::thread;
 
-/// Whatever the views tell of: statements that fail, sort, group and scan, files, an index that nobody uses.
+/// Whatever the views tell of: statements that fail, sort, group and scan, files, an unused index.
 const LOAD: &str = "SET GLOBAL ps_history_enabled = OFF; CREATE DATABASE shop; USE shop;
     CREATE TABLE t (id INT PRIMARY KEY, a INT, b VARCHAR(40), KEY (a), KEY unused (b, a));
     CREATE TABLE c (id INT, a INT, b VARCHAR(40)) ENGINE=COLUMN;
@@ -29,7 +29,7 @@ fn every_view_has_rows() {
     let mut client = connect(&server);
     run(&mut client, LOAD);
     client.run("SELECT * FROM nowhere").expect_err("no table");
-    // One waits for a row, then another one for the table, while what there is is collected. The other way round both would wait for the table.
+    // One waits for a row, then another one for the table, while the locks are collected. The other way round both would wait for the table.
     run(&mut client, "BEGIN; UPDATE t SET a = 1 WHERE id = 20");
     thread::scope(|scope| {
         let server = &server;

@@ -8,7 +8,7 @@ use squall_test_support::random::Random;
 /// Queries of a run.
 const QUERIES: u32 = 1000;
 
-/// An error that nobody should be told.
+/// An error that no client should get.
 const INTERNAL_ERROR: u16 = 1105;
 
 /// Makes choices: the same ones for the same seed.
@@ -152,7 +152,7 @@ fn query(random: &mut Choices) -> (String, bool) {
     };
     let columns = columns_of(&tables);
     let column = |random: &mut Choices| columns[random.below(columns.len())].0;
-    // Which of several equal texts stands for them all is nobody's business.
+    // Which of several equal texts stands for them all is not promised.
     let exact = |random: &mut Choices| loop {
         let column = columns[random.below(columns.len())].0;
         if column != "t.b" {

@@ -4,7 +4,7 @@ use super::script::Show;
 use mysql::consts::{ColumnFlags, ColumnType};
 use mysql::prelude::{Protocol, Queryable};
 use mysql::{Column, Conn, Params, QueryResult, Value};
-use squall_types::convert::number::{write_double, write_fixed, write_float};
+use squall_types::double_text::{write_double, write_fixed, write_float};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

@@ -1,12 +1,12 @@
 //! MySQL's implicit and explicit conversions between values.
 //!
-//! [`number`] reads and prints numbers, [`text`] prints any value, [`compare`](mod@compare) orders values of any two types,
-//! [`store`] converts into a column as INSERT does, [`cast`] as `CAST` does.
+//! [`number`] reads numbers, [`text`] prints any value, [`compare`](mod@compare) orders values of any two types,
+//! [`store`] converts into a column as INSERT does, [`cast`] as `CAST` does, [`json_elements`] as a multi-valued key does.
 
 pub mod cast;
 pub mod compare;
 pub mod context;
-pub mod digits;
+pub mod json_elements;
 pub mod number;
 pub mod store;
 mod store_hex;
@@ -15,11 +15,12 @@ mod store_temporal;
 mod store_text;
 pub mod text;
 
+pub use crate::digits::{write_int, write_uint};
+pub use crate::double_text::{write_double, write_float};
 pub use cast::{CastTarget, Casted, cast_value};
 pub use compare::compare_values;
 pub use context::{Condition, ConversionContext, Severity, Stored};
-pub use digits::{write_int, write_uint};
-pub use number::{ParsedNumber, parse_f64, parse_integer, parse_integer_rounded, write_double, write_float};
+pub use number::{ParsedNumber, parse_f64, parse_integer, parse_integer_rounded};
 pub use store::store_value;
 pub use store_hex::cast_digits;
 pub use store_temporal::temporal_source;

@@ -356,7 +356,7 @@ proptest! {
 
 #[test]
 fn doubles_in_narrow_texts() {
-    use crate::convert::number::double_within;
+    use crate::double_text::double_within;
     let cases = [
         (0.1225877, 9, Some("0.1225877")),
         (0.1225877, 7, Some("0.12259")),

@@ -1,8 +1,8 @@
 //! Storing into string, ENUM, SET and JSON columns.
 
 use super::context::{ConversionContext, Severity, Stored};
-use super::number::double_within;
 use super::text::write_text;
+use crate::double_text::double_within;
 use crate::json::{Document, Json};
 use crate::{Charset, CollationId, ErrorCode, SqlError, SqlType, StringKind, Value, collation};
 

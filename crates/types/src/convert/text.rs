@@ -1,7 +1,7 @@
 //! Values as text, as the text protocol and string functions show them.
 
-use super::digits::{write_int, write_uint};
-use super::number::{write_double, write_fixed, write_float};
+use crate::digits::{write_int, write_uint};
+use crate::double_text::{write_double, write_fixed, write_float};
 use crate::hex::{write_hex, write_uuid};
 use crate::{SqlType, Value};
 

@@ -1,6 +1,6 @@
 //! What each thread did with files: sums, and what it did last, one by one.
 //!
-//! A thread has sums and a ring of its own, under a lock that nobody else takes but who reads. They go with the thread; its sums are added to
+//! A thread has sums and a ring of its own, under a lock that only readers share with it. They go with the thread; its sums are added to
 //! those of threads that are gone. What a thread does for a meter ([`work_meter`](crate::work_meter)) is summed up there, and not here.
 
 use super::{FileTimes, IoTotals};
@@ -46,7 +46,7 @@ pub struct FileEvent {
     pub kept: u8,
 }
 
-/// What a thread has done for nobody but itself.
+/// What a thread has done for itself, not for a session.
 #[derive(Clone, Debug)]
 pub struct ThreadFileTimes {
     /// The operating system's number of the thread; 0 where it does not tell.
@@ -82,7 +82,7 @@ impl Drop for ThreadRing {
     }
 }
 
-/// Whoever wants to know, in bits whose meaning is the reader's; 0 if nobody does.
+/// Which readers want to know, in bits whose meaning is the reader's; 0 if none does.
 static KEPT: AtomicU8 = AtomicU8::new(u8::MAX);
 /// What threads that have ended have done.
 static GONE: FileTimes = FileTimes::new();

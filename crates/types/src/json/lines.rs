@@ -5,7 +5,7 @@ use super::JsonError;
 use super::typed::TypedText;
 use super::walk::{Event, NumberForm, NumberText, walk, walk_stored};
 use crate::Json;
-use crate::convert::number::write_double;
+use crate::double_text::write_double;
 use std::borrow::Cow;
 
 /// A scalar as lines show it.

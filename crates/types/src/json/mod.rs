@@ -2,14 +2,13 @@
 //!
 //! Reading order: [`parse`], [`print`](mod@print), [`mod@normalize`] (from text to text), [`typed`] (dates and the like), [`document`] (what values have), [`path`], [`compare`](mod@compare), [`mod@sort_key`] (bytes in that order), [`edit`] (set, remove, append), [`mod@merge`], [`search`]
 //! (contains, overlaps, search), [`storage`] (MySQL's sizes), [`stored`] (a little of a stored document), [`walk`] (without building a
-//! tree), [`outline`] (how long, deep and large one is), [`lines`] (scalars with their names), [`terms`] (what an index has), [`elements`] (what a multi-valued key has).
+//! tree), [`outline`] (how long, deep and large one is), [`lines`] (scalars with their names), [`terms`] (what an index has).
 
 pub mod compare;
 pub mod document;
 pub mod edit;
 #[cfg(test)]
 mod edit_model;
-pub mod elements;
 pub mod lines;
 pub mod merge;
 pub mod normalize;

@@ -3,7 +3,7 @@
 use super::walk::{Event, walk, walk_stored};
 use super::{Json, JsonError};
 
-/// Shorter texts make trees that nobody counts.
+/// Shorter texts make trees that are not charged.
 const SMALL_BYTES: usize = 16 << 10;
 
 /// Bytes that a tree of a document takes at most, about, by the document's text; 0 for a small one.

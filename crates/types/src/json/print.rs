@@ -2,7 +2,7 @@
 
 use super::Json;
 use super::stored::end_of_string;
-use crate::convert::number::write_double;
+use crate::double_text::write_double;
 use std::fmt::{self, Write};
 
 impl Json {

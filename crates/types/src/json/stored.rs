@@ -402,7 +402,7 @@ pub fn scalars_of<'a>(document: &'a str, name: &str, mut found: impl FnMut(Scala
     if !document.starts_with(['{', '[']) {
         return Ok(());
     }
-    // Whoever asks about one name asks many documents. `found` may ask about another one meanwhile.
+    // A caller that asks about one name asks many documents. `found` may ask about another one meanwhile.
     let finder = LAST_NAME.take().filter(|last| last.name == name).unwrap_or_else(|| NameFinder::new(name));
     let result = scalars_found(document, &finder, &mut found);
     LAST_NAME.set(Some(finder));

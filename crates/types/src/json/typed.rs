@@ -203,7 +203,7 @@ mod tests {
             let stored = json.to_stored();
             prop_assert_eq!(&Json::parse_stored(&stored), &Ok(json.clone()));
             prop_assert_eq!(&*printed(&stored), &json.to_text());
-            // Whoever reads its text sees numbers and strings.
+            // A reader of its text sees numbers and strings.
             prop_assert!(Json::parse(&json.to_text()).is_ok());
             // Marks are no part of the language.
             prop_assert!(Json::parse(&stored).is_err());

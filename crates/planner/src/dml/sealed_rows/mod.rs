@@ -15,12 +15,12 @@ use super::find::matches;
 use super::plan::{DeletePlan, Selection, UpdatePlan};
 use super::target::{RowMaker, Target};
 use super::{DmlContext, foreign_key};
-use crate::access::column_filter::{column_predicate, element_predicate};
 use chunk::{CHUNK_ROWS, SealedChunk, SealedRow, for_each_chunk};
 use roaring::RoaringBitmap;
 use squall_catalog::TableDef;
 use squall_column_store::predicate::{Condition, Predicate, matching_rows};
 use squall_column_tables::{BulkChange, ColumnSnapshot, TableColumns, sql_error};
+use squall_executor::access::column_filter::{column_predicate, element_predicate};
 use squall_functions::expr::{BoundExpr, ColumnRef, EmptyRow, ExecutionSlot, ParameterisedRow};
 use squall_registry::Volatility;
 use squall_row_store::{ReadView, StoreError, StoreResult};
@@ -118,7 +118,7 @@ impl FoundRows {
         Ok(keys)
     }
 
-    /// What was found, as it is once nobody else may change the table; `None` if that cannot be had.
+    /// What was found, as it is once no other session may change the table; `None` if that cannot be had.
     fn alone(
         self,
         context: &mut DmlContext<'_>,
@@ -402,7 +402,7 @@ fn settled(context: &DmlContext<'_>, def: &TableDef, condition: BoundExpr) -> Bo
         BoundExpr::Call(call) if expr.is_constant() && call.volatility != Volatility::Volatile => {
             match expr.eval(&EmptyRow, &context.env.context) {
                 Ok(value) => BoundExpr::Literal(value, call.ty.clone()),
-                // Whoever evaluates it on a row gets the error.
+                // The row's evaluation gives the error.
                 Err(_) => expr,
             }
         }

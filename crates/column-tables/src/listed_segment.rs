@@ -1,0 +1,41 @@
+//! A segment of a manifest.
+
+use crate::entry::SegmentEntry;
+use roaring::RoaringBitmap;
+use squall_column_store::Segment;
+use std::sync::Arc;
+
+/// A segment with what is said of it in a manifest.
+#[derive(Debug)]
+pub struct ListedSegment {
+    pub(crate) number: u64,
+    pub(crate) segment: Arc<Segment>,
+    pub(crate) entry: SegmentEntry,
+}
+
+impl ListedSegment {
+    /// Its number, which is its file's name.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The segment.
+    pub fn segment(&self) -> &Arc<Segment> {
+        &self.segment
+    }
+
+    /// Positions of rows that are deleted, or that a later segment has in another version.
+    pub fn deleted(&self) -> &RoaringBitmap {
+        &self.entry.deleted
+    }
+
+    /// Rows that are not deleted.
+    pub fn live_rows(&self) -> u64 {
+        u64::from(self.entry.identity.rows) - self.entry.deleted.len()
+    }
+
+    /// Bytes of the file.
+    pub fn file_bytes(&self) -> u64 {
+        self.entry.identity.file_bytes
+    }
+}

@@ -1,0 +1,456 @@
+//! A row table as queries refer to it.
+
+use super::column_filter::{column_predicate, element_predicate};
+use super::column_scan::ColumnScanExec;
+use super::filter::{any_word, is_sort_key, predicate_of};
+use super::lock::TableLock;
+use super::path::{AccessPath, COST_LOCK, IndexHints, choose};
+use super::range::IndexRanges;
+use super::scan::RowScanExec;
+use crate::env::StatementEnv;
+use arrow::compute::SortOptions;
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{DFSchema, Result, Statistics, internal_datafusion_err, stats::Precision};
+use datafusion::logical_expr::utils::conjunction;
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::filter::FilterExecBuilder;
+use parking_lot::Mutex;
+use squall_catalog::{ColumnDef, IndexDef, TableDef};
+use squall_column_store::predicate::Predicate;
+use squall_column_tables::ColumnSnapshot;
+use squall_functions::arrow_map::{expr_type_of, field_for};
+use squall_functions::expr::sort_key;
+use squall_functions::expr::{BoundExpr, ColumnRef, Depth, ExecutionSlot, datafusion_error};
+use squall_parser::ast;
+use squall_registry::{Coercibility, ExprType, StatementContext};
+use squall_row_store::{Direction, RowStore, Table};
+use squall_types::temporal::TimeZone;
+use squall_types::{SqlResult, SqlType};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The name of the hidden column that holds a row's key, or its address ([`squall_column_tables::RowAddress`]) where it is sealed and
+/// read by column.
+pub const ROW_KEY_COLUMN: &str = "_squall_row_key";
+
+/// Up to so many rows of a column table are read one by one if a key finds them.
+pub const KEYED_ROWS_MAX: f64 = 256.0;
+
+/// What is seen of a column table, and at which sequence number of the statement.
+type SeenColumns = ((u64, u64), Arc<ColumnSnapshot>);
+
+/// One reference to a row table in one statement.
+#[derive(Clone, Debug)]
+pub struct RowTable {
+    /// Its database.
+    pub database: Arc<str>,
+    /// What the statement calls it.
+    pub alias: Arc<str>,
+    /// Its definition.
+    pub def: Arc<TableDef>,
+    /// FOR UPDATE, FOR SHARE.
+    pub lock: Option<TableLock>,
+    /// USE, IGNORE and FORCE INDEX.
+    pub hints: IndexHints,
+    schema: SchemaRef,
+    /// What the statement sees of a column table.
+    snapshot: Arc<Mutex<Option<SeenColumns>>>,
+    /// Whether filters that can be answered by columns are left to the scan.
+    answers_filters: Arc<AtomicBool>,
+    /// The store's table.
+    pub table: Arc<Table>,
+    /// Where it is.
+    pub store: RowStore,
+}
+
+impl RowTable {
+    /// A reference to a table of the store.
+    pub fn new(database: &str, alias: &str, def: Arc<TableDef>, store: &RowStore) -> SqlResult<RowTable> {
+        let table = store.table(&def)?;
+        let mut fields = table_fields(&def);
+        fields.push(Field::new(ROW_KEY_COLUMN, DataType::BinaryView, false));
+        let schema = Arc::new(Schema::new(fields));
+        Ok(RowTable {
+            database: database.into(),
+            alias: alias.into(),
+            def,
+            lock: None,
+            hints: IndexHints::default(),
+            schema,
+            snapshot: Arc::default(),
+            answers_filters: Arc::new(AtomicBool::new(table.sealed_source().is_some())),
+            table,
+            store: store.clone(),
+        })
+    }
+
+    /// With a row lock.
+    pub fn with_lock(mut self, lock: Option<TableLock>) -> RowTable {
+        self.lock = lock;
+        self
+    }
+
+    /// With index hints; hints that are for ORDER BY or GROUP BY alone restrict nothing here.
+    pub fn with_hints(mut self, hints: &[ast::IndexHint]) -> RowTable {
+        for hint in hints.iter().filter(|hint| hint.scope.is_none_or(|scope| scope == ast::IndexHintScope::Join)) {
+            let positions = hint.indexes.iter().filter_map(|name| {
+                self.def.indexes.iter().position(|index| squall_catalog::name::eq_ignore_case(&index.name, name))
+            });
+            match hint.kind {
+                ast::IndexHintKind::Ignore => self.hints.ignored.extend(positions),
+                kind => {
+                    self.hints.only.get_or_insert_default().extend(positions);
+                    self.hints.forced |= kind == ast::IndexHintKind::Force;
+                }
+            }
+        }
+        self
+    }
+
+    /// The schema of some of the columns.
+    pub fn projected_schema(&self, projection: &[usize]) -> SchemaRef {
+        let fields: Vec<_> =
+            projection.iter().filter_map(|ordinal| self.schema.fields().get(*ordinal).cloned()).collect();
+        Arc::new(Schema::new(fields))
+    }
+
+    /// Bytes that a row of these columns takes in memory, roughly.
+    pub fn row_bytes(&self, projection: &[usize]) -> f64 {
+        let width = |ordinal: &usize| match self.def.columns.get(*ordinal).map(|column| &column.sql_type) {
+            Some(SqlType::String { length, .. }) => 16.0 + f64::from((*length).min(64)),
+            Some(SqlType::Json) => 200.0,
+            _ => 8.0,
+        };
+        projection.iter().map(width).sum::<f64>().max(1.0)
+    }
+
+    /// The orders that a path gives rows in, as far as DataFusion can use them: that of the index, and that of the parts behind those which
+    /// are equal to a constant. `sort_exprs` are those of [`RowTable::sort_exprs`].
+    pub fn orderings(
+        &self,
+        path: &AccessPath,
+        sort_exprs: &SortExprs,
+        direction: Direction,
+    ) -> Vec<Vec<PhysicalSortExpr>> {
+        let constant = path.ranges.as_ref().map_or(0, |ranges| ranges.parts_constant);
+        let mut orderings = vec![self.ordering_from(0, path, sort_exprs, direction)];
+        if constant > 0 {
+            orderings.push(self.ordering_from(constant, path, sort_exprs, direction));
+        }
+        orderings.retain(|ordering| !ordering.is_empty());
+        orderings
+    }
+
+    fn ordering_from(
+        &self,
+        first: usize,
+        path: &AccessPath,
+        sort_exprs: &SortExprs,
+        direction: Direction,
+    ) -> Vec<PhysicalSortExpr> {
+        let Some(index) = path.index_def(&self.def).filter(|index| !index.files_by_terms()) else { return Vec::new() };
+        let backward = direction == Direction::Backward;
+        let mut ordering = Vec::new();
+        for part in index.parts.iter().skip(first) {
+            let Some(ordinal) = self.def.ordinal(part.column) else { break };
+            let Some(expr) = sort_exprs.get(&ordinal).filter(|_| part.prefix.is_none()) else { break };
+            let descending = part.descending != backward;
+            // NULL is the least value in every index.
+            let options = SortOptions { descending, nulls_first: !descending };
+            ordering.push(PhysicalSortExpr::new(expr.clone(), options));
+        }
+        ordering
+    }
+
+    /// For each indexed column that comes out, the expression that orders as the column's keys do: the column itself,
+    /// or a text's sort key.
+    pub fn sort_exprs(&self, projection: &[usize], session: &dyn Session) -> Result<SortExprs> {
+        let mut exprs = SortExprs::new();
+        for index in &self.def.indexes {
+            for ordinal in self.def.index_ordinals(index) {
+                let Some(at) = projection.iter().position(|wanted| *wanted == ordinal) else { continue };
+                if exprs.contains_key(&ordinal) {
+                    continue;
+                }
+                let column = &self.def.columns[ordinal];
+                let plain: Arc<dyn PhysicalExpr> = Arc::new(Column::new(&column.name, at));
+                let expr = match &column.sql_type {
+                    SqlType::String { .. } if !column.sql_type.is_binary_string() => {
+                        self.sort_key(ordinal, projection, session)?
+                    }
+                    // Local times go back an hour once a year.
+                    SqlType::Timestamp { .. } | SqlType::Json => continue,
+                    _ => plain,
+                };
+                exprs.insert(ordinal, expr);
+            }
+        }
+        Ok(exprs)
+    }
+
+    /// The sort key of a text column as the binder makes it.
+    fn sort_key(&self, ordinal: usize, projection: &[usize], session: &dyn Session) -> Result<Arc<dyn PhysicalExpr>> {
+        let column = &self.def.columns[ordinal];
+        let reference = ColumnRef {
+            ordinal,
+            relation: None,
+            name: column.name.as_str().into(),
+            display: column.name.as_str().into(),
+            ty: expr_type_of(&field_of(column)),
+            depth: Depth::default(),
+        };
+        let slot = ExecutionSlot::once(Arc::new(StatementContext::default()));
+        let expr = sort_key(BoundExpr::Column(Arc::new(reference))).to_datafusion(&slot)?;
+        let schema = DFSchema::try_from(self.projected_schema(projection).as_ref().clone())?;
+        session.create_physical_expr(expr, &schema)
+    }
+
+    /// Whether a filter is one that the scan of a column table applies itself.
+    fn answers(&self, filter: &Expr) -> bool {
+        self.lock.is_none() && self.has_columns_of(filter) && column_predicate(&self.def, filter, None).is_some()
+    }
+
+    /// The index that answers a condition by its entries alone, and which entries: each row that it is true of has one of them at least, and no
+    /// other row has any.
+    fn answered_by_entries(&self, filter: &Expr) -> Option<(usize, IndexRanges)> {
+        let is_read_by_rows = self.table.sealed_source().is_none() && self.copy_def().is_none();
+        any_word(&self.def, filter)
+            .filter(|(position, _)| is_read_by_rows && self.lock.is_none() && self.hints.allows(*position))
+    }
+
+    /// What the statement sees of a column table; `None` if it is none. Found out once for each reference and sequence number.
+    pub fn column_snapshot(&self, env: &StatementEnv) -> SqlResult<Option<Arc<ColumnSnapshot>>> {
+        let view = env.view()?;
+        let mut kept = self.snapshot.lock();
+        if let Some((seqno, snapshot)) = &*kept
+            && *seqno == view.version()
+        {
+            return Ok(Some(snapshot.clone()));
+        }
+        let snapshot = match self.table.sealed_source() {
+            Some(_) => ColumnSnapshot::of(view, &self.table)?,
+            None => ColumnSnapshot::of_copy(view, &self.table)?,
+        };
+        let snapshot = snapshot.map(Arc::new);
+        *kept = snapshot.clone().map(|snapshot| (view.version(), snapshot));
+        Ok(snapshot)
+    }
+
+    /// What a filter asks of a column table; `None` if that is not all it asks.
+    pub fn column_predicate(&self, filter: &Expr, zone: &TimeZone) -> Option<Predicate> {
+        column_predicate(&self.def, filter, Some(zone))
+    }
+
+    /// What a filter that is more than that says of arrays' elements, which keys of column tables find.
+    fn element_predicate(&self, filter: &Expr, zone: Option<&TimeZone>) -> Option<Predicate> {
+        let usable = |index: &IndexDef| {
+            let position = self.def.indexes.iter().position(|other| other.id == index.id);
+            !index.invisible && position.is_some_and(|position| self.hints.allows(position))
+        };
+        element_predicate(&self.def, filter, zone, &usable).filter(|_| self.lock.is_none())
+    }
+
+    /// Whether an expression is the sort key of a column in the column's own collation.
+    pub fn is_sort_key(&self, expr: &Expr, ordinal: usize) -> bool {
+        match &self.def.columns[ordinal].sql_type {
+            SqlType::String { collation, .. } => is_sort_key(expr, *collation),
+            _ => false,
+        }
+    }
+
+    /// The scan by column, unless the table has none, rows are locked or known by their keys, or reading rows is
+    /// cheaper.
+    fn column_scan(
+        &self,
+        state: &dyn Session,
+        env: &StatementEnv,
+        projection: &Arc<[usize]>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        if !self.is_read_by_column(env, projection, filters, limit).map_err(datafusion_error)? {
+            return Ok(None);
+        }
+        let zone = &env.context.settings.time_zone;
+        let snapshot = self.column_snapshot(env).map_err(datafusion_error)?;
+        let Some(snapshot) = snapshot else { return Ok(None) };
+        let by_column = filters.iter().filter(|filter| self.has_columns_of(filter));
+        let asked = |filter: &Expr| {
+            column_predicate(&self.def, filter, Some(zone)).or_else(|| self.element_predicate(filter, Some(zone)))
+        };
+        let conditions: Vec<_> = by_column.filter_map(asked).collect();
+        let fetch = limit.filter(|_| filters.iter().all(|filter| self.answers(filter)));
+        let is_asked = |filter: &&Expr| self.answers(filter) || self.element_predicate(filter, None).is_some();
+        let shown = conjunction(filters.iter().filter(is_asked).cloned());
+        let shown = self.physical_filter(shown, state)?;
+        let partitions = state.config().target_partitions();
+        let source = Arc::new(self.clone());
+        let condition = Predicate::And(conditions);
+        let scan = ColumnScanExec::new(source, snapshot, projection.clone(), &condition, shown, fetch, partitions);
+        Ok(Some(Arc::new(scan)))
+    }
+
+    /// A filter over all of the table's columns.
+    pub fn physical_filter(&self, filter: Option<Expr>, state: &dyn Session) -> Result<Option<Arc<dyn PhysicalExpr>>> {
+        let schema = DFSchema::try_from(self.schema.as_ref().clone())?;
+        filter.map(|filter| state.create_physical_expr(unqualified(filter)?, &schema)).transpose()
+    }
+
+    /// The scan of rows along the cheapest path.
+    fn row_scan(
+        &self,
+        state: &dyn Session,
+        env: &StatementEnv,
+        projection: Arc<[usize]>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<RowScanExec> {
+        let table = &self.table;
+        let predicate = predicate_of(&self.def, filters, &env.context.settings.time_zone);
+        let columns = self.needed_columns(&projection);
+        let view = env.view().map_err(datafusion_error)?;
+        let path = choose(&env.store, view, table, &predicate, &columns, &self.hints, self.lock_cost())
+            .map_err(datafusion_error)?;
+        let sort_exprs = Arc::new(self.sort_exprs(&projection, state)?);
+        let scan = RowScanExec::new(Arc::new(self.clone()), path, projection, sort_exprs, Direction::Forward, limit);
+        scan.split(view, table, state.config().target_partitions()).map_err(datafusion_error)
+    }
+
+    /// Cost of locking one of its rows.
+    pub fn lock_cost(&self) -> f64 {
+        if self.lock.is_some() { COST_LOCK } else { 0.0 }
+    }
+
+    fn needed_columns(&self, projection: &[usize]) -> Vec<usize> {
+        // An index alone gives neither the row's key nor a lock on the row, so both need what no index has.
+        let mut columns = projection.to_vec();
+        if self.lock.is_some() {
+            columns.push(usize::MAX);
+        }
+        columns
+    }
+}
+
+/// A filter whose columns are those of the scan's schema.
+pub fn unqualified(filter: Expr) -> Result<Expr> {
+    let unqualified = filter.transform(|expr| match expr {
+        Expr::Column(column) => Ok(Transformed::yes(Expr::Column(datafusion::common::Column::from_name(column.name)))),
+        other => Ok(Transformed::no(other)),
+    })?;
+    Ok(unqualified.data)
+}
+
+/// Expressions that order as the keys of columns do, by the column's ordinal.
+pub type SortExprs = HashMap<usize, Arc<dyn PhysicalExpr>>;
+
+/// The Arrow fields of a table's columns.
+pub fn table_fields(def: &TableDef) -> Vec<Field> {
+    def.columns.iter().map(field_of).collect()
+}
+
+/// The Arrow field of a column.
+pub fn field_of(column: &ColumnDef) -> Field {
+    let coercibility = match column.sql_type.collation() {
+        Some(_) => Coercibility::Implicit,
+        None => Coercibility::Numeric,
+    };
+    let expr_type = ExprType { sql_type: column.sql_type.clone(), nullable: column.nullable, coercibility };
+    field_for(&column.name, &expr_type)
+}
+
+#[async_trait]
+impl TableProvider for RowTable {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        // Filters choose what is read; whether a row qualifies is decided by the filter above the scan, except for those
+        // that a column table answers.
+        // A copy of columns answers them where it may be read; if rows are read after all, the scan applies them itself.
+        if self.copy_def().is_some()
+            && self.may_prefer_copy(&filters.iter().map(|filter| (*filter).clone()).collect::<Vec<_>>())
+        {
+            self.answers_filters.store(true, Ordering::Release);
+        }
+        let by_column = self.answers_filters.load(Ordering::Acquire);
+        let support = |filter: &&Expr| match by_column && self.answers(filter) {
+            true => TableProviderFilterPushDown::Exact,
+            // If another way of reading is cheaper, the scan applies it, too.
+            false if self.answered_by_entries(filter).is_some() => TableProviderFilterPushDown::Exact,
+            false => TableProviderFilterPushDown::Inexact,
+        };
+        Ok(filters.iter().map(support).collect())
+    }
+
+    fn statistics(&self) -> Option<Statistics> {
+        let rows = self.store.table_stats(&self.table).row_count;
+        let mut statistics = Statistics::new_unknown(&self.schema);
+        statistics.num_rows = Precision::Inexact(usize::try_from(rows).unwrap_or(usize::MAX));
+        Some(statistics)
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let env = state
+            .config()
+            .get_extension::<StatementEnv>()
+            .ok_or_else(|| internal_datafusion_err!("a scan outside of a statement"))?;
+        let projection: Arc<[usize]> = match projection {
+            Some(projection) => projection.as_slice().into(),
+            None => (0..self.schema.fields().len()).collect(),
+        };
+        if let Some(scan) = self.column_scan(state, &env, &projection, filters, limit)? {
+            return Ok(scan);
+        }
+        let left_to_scan = self.answers_filters.load(Ordering::Acquire);
+        let answered = filters
+            .iter()
+            .filter(|filter| (left_to_scan && self.answers(filter)) || self.answered_by_entries(filter).is_some());
+        let answered: Vec<Expr> = answered.cloned().collect();
+        // A limit is passed down only where no filter stands in between.
+        let limit = limit.filter(|_| answered.len() == filters.len());
+        if answered.is_empty() {
+            return Ok(Arc::new(self.row_scan(state, &env, projection, filters, limit)?));
+        }
+        if let [only] = answered.as_slice()
+            && let Some((position, ranges)) = self.answered_by_entries(only)
+        {
+            let scan = self.row_scan(state, &env, projection.clone(), filters, limit)?;
+            if scan.path.index == Some(position) && scan.path.ranges.as_ref() == Some(&ranges) {
+                return Ok(Arc::new(scan.answering()));
+            }
+        }
+        // No operator above the scan applies these or has asked for their columns.
+        let mut wider = projection.to_vec();
+        for column in answered.iter().flat_map(Expr::column_refs) {
+            let ordinal = self.schema.index_of(&column.name)?;
+            if !wider.contains(&ordinal) {
+                wider.push(ordinal);
+            }
+        }
+        let scan = self.row_scan(state, &env, wider.into(), filters, None)?;
+        let Some(condition) = conjunction(answered) else { return Ok(Arc::new(scan)) };
+        let condition = unqualified(condition)?;
+        let condition = state.create_physical_expr(condition, &DFSchema::try_from(scan.schema().as_ref().clone())?)?;
+        let wanted: Vec<usize> = (0..projection.len()).collect();
+        let filter = FilterExecBuilder::new(condition, Arc::new(scan)).apply_projection(Some(wanted))?.build()?;
+        Ok(Arc::new(filter))
+    }
+}

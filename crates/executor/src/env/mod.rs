@@ -1,0 +1,53 @@
+//! What a statement runs in: the sequence number it reads at and whatever else its operators need to find.
+
+mod shared_transaction;
+
+pub use shared_transaction::{LentTransaction, SharedTransaction};
+
+use squall_catalog::Catalog;
+use squall_registry::StatementContext;
+use squall_row_store::{ReadView, RowStore};
+use squall_types::{Date, DateTime, SqlError, SqlResult};
+use std::sync::Arc;
+
+/// The surroundings of one statement, shared by everything that runs for it, on any thread.
+#[derive(Clone)]
+pub struct StatementEnv {
+    /// Settings, warnings, KILL.
+    pub context: Arc<StatementContext>,
+    /// The catalog that the statement was bound with.
+    pub catalog: Arc<Catalog>,
+    /// The row store.
+    pub store: RowStore,
+    /// What is read; a change by key has no need of one.
+    pub view: Option<ReadView>,
+    /// For locking reads.
+    pub transaction: Option<SharedTransaction>,
+    /// Today, in the session's time zone.
+    pub current_date: Date,
+}
+
+impl std::fmt::Debug for StatementEnv {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StatementEnv").field("catalog", &self.catalog.version).finish_non_exhaustive()
+    }
+}
+
+impl StatementEnv {
+    /// Puts the parts together.
+    pub fn new(
+        context: Arc<StatementContext>,
+        catalog: Arc<Catalog>,
+        store: RowStore,
+        view: Option<ReadView>,
+    ) -> StatementEnv {
+        let current_date =
+            context.settings.time_zone.from_unix_micros(context.now_micros).map_or(Date::ZERO, DateTime::date);
+        StatementEnv { current_date, context, catalog, store, view, transaction: None }
+    }
+
+    /// What is read.
+    pub fn view(&self) -> SqlResult<&ReadView> {
+        self.view.as_ref().ok_or_else(|| SqlError::internal("a statement without anything to read from"))
+    }
+}

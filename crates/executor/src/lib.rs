@@ -1,0 +1,19 @@
+//! Runs plans: scans of tables, operators, the rules that choose them, and where they run.
+//!
+//! From the bottom up: [`mod@env`] (what a statement runs in), [`stopping`] (KILL while a plan is made), [`runtime_filters`] (what one operator
+//! finds out for another), [`access`] (paths to rows, and scans), [`operators`], [`document_values`] and [`star`] (aggregates by indexes and by
+//! the star kernel), [`rules`] of the optimizer, [`engine`] (how DataFusion is set up), [`runtime`] (threads, memory and spilling). The
+//! planner is above: it binds statements. This crate must not know SQL texts, sessions or sockets.
+
+pub mod access;
+pub mod document_values;
+pub mod engine;
+pub mod env;
+pub mod operators;
+pub mod rules;
+pub mod runtime;
+pub mod runtime_filters;
+pub mod star;
+pub mod stopping;
+
+pub use env::StatementEnv;

@@ -1,0 +1,478 @@
+//! The physical operator of [`Apply`](crate::operators::apply::Apply).
+
+use crate::operators::apply::{ApplyKind, substitute};
+use crate::operators::in_order::in_order;
+use crate::operators::subquery_result::{SubqueryCache, SubqueryResult, truth_of};
+use crate::operators::wider_rows::known_of_wider_rows;
+use crate::runtime_filters::scalar_bound::ScalarBound;
+use arrow::array::{ArrayRef, Int64Array, UInt64Array};
+use arrow::compute::{concat_batches, take};
+use arrow::datatypes::{Schema, SchemaRef};
+use arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use arrow::row::{RowConverter, SortField};
+use async_trait::async_trait;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{DataFusionError, Result, ScalarValue, Statistics, internal_err};
+use datafusion::execution::context::SessionState;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::execution_plan::{EmissionType, ReplaceChildrenOptions};
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties, execute_stream,
+};
+use futures::{StreamExt, TryStreamExt};
+use squall_parser::ast::with_stack;
+use squall_registry::StatementContext;
+use squall_types::{ErrorCode, SqlError};
+use std::collections::HashMap;
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+/// How many rows a lateral join gathers before it hands them on.
+const OUTPUT_ROWS: usize = 8192;
+
+/// What [`ApplyExec`] runs for each row.
+#[derive(Debug)]
+pub(crate) struct ApplySpec {
+    /// The subquery, optimized, with placeholders.
+    pub subquery: Arc<LogicalPlan>,
+    /// Schema of its rows.
+    pub subquery_schema: SchemaRef,
+    /// What it gives.
+    pub kind: ApplyKind,
+    /// Placeholders and their values over the input.
+    pub outer_values: Vec<(String, Arc<dyn PhysicalExpr>)>,
+    /// Left operands of ANY and ALL over the input.
+    pub operands: Vec<Arc<dyn PhysicalExpr>>,
+    /// Comparison of ANY and ALL over operands and the subquery's columns.
+    pub comparison: Option<Arc<dyn PhysicalExpr>>,
+    /// Schema that the comparison is over.
+    pub comparison_schema: SchemaRef,
+    /// The planner for the subquery.
+    pub session: Arc<SessionState>,
+    /// For KILL.
+    pub context: Arc<StatementContext>,
+}
+
+/// The operator.
+#[derive(Debug)]
+pub struct ApplyExec {
+    input: Arc<dyn ExecutionPlan>,
+    spec: Arc<ApplySpec>,
+    /// The answer of a subquery that reads nothing of the row; all partitions share it.
+    constant: Arc<tokio::sync::OnceCell<SubqueryResult>>,
+    /// Operators below that want to know that answer before they give their first row.
+    published: Arc<[Arc<ScalarBound>]>,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl ApplyExec {
+    pub(crate) fn new(input: Arc<dyn ExecutionPlan>, spec: Arc<ApplySpec>, schema: SchemaRef) -> Self {
+        let properties = Arc::new(PlanProperties::new(
+            known_of_wider_rows(&input, schema),
+            input.output_partitioning().clone(),
+            EmissionType::Incremental,
+            input.boundedness(),
+        ));
+        let (constant, published) = (Arc::default(), Arc::default());
+        Self { input, spec, constant, published, properties, metrics: ExecutionPlanMetricsSet::new() }
+    }
+
+    /// The same over another input with the same columns, to parts of which more bounds are told.
+    pub(crate) fn publishing(
+        &self,
+        input: Arc<dyn ExecutionPlan>,
+        bounds: impl Iterator<Item = Arc<ScalarBound>>,
+    ) -> Self {
+        let published = self.published.iter().cloned().chain(bounds).collect();
+        Self { published, ..Self::new(input, Arc::clone(&self.spec), self.schema()) }
+    }
+
+    /// Where the rows come from.
+    pub(crate) fn input(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.input
+    }
+
+    /// The subquery's logical plan, for EXPLAIN.
+    pub fn subquery(&self) -> &LogicalPlan {
+        &self.spec.subquery
+    }
+
+    /// What the subquery gives.
+    pub fn kind(&self) -> &ApplyKind {
+        &self.spec.kind
+    }
+
+    /// Whether the subquery reads values of the row.
+    pub fn is_correlated(&self) -> bool {
+        !self.spec.outer_values.is_empty()
+    }
+}
+
+impl DisplayAs for ApplyExec {
+    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "ApplyExec: kind={:?}, correlated={}", self.spec.kind, self.is_correlated())
+    }
+}
+
+#[async_trait]
+impl ExecutionPlan for ApplyExec {
+    fn name(&self) -> &str {
+        "ApplyExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        for expr in self.spec.outer_values.iter().map(|(_, value)| value).chain(&self.spec.operands) {
+            if f(expr)? == TreeNodeRecursion::Stop {
+                return Ok(TreeNodeRecursion::Stop);
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        match children.pop() {
+            Some(input) => Ok(Arc::new(self.publishing(input, std::iter::empty()))),
+            None => internal_err!("ApplyExec has one child"),
+        }
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        use datafusion::physical_plan::execution_plan::ChildrenPropertiesMode;
+        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    }
+
+    fn execute(&self, partition: usize, task: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let input = self.input.execute(partition, Arc::clone(&task))?;
+        let metrics = BaselineMetrics::new(&self.metrics, partition);
+        let runner = Runner::new(Arc::clone(&self.spec), Arc::clone(&self.constant), self.schema(), task)?;
+        let stream = futures::stream::try_unfold(
+            (input, runner, self.published.clone()),
+            |(mut input, mut runner, published)| async move {
+                if !published.is_empty() {
+                    let result = runner.constant().await?;
+                    published.iter().for_each(|bound| bound.publish(result.rows(), &runner.spec.context));
+                }
+                match input.next().await {
+                    None => Ok(None),
+                    Some(batch) => {
+                        let batches = runner.apply(&batch?).await?;
+                        Ok::<_, DataFusionError>(Some((batches, (input, runner, Arc::default()))))
+                    }
+                }
+            },
+        )
+        .map_ok(|batches| futures::stream::iter(batches.into_iter().map(Ok)))
+        .try_flatten()
+        .inspect_ok(move |batch: &RecordBatch| metrics.record_output(batch.num_rows()));
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream)))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+
+    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
+        vec![ChildStats::At(partition)]
+    }
+
+    fn statistics_from_inputs(
+        &self,
+        input_stats: &[Arc<Statistics>],
+        _args: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
+        let mut statistics = Statistics::new_unknown(&self.schema());
+        // A lateral join multiplies rows; every other kind keeps their number.
+        if !matches!(self.spec.kind, ApplyKind::Lateral | ApplyKind::LeftLateral)
+            && let Some(input) = input_stats.first()
+        {
+            statistics.num_rows = input.num_rows;
+        }
+        Ok(Arc::new(statistics))
+    }
+}
+
+/// One partition's work.
+struct Runner {
+    spec: Arc<ApplySpec>,
+    constant: Arc<tokio::sync::OnceCell<SubqueryResult>>,
+    schema: SchemaRef,
+    task: Arc<TaskContext>,
+    cache: SubqueryCache,
+    keys: Option<RowConverter>,
+    /// Rows of lateral joins that were made of one batch.
+    output: MemoryReservation,
+}
+
+impl Runner {
+    fn new(
+        spec: Arc<ApplySpec>,
+        constant: Arc<tokio::sync::OnceCell<SubqueryResult>>,
+        schema: SchemaRef,
+        task: Arc<TaskContext>,
+    ) -> Result<Self> {
+        let cache = SubqueryCache::new(&task);
+        let output = MemoryConsumer::new("Apply's rows").register(task.memory_pool());
+        Ok(Self { spec, constant, schema, task, cache, keys: None, output })
+    }
+
+    async fn apply(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
+        let outer = evaluate(self.spec.outer_values.iter().map(|(_, value)| value), batch)?;
+        let operands = evaluate(&self.spec.operands, batch)?;
+        let mut results = Vec::with_capacity(batch.num_rows());
+        if self.spec.outer_values.is_empty() {
+            let result =
+                if batch.num_rows() == 0 { SubqueryResult::empty(&self.spec)? } else { self.constant().await? };
+            results.resize(batch.num_rows(), result);
+        } else {
+            self.correlated(&outer, batch.num_rows(), &mut results).await?;
+        }
+        match self.spec.kind {
+            ApplyKind::Scalar => self.append_scalars(batch, &results),
+            ApplyKind::Exists => {
+                let column: Int64Array = results.iter().map(|result| Some(i64::from(result.row_count() > 0))).collect();
+                self.append(batch, vec![Arc::new(column)])
+            }
+            ApplyKind::Any | ApplyKind::All => {
+                let column = self.compare(&operands, batch.num_rows(), &results)?;
+                self.append(batch, vec![column])
+            }
+            ApplyKind::Lateral | ApplyKind::LeftLateral => self.expand(batch, &results),
+        }
+    }
+
+    async fn constant(&self) -> Result<SubqueryResult> {
+        let values = HashMap::new();
+        self.constant.get_or_try_init(|| self.run(&values)).await.cloned()
+    }
+
+    /// The result for each row, run once for equal outer values.
+    async fn correlated(&mut self, outer: &[ArrayRef], rows: usize, results: &mut Vec<SubqueryResult>) -> Result<()> {
+        if self.keys.is_none() {
+            let fields = outer.iter().map(|array| SortField::new(array.data_type().clone())).collect();
+            self.keys = Some(RowConverter::new(fields)?);
+        }
+        let Some(converter) = &self.keys else { return internal_err!("the key converter was just made") };
+        let keys = converter_rows(converter, outer)?;
+        for row in 0..rows {
+            let key = keys.row(row).data().to_vec();
+            if let Some(result) = self.cache.get(&key) {
+                results.push(result);
+                continue;
+            }
+            self.spec.context.kill.check().map_err(|error| DataFusionError::External(Box::new(error)))?;
+            let values = self
+                .spec
+                .outer_values
+                .iter()
+                .zip(outer)
+                .map(|((placeholder, _), array)| Ok((placeholder.clone(), ScalarValue::try_from_array(array, row)?)))
+                .collect::<Result<HashMap<_, _>>>()?;
+            let result = match self.run(&values).await {
+                // What is cached may be what is missing.
+                Err(error) if is_exhausted(&error) && self.cache.clear() => self.run(&values).await?,
+                result => result?,
+            };
+            self.cache.insert(key, result.clone());
+            results.push(result);
+        }
+        Ok(())
+    }
+
+    /// Runs the subquery with literals in place of its placeholders: on enough stack, as it may have subqueries in it that have
+    /// others in them.
+    async fn run(&self, values: &HashMap<String, ScalarValue>) -> Result<SubqueryResult> {
+        let mut work = std::pin::pin!(self.run_here(values));
+        std::future::poll_fn(|context| with_stack(|| work.as_mut().poll(context))).await
+    }
+
+    async fn run_here(&self, values: &HashMap<String, ScalarValue>) -> Result<SubqueryResult> {
+        let plan = substitute(self.spec.subquery.as_ref().clone(), values)?;
+        let physical =
+            self.spec.session.query_planner().create_physical_plan(&plan, self.spec.session.as_ref()).await?;
+        let mut stream = execute_stream(in_order(physical)?, Arc::clone(&self.task))?;
+        let reservation = MemoryConsumer::new("Apply").register(self.task.memory_pool());
+        let (mut batches, mut count) = (Vec::new(), 0);
+        while let Some(batch) = stream.next().await {
+            let batch = batch?;
+            reservation.try_grow(batch.get_array_memory_size())?;
+            count += batch.num_rows();
+            batches.push(batch);
+            if self.spec.kind == ApplyKind::Scalar && count > 1 {
+                let error = SqlError::new(ErrorCode::SubqueryReturnsMoreRows, &[]);
+                return Err(DataFusionError::External(Box::new(error)));
+            }
+        }
+        let rows = concat_batches(&self.spec.subquery_schema, &conform(batches, &self.spec.subquery_schema)?)?;
+        Ok(SubqueryResult::new(rows, reservation))
+    }
+
+    fn append(&self, batch: &RecordBatch, added: Vec<ArrayRef>) -> Result<Vec<RecordBatch>> {
+        let columns = batch.columns().iter().cloned().chain(added).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        Ok(vec![RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?])
+    }
+
+    /// One column per column of the subquery: its only row's value, NULL without a row.
+    fn append_scalars(&self, batch: &RecordBatch, results: &[SubqueryResult]) -> Result<Vec<RecordBatch>> {
+        // Equal keys share one result, so gather each distinct one once.
+        let mut distinct: Vec<&SubqueryResult> = Vec::new();
+        let mut seen: HashMap<usize, Option<u64>> = HashMap::new();
+        let mut next = 0_u64;
+        let indices: UInt64Array = results
+            .iter()
+            .map(|result| {
+                *seen.entry(result.id()).or_insert_with(|| {
+                    if result.row_count() == 0 {
+                        return None;
+                    }
+                    distinct.push(result);
+                    next += 1;
+                    Some(next - 1)
+                })
+            })
+            .collect();
+        let rows = concat_batches(&self.spec.subquery_schema, distinct.iter().map(|result| result.rows()))?;
+        let added =
+            rows.columns().iter().map(|column| Ok(take(column, &indices, None)?)).collect::<Result<Vec<_>>>()?;
+        self.append(batch, added)
+    }
+
+    /// ANY and ALL with three-valued logic.
+    fn compare(&mut self, operands: &[ArrayRef], rows: usize, results: &[SubqueryResult]) -> Result<ArrayRef> {
+        let Some(comparison) = &self.spec.comparison else { return internal_err!("ANY and ALL have a comparison") };
+        let any = self.spec.kind == ApplyKind::Any;
+        let mut column = Vec::with_capacity(rows);
+        let mut known: HashMap<(usize, Vec<ScalarValue>), Option<bool>> = HashMap::new();
+        for (row, result) in results.iter().enumerate().take(rows) {
+            let values =
+                operands.iter().map(|array| ScalarValue::try_from_array(array, row)).collect::<Result<Vec<_>>>()?;
+            let key = (result.id(), values);
+            let truth = match known.get(&key) {
+                Some(truth) => *truth,
+                None => {
+                    let mut arrays = key
+                        .1
+                        .iter()
+                        .map(|value| value.to_array_of_size(result.row_count()))
+                        .collect::<Result<Vec<_>>>()?;
+                    arrays.extend(result.rows().columns().iter().cloned());
+                    let options = RecordBatchOptions::new().with_row_count(Some(result.row_count()));
+                    let pairs =
+                        RecordBatch::try_new_with_options(Arc::clone(&self.spec.comparison_schema), arrays, &options)?;
+                    let compared = comparison.evaluate(&pairs)?.into_array(result.row_count())?;
+                    let truth = truth_of(&compared, any)?;
+                    known.insert(key, truth);
+                    truth
+                }
+            };
+            column.push(truth.map(i64::from));
+        }
+        Ok(Arc::new(Int64Array::from(column)))
+    }
+
+    /// Each row beside the rows of its subquery.
+    fn expand(&mut self, batch: &RecordBatch, results: &[SubqueryResult]) -> Result<Vec<RecordBatch>> {
+        let keep_unmatched = self.spec.kind == ApplyKind::LeftLateral;
+        let nulls = RecordBatch::try_new(
+            Arc::clone(&self.spec.subquery_schema),
+            self.spec
+                .subquery_schema
+                .fields()
+                .iter()
+                .map(|field| arrow::array::new_null_array(field.data_type(), 1))
+                .collect(),
+        )?;
+        // What was given before has been taken.
+        self.output.free();
+        let mut output = Vec::new();
+        let mut indices: Vec<u64> = Vec::new();
+        let mut parts: Vec<&RecordBatch> = Vec::new();
+        for (row, result) in results.iter().enumerate() {
+            let part = match result.row_count() {
+                0 if keep_unmatched => &nulls,
+                0 => continue,
+                _ => result.rows(),
+            };
+            indices.extend(std::iter::repeat_n(row as u64, part.num_rows()));
+            parts.push(part);
+            if indices.len() >= OUTPUT_ROWS {
+                let made = self.beside(batch, std::mem::take(&mut indices), std::mem::take(&mut parts))?;
+                self.output.try_grow(made.get_array_memory_size())?;
+                output.push(made);
+            }
+        }
+        if !indices.is_empty() {
+            output.push(self.beside(batch, indices, parts)?);
+        }
+        Ok(output)
+    }
+
+    fn beside(&self, batch: &RecordBatch, indices: Vec<u64>, parts: Vec<&RecordBatch>) -> Result<RecordBatch> {
+        let indices = UInt64Array::from(indices);
+        let mut columns =
+            batch.columns().iter().map(|column| Ok(take(column, &indices, None)?)).collect::<Result<Vec<_>>>()?;
+        columns.extend(concat_batches(&self.spec.subquery_schema, parts)?.columns().iter().cloned());
+        let options = RecordBatchOptions::new().with_row_count(Some(indices.len()));
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
+    }
+}
+
+/// Gives batches the schema that was promised: plans may differ in NULL-ability and metadata of fields.
+pub(crate) fn conform(batches: Vec<RecordBatch>, schema: &SchemaRef) -> Result<Vec<RecordBatch>> {
+    batches
+        .into_iter()
+        .map(|batch| {
+            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+            Ok(RecordBatch::try_new_with_options(Arc::clone(schema), batch.columns().to_vec(), &options)?)
+        })
+        .collect()
+}
+
+/// A schema whose columns may all be NULL, which any batch of its types fits.
+pub(crate) fn nullable_schema(schema: &Schema) -> SchemaRef {
+    let fields: Vec<_> = schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true)).collect();
+    Arc::new(Schema::new(fields))
+}
+
+/// Whether there was no memory left.
+fn is_exhausted(error: &DataFusionError) -> bool {
+    matches!(error.find_root(), DataFusionError::ResourcesExhausted(_))
+}
+
+fn evaluate<'a>(
+    exprs: impl IntoIterator<Item = &'a Arc<dyn PhysicalExpr>>,
+    batch: &RecordBatch,
+) -> Result<Vec<ArrayRef>> {
+    exprs.into_iter().map(|expr| expr.evaluate(batch)?.into_array(batch.num_rows())).collect()
+}
+
+fn converter_rows(converter: &RowConverter, arrays: &[ArrayRef]) -> Result<arrow::row::Rows> {
+    Ok(converter.convert_columns(arrays)?)
+}

@@ -1,0 +1,63 @@
+//! One row at a time, for expressions that assign user variables: `@n := @n + 1` of a row sees what the row before left.
+
+use crate::operators::pass_through::{PassThrough, PassThroughExec};
+use arrow::record_batch::RecordBatch;
+use datafusion::common::Result;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::ScalarFunctionExpr;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures::StreamExt;
+use std::sync::Arc;
+
+/// Cuts the batches of its input into single rows.
+#[derive(Clone, Debug)]
+struct OneRow;
+
+impl PassThrough for OneRow {
+    const NAME: &'static str = "OneRowExec";
+
+    fn execute(
+        &self,
+        input: &Arc<dyn ExecutionPlan>,
+        partition: usize,
+        task: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let rows = input.execute(partition, task)?.flat_map(|batch| {
+            let rows: Vec<Result<RecordBatch>> = match batch {
+                Ok(batch) => (0..batch.num_rows()).map(|row| Ok(batch.slice(row, 1))).collect(),
+                Err(error) => vec![Err(error)],
+            };
+            futures::stream::iter(rows)
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(input.schema(), rows)))
+    }
+}
+
+/// Gives operators that assign user variables their rows one at a time.
+pub fn one_row_at_a_time(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    plan.transform_up(|plan| {
+        let [input] = plan.children()[..] else { return Ok(Transformed::no(plan)) };
+        let mut assigns = false;
+        plan.apply_expressions(&mut |expr| {
+            expr.apply(|expr| {
+                assigns |= expr.downcast_ref::<ScalarFunctionExpr>().is_some_and(|call| is_assignment(call.name()));
+                Ok(if assigns { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+            })
+        })?;
+        if !assigns {
+            return Ok(Transformed::no(plan));
+        }
+        let input = Arc::new(PassThroughExec::new(Arc::clone(input), OneRow));
+        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+        Ok(Transformed::yes(plan.replace_children(vec![input], options)?))
+    })
+    .data()
+}
+
+/// Whether a function is the assignment of a user variable.
+pub fn is_assignment(name: &str) -> bool {
+    name.starts_with('@') && name.ends_with(":=")
+}

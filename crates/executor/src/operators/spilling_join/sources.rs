@@ -1,0 +1,178 @@
+//! Plans that stand for rows which a join already has, or for inputs that run in other surroundings than it.
+
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::RecordBatch;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, internal_datafusion_err, internal_err};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr, PhysicalSortExpr};
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
+    ReplaceChildrenOptions,
+};
+use parking_lot::Mutex;
+use std::fmt;
+use std::sync::Arc;
+
+/// Gives the rows of a stream, once.
+pub(in crate::operators) struct StreamExec {
+    stream: Mutex<Option<SendableRecordBatchStream>>,
+    properties: Arc<PlanProperties>,
+}
+
+impl StreamExec {
+    pub(super) fn new(stream: SendableRecordBatchStream) -> Self {
+        let order = EquivalenceProperties::new(stream.schema());
+        Self::with_order(stream, order)
+    }
+
+    /// Rows of which some order is known.
+    pub(in crate::operators) fn with_order(stream: SendableRecordBatchStream, order: EquivalenceProperties) -> Self {
+        let properties = PlanProperties::new(
+            order,
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        Self { stream: Mutex::new(Some(stream)), properties: Arc::new(properties) }
+    }
+
+    pub(super) fn of_batches(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
+        let batches = futures::stream::iter(batches.into_iter().map(Ok));
+        Self::new(Box::pin(RecordBatchStreamAdapter::new(schema, batches)))
+    }
+}
+
+impl fmt::Debug for StreamExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StreamExec")
+    }
+}
+
+impl DisplayAs for StreamExec {
+    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "StreamExec")
+    }
+}
+
+impl ExecutionPlan for StreamExec {
+    fn name(&self) -> &str {
+        "StreamExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        _: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    }
+
+    fn execute(&self, _partition: usize, _context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        self.stream.lock().take().ok_or_else(|| internal_datafusion_err!("the rows of a stream come once"))
+    }
+}
+
+/// An input, or one partition of it, that runs in the surroundings given here: in its own memory pool.
+///
+/// It says of its rows that they have an order. A hash join puts rows without a partner between the others only if its probe side does,
+/// and lists are made in the order of rows (GROUP_CONCAT) also where no column tells it. Nothing else looks at this input.
+#[derive(Debug)]
+pub(super) struct InContextExec {
+    input: Arc<dyn ExecutionPlan>,
+    partition: Option<usize>,
+    context: Arc<TaskContext>,
+    properties: Arc<PlanProperties>,
+}
+
+impl InContextExec {
+    pub(super) fn new(input: Arc<dyn ExecutionPlan>, partition: Option<usize>, context: Arc<TaskContext>) -> Self {
+        let mut known = input.equivalence_properties().clone();
+        if known.output_ordering().is_none() {
+            let schema = input.schema();
+            let columns = schema.fields().iter().enumerate().map(|(at, field)| Column::new(field.name(), at));
+            known.add_ordering(columns.map(|column| PhysicalSortExpr::new_default(Arc::new(column))));
+        }
+        let partitioning = match partition {
+            None => input.output_partitioning().clone(),
+            Some(_) => Partitioning::UnknownPartitioning(1),
+        };
+        let properties = PlanProperties::new(known, partitioning, input.pipeline_behavior(), input.boundedness());
+        Self { input, partition, context, properties: Arc::new(properties) }
+    }
+
+    /// All rows, those of all partitions together.
+    pub(super) fn into_one_stream(self) -> Result<SendableRecordBatchStream> {
+        match self.partition {
+            Some(partition) => self.input.execute(partition, self.context),
+            None if self.input.output_partitioning().partition_count() == 1 => self.input.execute(0, self.context),
+            None => CoalescePartitionsExec::new(self.input).execute(0, self.context),
+        }
+    }
+}
+
+impl DisplayAs for InContextExec {
+    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "InContextExec")
+    }
+}
+
+impl ExecutionPlan for InContextExec {
+    fn name(&self) -> &str {
+        "InContextExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        _: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        internal_err!("an input in other surroundings has none of its own")
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    }
+
+    fn execute(&self, partition: usize, _context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        self.input.execute(self.partition.unwrap_or(partition), Arc::clone(&self.context))
+    }
+}

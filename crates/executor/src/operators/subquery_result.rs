@@ -1,0 +1,112 @@
+//! Answers of subqueries, and a bounded cache of them.
+
+use crate::operators::apply_exec::ApplySpec;
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::{DataType, Int64Type};
+use arrow::record_batch::RecordBatch;
+use datafusion::common::{Result, internal_err};
+use datafusion::execution::TaskContext;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The rows of one run of a subquery.
+#[derive(Clone, Debug)]
+pub(crate) struct SubqueryResult(Arc<ChargedRows>);
+
+#[derive(Debug)]
+struct ChargedRows {
+    rows: RecordBatch,
+    /// What the rows take, for as long as somebody has them.
+    _reservation: Option<MemoryReservation>,
+}
+
+impl SubqueryResult {
+    pub(crate) fn new(rows: RecordBatch, reservation: MemoryReservation) -> Self {
+        Self(Arc::new(ChargedRows { rows, _reservation: Some(reservation) }))
+    }
+
+    /// No rows.
+    pub(crate) fn empty(spec: &ApplySpec) -> Result<Self> {
+        let rows = RecordBatch::new_empty(Arc::clone(&spec.subquery_schema));
+        Ok(Self(Arc::new(ChargedRows { rows, _reservation: None })))
+    }
+
+    pub(crate) fn rows(&self) -> &RecordBatch {
+        &self.0.rows
+    }
+
+    pub(crate) fn row_count(&self) -> usize {
+        self.0.rows.num_rows()
+    }
+
+    /// The same for clones of one result, different for results that are alive together.
+    pub(crate) fn id(&self) -> usize {
+        Arc::as_ptr(&self.0) as usize
+    }
+}
+
+/// Results by key, which are charged by themselves. It is emptied when it holds too much: a result can always be had again.
+#[derive(Debug)]
+pub(crate) struct SubqueryCache {
+    results: HashMap<Vec<u8>, SubqueryResult>,
+    reservation: MemoryReservation,
+    bytes: usize,
+}
+
+impl SubqueryCache {
+    /// Small enough to matter little, large enough that few subqueries run twice.
+    const BYTES_MAX: usize = 32 << 20;
+
+    pub(crate) fn new(task: &TaskContext) -> Self {
+        let reservation = MemoryConsumer::new("Apply").register(task.memory_pool());
+        Self { results: HashMap::new(), reservation, bytes: 0 }
+    }
+
+    pub(crate) fn get(&self, key: &[u8]) -> Option<SubqueryResult> {
+        self.results.get(key).cloned()
+    }
+
+    /// Lets go of everything; whether there was something.
+    pub(crate) fn clear(&mut self) -> bool {
+        let any = !self.results.is_empty();
+        self.results.clear();
+        self.reservation.free();
+        self.bytes = 0;
+        any
+    }
+
+    pub(crate) fn insert(&mut self, key: Vec<u8>, result: SubqueryResult) {
+        // Key, map entry and the batch's own bookkeeping, roughly.
+        let own_bytes = key.len() + 256;
+        let bytes = own_bytes + result.rows().get_array_memory_size();
+        if self.bytes + bytes > Self::BYTES_MAX || self.reservation.try_grow(own_bytes).is_err() {
+            self.clear();
+            if bytes > Self::BYTES_MAX || self.reservation.try_grow(own_bytes).is_err() {
+                return;
+            }
+        }
+        self.bytes += bytes;
+        self.results.insert(key, result);
+    }
+}
+
+/// Whether a condition holds for any row (or for all rows); `None` is unknown.
+pub(crate) fn truth_of(compared: &ArrayRef, any: bool) -> Result<Option<bool>> {
+    let mut unknown = false;
+    for row in 0..compared.len() {
+        let truth = match compared.data_type() {
+            _ if compared.is_null(row) => None,
+            DataType::Boolean => Some(compared.as_boolean().value(row)),
+            DataType::Int64 => Some(compared.as_primitive::<Int64Type>().value(row) != 0),
+            DataType::Null => None,
+            other => return internal_err!("a comparison gave {other}"),
+        };
+        match truth {
+            None => unknown = true,
+            Some(truth) if truth == any => return Ok(Some(any)),
+            Some(_) => {}
+        }
+    }
+    Ok(if unknown { None } else { Some(!any) })
+}

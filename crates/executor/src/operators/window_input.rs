@@ -1,0 +1,51 @@
+//! The rows that windows gather.
+//!
+//! DataFusion's operator of windows over whole partitions keeps all of its input and charges no pool for it.
+
+use crate::operators::pass_through::{PassThrough, PassThroughExec};
+use datafusion::common::Result;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::execution::memory_pool::MemoryConsumer;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::windows::WindowAggExec;
+use futures::TryStreamExt;
+use std::sync::Arc;
+
+/// Charges the input of a plan's windows that keep it.
+pub(crate) fn charge_windows(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    plan.transform_up(|plan| {
+        let Some(window) = plan.downcast_ref::<WindowAggExec>() else { return Ok(Transformed::no(plan)) };
+        if window.input().is::<PassThroughExec<WindowInput>>() {
+            return Ok(Transformed::no(plan));
+        }
+        let input = Arc::new(PassThroughExec::new(window.input().clone(), WindowInput));
+        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+        Ok(Transformed::yes(plan.replace_children(vec![input], options)?))
+    })
+    .data()
+}
+
+/// Gives its input's rows, which are charged until the one that takes them is done.
+#[derive(Clone, Debug)]
+struct WindowInput;
+
+impl PassThrough for WindowInput {
+    const NAME: &'static str = "WindowInputExec";
+
+    fn execute(
+        &self,
+        input: &Arc<dyn ExecutionPlan>,
+        partition: usize,
+        task: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let reservation = MemoryConsumer::new("rows of windows").register(task.memory_pool());
+        let charged = input.execute(partition, task)?.and_then(move |batch| {
+            let charged = reservation.try_grow(batch.get_array_memory_size());
+            async move { charged.map(|()| batch) }
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(input.schema(), charged)))
+    }
+}

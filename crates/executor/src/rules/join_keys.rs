@@ -1,0 +1,211 @@
+//! Keys of a join's smaller side become a condition on the column table that is the other one.
+//!
+//! A hash join reads one side, the build side, before it asks the other for a row. On its way the keys are noted
+//! (`KeysOfSide`); the scan of the column table, which begins afterwards, tests its own column for them in the codes: zone maps and
+//! bitmap indexes leave out what has no partner, and nothing of it is decoded (*sideways information passing*; Ives and Taylor: "Sideways
+//! information passing for push-style query processing", 2008). It is never needed for a right answer: a scan that begins before the
+//! keys are complete goes without them.
+
+use crate::access::column_scan::ColumnScanExec;
+use crate::operators::as_hash_join;
+use crate::operators::pass_through::{PassThrough, PassThroughExec};
+use crate::runtime_filters::join_keys::{JoinKeys, Keys};
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{JoinType, NullEquality, Result};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::joins::HashJoinExec;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    ChildrenPropertiesMode, ExecutionPlan, ExecutionPlanProperties, ReplaceChildrenOptions,
+};
+use futures::StreamExt;
+use squall_types::SqlType;
+use std::sync::Arc;
+
+/// The build side has to have so many times fewer rows for its keys to be worth a test.
+const FEWER_TIMES: f64 = 2.0;
+
+/// Whether a column's codes are the whole numbers that joins compare.
+fn is_key_type(sql_type: &SqlType) -> bool {
+    match sql_type {
+        SqlType::Int { .. } | SqlType::Date | SqlType::DateTime { .. } | SqlType::Year => true,
+        SqlType::Decimal { precision, .. } => *precision <= 18,
+        _ => false,
+    }
+}
+
+/// The rule. It comes after those that choose the sides of joins.
+#[derive(Debug)]
+pub struct JoinKeysRule;
+
+impl PhysicalOptimizerRule for JoinKeysRule {
+    fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
+        plan.transform_up(|plan| match as_hash_join(&plan) {
+            Some(join) => match with_keys(join)? {
+                Some(join) => Ok(Transformed::yes(join)),
+                None => Ok(Transformed::no(plan)),
+            },
+            None => Ok(Transformed::no(plan)),
+        })
+        .data()
+    }
+
+    fn name(&self) -> &str {
+        "join_keys"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// The join with the keys of its build side as conditions on the other; `None` if there is nothing to gain.
+fn with_keys(join: &HashJoinExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    // Rows of the other side that have no partner must not matter.
+    let only_partners = matches!(
+        join.join_type(),
+        JoinType::Inner | JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti | JoinType::RightSemi
+    );
+    if !only_partners || join.null_aware || join.null_equality() != NullEquality::NullEqualsNothing {
+        return Ok(None);
+    }
+    let build_rows = rows_of(join.left())?;
+    let mut right = join.right().clone();
+    let mut noted = Vec::new();
+    for (left_key, right_key) in join.on() {
+        let (Some(_), Some(column)) = (left_key.downcast_ref::<Column>(), right_key.downcast_ref::<Column>()) else {
+            continue;
+        };
+        if left_key.data_type(&join.left().schema())? != right_key.data_type(&join.right().schema())? {
+            continue;
+        }
+        let keys = Arc::new(JoinKeys::default());
+        if let Some(tested) = tested(&right, column.index(), &keys, build_rows)? {
+            right = tested;
+            noted.push((left_key.clone(), keys));
+        }
+    }
+    if noted.is_empty() {
+        return Ok(None);
+    }
+    let left = Arc::new(PassThroughExec::new(join.left().clone(), KeysOfSide(noted)));
+    Ok(Some(Arc::new(join.builder().with_new_children(vec![left, right])?.build()?)))
+}
+
+/// The plan with a test for the keys where a column comes from the scan of a column table of many more rows.
+fn tested(
+    plan: &Arc<dyn ExecutionPlan>,
+    column: usize,
+    keys: &Arc<JoinKeys>,
+    build_rows: f64,
+) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    if let Some(scan) = plan.downcast_ref::<ColumnScanExec>() {
+        let Some(ordinal) = scan.projection.get(column).copied() else { return Ok(None) };
+        let is_key = scan.source.def.columns.get(ordinal).is_some_and(|column| is_key_type(&column.sql_type));
+        let pays = build_rows * FEWER_TIMES <= scan.visible_rows() as f64;
+        return Ok((is_key && pays && scan.fetch.is_none()).then(|| scan.with_join_keys(ordinal, keys.clone()) as _));
+    }
+    // Which child has the column, and where in it.
+    let children = plan.children();
+    let (child, at) = if let Some(filter) = plan.downcast_ref::<FilterExec>() {
+        if filter.fetch().is_some() {
+            return Ok(None);
+        }
+        let at = filter.projection().as_ref().map_or(Some(column), |projection| projection.get(column).copied());
+        (0, at)
+    } else if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
+        let expr = projection.expr().get(column).map(|projected| &projected.expr);
+        (0, expr.and_then(|expr| expr.downcast_ref::<Column>()).map(Column::index))
+    } else if let Some(join) = as_hash_join(plan) {
+        let at = match &join.projection {
+            Some(projection) => projection.get(column).copied(),
+            None => Some(column),
+        };
+        let Some((child, at)) = at.and_then(|at| side_of(join, at)) else { return Ok(None) };
+        (child, Some(at))
+    } else {
+        return Ok(None);
+    };
+    let (Some(at), Some(input)) = (at, children.get(child)) else { return Ok(None) };
+    let Some(input) = tested(input, at, keys, build_rows)? else { return Ok(None) };
+    let mut children: Vec<Arc<dyn ExecutionPlan>> = children.into_iter().cloned().collect();
+    children[child] = input;
+    let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+    Ok(Some(plan.clone().replace_children(children, options)?))
+}
+
+/// The side of a join that a column of its result is of, and where in it, if rows of that side may be left out before the join as well as
+/// after it.
+fn side_of(join: &HashJoinExec, at: usize) -> Option<(usize, usize)> {
+    let of_left = join.left().schema().fields().len();
+    let found = match join.join_type() {
+        JoinType::LeftSemi | JoinType::LeftAnti => (0, at),
+        JoinType::RightSemi | JoinType::RightAnti => (1, at),
+        _ if at < of_left => (0, at),
+        _ => (1, at - of_left),
+    };
+    let kept = match join.join_type() {
+        JoinType::Inner => true,
+        JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti => found.0 == 0,
+        JoinType::Right | JoinType::RightSemi | JoinType::RightAnti => found.0 == 1,
+        _ => false,
+    };
+    kept.then_some(found)
+}
+
+fn rows_of(plan: &Arc<dyn ExecutionPlan>) -> Result<f64> {
+    let statistics = StatisticsContext::new().compute(plan.as_ref(), &StatisticsArgs::new())?;
+    Ok(statistics.num_rows.get_value().map_or(f64::MAX, |rows| *rows as f64))
+}
+
+/// Passes a build side on, and notes its keys.
+#[derive(Clone, Debug)]
+struct KeysOfSide(Vec<(Arc<dyn PhysicalExpr>, Arc<JoinKeys>)>);
+
+impl PassThrough for KeysOfSide {
+    const NAME: &'static str = "KeysOfSideExec";
+
+    fn expressions(&self) -> impl Iterator<Item = &Arc<dyn PhysicalExpr>> {
+        self.0.iter().map(|(expr, _)| expr)
+    }
+
+    fn execute(
+        &self,
+        input: &Arc<dyn ExecutionPlan>,
+        partition: usize,
+        task: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let schema = input.schema();
+        let partitions = input.output_partitioning().partition_count();
+        self.0.iter().for_each(|(_, keys)| keys.begin(partitions));
+        let input = input.execute(partition, task)?;
+        let found: Vec<_> = self.0.iter().map(|(expr, keys)| (expr.clone(), keys.clone(), Keys::default())).collect();
+        let rows = futures::stream::unfold((input, found), |(mut input, mut found)| async move {
+            match input.next().await {
+                Some(Ok(batch)) => {
+                    for (expr, _, keys) in &mut found {
+                        match expr.evaluate(&batch).and_then(|values| values.into_array(batch.num_rows())) {
+                            Ok(values) => keys.add_array(&values),
+                            Err(error) => return Some((Err(error), (input, found))),
+                        }
+                    }
+                    Some((Ok(batch), (input, found)))
+                }
+                // Keys of a side that failed are never complete.
+                Some(Err(error)) => Some((Err(error), (input, found))),
+                None => {
+                    found.into_iter().for_each(|(_, whole, keys)| whole.end(keys));
+                    None
+                }
+            }
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
+    }
+}

@@ -1,0 +1,90 @@
+//! Keeps an outer join from taking values of its NULL-supplying side for constants.
+//!
+//! DataFusion's outer joins pass on what is known of both inputs. That a column of the side that may have no row is a
+//! constant is no longer true of the joined rows, where it may be NULL as well; taken for a constant it would be left
+//! out of sorts, and groups by it would be taken for sorted. [`HideConstants`] puts `NullSupply` under such
+//! joins, which says nothing of constants and does nothing else.
+
+use crate::operators::pass_through::{PassThrough, PassThroughExec};
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{JoinType, Result};
+use datafusion::physical_expr::EquivalenceProperties;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
+use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, PlanProperties};
+use std::sync::Arc;
+
+/// The rule.
+#[derive(Debug)]
+pub struct HideConstants;
+
+impl PhysicalOptimizerRule for HideConstants {
+    fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
+        plan.transform_up(|plan| {
+            let Some(join_type) = join_type_of(plan.as_ref()) else { return Ok(Transformed::no(plan)) };
+            let hidden = |side: usize| match join_type {
+                JoinType::Left => side == 1,
+                JoinType::Right => side == 0,
+                JoinType::Full => true,
+                _ => false,
+            };
+            let mut changed = false;
+            let children = plan
+                .children()
+                .into_iter()
+                .enumerate()
+                .map(|(side, child)| {
+                    if !hidden(side) || child.equivalence_properties().constants().is_empty() {
+                        return Arc::clone(child);
+                    }
+                    changed = true;
+                    Arc::new(PassThroughExec::new(Arc::clone(child), NullSupply)) as Arc<dyn ExecutionPlan>
+                })
+                .collect();
+            if !changed {
+                return Ok(Transformed::no(plan));
+            }
+            let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+            Ok(Transformed::yes(plan.replace_children(children, options)?))
+        })
+        .data()
+    }
+
+    fn name(&self) -> &str {
+        "hide_constants"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+fn join_type_of(plan: &dyn ExecutionPlan) -> Option<JoinType> {
+    if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
+        return Some(*join.join_type());
+    }
+    if let Some(join) = plan.downcast_ref::<NestedLoopJoinExec>() {
+        return Some(*join.join_type());
+    }
+    plan.downcast_ref::<SortMergeJoinExec>().map(SortMergeJoinExec::join_type)
+}
+
+/// Gives its input's rows.
+#[derive(Clone, Debug)]
+struct NullSupply;
+
+impl PassThrough for NullSupply {
+    const NAME: &'static str = "NullSupplyExec";
+
+    fn properties(input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
+        let order = input.output_ordering().cloned();
+        Arc::new(PlanProperties::new(
+            EquivalenceProperties::new_with_orderings(input.schema(), order),
+            input.output_partitioning().clone(),
+            input.pipeline_behavior(),
+            input.boundedness(),
+        ))
+    }
+}

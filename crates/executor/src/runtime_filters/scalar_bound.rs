@@ -1,0 +1,64 @@
+//! What a subquery that is the same for every row gives, as a bound of the column that orders the parts of a table.
+
+use arrow::record_batch::RecordBatch;
+use datafusion::logical_expr::Operator;
+use datafusion::physical_expr::PhysicalExprRef;
+use datafusion::physical_expr::expressions::Column;
+use parking_lot::Mutex;
+use squall_functions::arrow_map::value_at;
+use squall_registry::{ColumnRange, StatementContext};
+use squall_types::{SqlType, Value};
+use std::ops::Bound;
+
+/// A comparison of the column that orders the parts with what a subquery gives.
+#[derive(Debug)]
+pub(crate) struct ScalarBound {
+    /// The column is on the left.
+    op: Operator,
+    /// What it is compared with, over the subquery's columns.
+    value: PhysicalExprRef,
+    sql_type: SqlType,
+    /// `None` until it is known.
+    known: Mutex<Option<Value>>,
+}
+
+impl ScalarBound {
+    /// A comparison of the column, on the left, with an expression over the subquery's columns.
+    pub(crate) fn new(op: Operator, value: PhysicalExprRef, sql_type: SqlType) -> ScalarBound {
+        ScalarBound { op, value, sql_type, known: Mutex::default() }
+    }
+
+    /// The subquery has run. What the expression has to say is said when the filter runs.
+    pub(crate) fn publish(&self, rows: &RecordBatch, context: &StatementContext) {
+        let warnings = context.diagnostics.count();
+        let value = self.evaluate(rows);
+        context.diagnostics.truncate(warnings);
+        *self.known.lock() = value;
+    }
+
+    fn evaluate(&self, rows: &RecordBatch) -> Option<Value> {
+        if rows.num_rows() == 0 {
+            // Its columns are NULL; what an expression makes of that, the filter finds out.
+            return self.value.is::<Column>().then_some(Value::Null);
+        }
+        let array = self.value.evaluate(rows).ok()?.into_array(rows.num_rows()).ok()?;
+        value_at(array.as_ref(), 0, &self.sql_type).ok()
+    }
+
+    /// What is left of the parts, if that is known: `Some(None)` is nothing.
+    pub(crate) fn range(&self, column: usize) -> Option<Option<ColumnRange>> {
+        let value = self.known.lock().clone()?;
+        if value.is_null() {
+            return Some(None);
+        }
+        let (low, high) = match self.op {
+            Operator::Eq => (Bound::Included(value.clone()), Bound::Included(value)),
+            Operator::Lt => (Bound::Unbounded, Bound::Excluded(value)),
+            Operator::LtEq => (Bound::Unbounded, Bound::Included(value)),
+            Operator::Gt => (Bound::Excluded(value), Bound::Unbounded),
+            Operator::GtEq => (Bound::Included(value), Bound::Unbounded),
+            _ => return None,
+        };
+        Some(Some(ColumnRange { column, low, high }))
+    }
+}

@@ -1,0 +1,230 @@
+//! Locks that users name: `GET_LOCK` and its family.
+
+use crate::context::KillState;
+use parking_lot::{Condvar, Mutex};
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// Every named lock of a server. Sessions share one; the end of a session calls [`UserLocks::release_all`].
+#[derive(Debug, Default)]
+pub struct UserLocks {
+    state: Mutex<State>,
+    released: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    held: HashMap<String, Holder>,
+    /// Names that are waited for, and who does.
+    wanted: Vec<(String, u64)>,
+}
+
+/// A named lock that a connection holds or waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserLock {
+    /// Its name.
+    pub name: String,
+    /// The connection.
+    pub connection: u64,
+    /// Whether the connection waits for it.
+    pub is_waiting: bool,
+}
+
+#[derive(Debug)]
+struct Holder {
+    connection: u64,
+    /// How many times the holder took it.
+    count: u64,
+}
+
+/// Time between two looks at whether a waiting statement was killed.
+const STEP: Duration = Duration::from_millis(50);
+
+/// What has become of an attempt to take a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acquired {
+    /// It is the connection's.
+    Yes,
+    /// Another connection had it all the time.
+    TimedOut,
+    /// The statement was killed.
+    Killed,
+    /// Its holder waits, perhaps through others, for a lock of this connection.
+    Deadlock,
+}
+
+impl State {
+    /// Whether a lock's holder waits, through however many others, for one of a connection's.
+    fn closes_circle(&self, name: &str, connection: u64) -> bool {
+        let mut name = name;
+        // Each connection waits for one lock, so the way is no longer than there are waits.
+        for _ in 0..=self.wanted.len() {
+            let Some(holder) = self.held.get(name) else { return false };
+            if holder.connection == connection {
+                return true;
+            }
+            let Some((next, _)) = self.wanted.iter().find(|(_, by)| *by == holder.connection) else { return false };
+            name = next;
+        }
+        false
+    }
+}
+
+impl UserLocks {
+    /// Takes a lock, waiting for it at most so long (`None`: without end).
+    pub fn acquire(&self, name: &str, connection: u64, wait: Option<Duration>, kill: &KillState) -> Acquired {
+        let end = wait.and_then(|wait| Instant::now().checked_add(wait));
+        let mut state = self.state.lock();
+        let mut waits = false;
+        let taken = loop {
+            // Before anything is taken: the connection may have ended, and the lock would never be given back.
+            if kill.check().is_err() {
+                break Acquired::Killed;
+            }
+            match state.held.get_mut(name) {
+                None => {
+                    state.held.insert(name.to_string(), Holder { connection, count: 1 });
+                    break Acquired::Yes;
+                }
+                Some(holder) if holder.connection == connection => {
+                    holder.count += 1;
+                    break Acquired::Yes;
+                }
+                Some(_) => {}
+            }
+            let now = Instant::now();
+            let step = match end {
+                Some(end) if end <= now => break Acquired::TimedOut,
+                Some(end) => (end - now).min(STEP),
+                None => STEP,
+            };
+            if !waits {
+                // The waiter that closes a circle gives up: the others have waited longer.
+                if state.closes_circle(name, connection) {
+                    break Acquired::Deadlock;
+                }
+                waits = true;
+                state.wanted.push((name.to_string(), connection));
+            }
+            self.released.wait_for(&mut state, step);
+        };
+        if waits && let Some(at) = state.wanted.iter().position(|(wanted, by)| wanted == name && *by == connection) {
+            state.wanted.swap_remove(at);
+        }
+        taken
+    }
+
+    /// Gives a lock back once: whether the connection held it; `None` if no connection does.
+    pub fn release(&self, name: &str, connection: u64) -> Option<bool> {
+        let mut state = self.state.lock();
+        let holder = state.held.get_mut(name)?;
+        if holder.connection != connection {
+            return Some(false);
+        }
+        holder.count -= 1;
+        if holder.count == 0 {
+            state.held.remove(name);
+            self.released.notify_all();
+        }
+        Some(true)
+    }
+
+    /// Gives all locks of a connection back; how many times it had taken them.
+    pub fn release_all(&self, connection: u64) -> u64 {
+        let mut released = 0;
+        self.state.lock().held.retain(|_, holder| {
+            let keep = holder.connection != connection;
+            if !keep {
+                released += holder.count;
+            }
+            keep
+        });
+        if released > 0 {
+            self.released.notify_all();
+        }
+        released
+    }
+
+    /// All locks that are held or waited for.
+    pub fn all(&self) -> Vec<UserLock> {
+        let state = self.state.lock();
+        let lock = |name: &String, connection, is_waiting| UserLock { name: name.clone(), connection, is_waiting };
+        let held = state.held.iter().map(|(name, holder)| lock(name, holder.connection, false));
+        held.chain(state.wanted.iter().map(|(name, connection)| lock(name, *connection, true))).collect()
+    }
+
+    /// The connection that holds a lock.
+    pub fn holder(&self, name: &str) -> Option<u64> {
+        self.state.lock().held.get(name).map(|holder| holder.connection)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn locks_are_held_by_one_connection_and_as_often_as_taken() {
+        let locks = UserLocks::default();
+        let kill = KillState::default();
+        let now = Some(Duration::ZERO);
+        assert_eq!(locks.acquire("a", 1, now, &kill), Acquired::Yes);
+        assert_eq!(locks.acquire("a", 1, now, &kill), Acquired::Yes);
+        assert_eq!(locks.acquire("a", 2, now, &kill), Acquired::TimedOut);
+        assert_eq!(locks.release("a", 2), Some(false));
+        assert_eq!(locks.release("a", 1), Some(true));
+        assert_eq!(locks.holder("a"), Some(1));
+        assert_eq!(locks.release_all(1), 1);
+        assert_eq!(locks.release("a", 1), None);
+    }
+
+    #[test]
+    fn a_waiter_gets_a_released_lock_and_a_killed_one_gives_up() {
+        let locks = Arc::new(UserLocks::default());
+        let kill = Arc::new(KillState::default());
+        assert_eq!(locks.acquire("a", 1, None, &kill), Acquired::Yes);
+        let waiter = std::thread::spawn({
+            let (locks, kill) = (locks.clone(), kill.clone());
+            move || locks.acquire("a", 2, None, &kill)
+        });
+        let lock = |connection, is_waiting| UserLock { name: "a".to_string(), connection, is_waiting };
+        while locks.all().len() < 2 {
+            std::thread::yield_now();
+        }
+        assert_eq!(locks.all(), [lock(1, false), lock(2, true)]);
+        locks.release("a", 1);
+        assert_eq!(waiter.join().unwrap(), Acquired::Yes);
+        assert_eq!(locks.all(), [lock(2, false)]);
+        kill.kill_query();
+        assert_eq!(locks.acquire("a", 1, None, &kill), Acquired::Killed);
+        // Nor does it take one that is free.
+        locks.release("a", 2);
+        assert_eq!(locks.acquire("a", 1, None, &kill), Acquired::Killed);
+        assert_eq!(locks.holder("a"), None);
+    }
+    #[test]
+    fn whoever_closes_a_circle_gives_up() {
+        let locks = Arc::new(UserLocks::default());
+        let kill = Arc::new(KillState::default());
+        for (name, connection) in [("a", 1), ("b", 2), ("c", 3)] {
+            assert_eq!(locks.acquire(name, connection, None, &kill), Acquired::Yes);
+        }
+        let wait = |name: &'static str, connection| {
+            let (locks, kill) = (locks.clone(), kill.clone());
+            std::thread::spawn(move || locks.acquire(name, connection, None, &kill))
+        };
+        let waiters = [wait("b", 1), wait("c", 2)];
+        while locks.all().len() < 5 {
+            std::thread::yield_now();
+        }
+        assert_eq!(locks.acquire("a", 3, Some(Duration::ZERO), &kill), Acquired::TimedOut);
+        assert_eq!(locks.acquire("a", 3, None, &kill), Acquired::Deadlock);
+        // The others go on, one after the other.
+        locks.release_all(3);
+        let [first, second] = waiters;
+        assert_eq!(second.join().unwrap(), Acquired::Yes);
+        locks.release_all(2);
+        assert_eq!(first.join().unwrap(), Acquired::Yes);
+    }
+}

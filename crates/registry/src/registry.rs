@@ -1,0 +1,137 @@
+//! Everything that is declared, by name.
+
+use crate::function::{AggregateFunction, ScalarFunction, TableFunction};
+use crate::function_resolver::FunctionResolver;
+use crate::variables::VariableRegistry;
+use crate::virtual_table::VirtualTable;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Every declared function, virtual table and system variable, by name without case.
+#[derive(Debug, Default)]
+pub struct Registry {
+    scalars: HashMap<String, Arc<dyn ScalarFunction>>,
+    aggregates: HashMap<String, Arc<dyn AggregateFunction>>,
+    tables: HashMap<String, Arc<dyn TableFunction>>,
+    virtual_tables: HashMap<(String, String), Arc<dyn VirtualTable>>,
+    resolvers: Vec<Arc<dyn FunctionResolver>>,
+    /// Every declared system variable.
+    pub variables: VariableRegistry,
+}
+
+impl Registry {
+    /// Declares a scalar function under its name and aliases; a later declaration replaces an earlier one.
+    pub fn register_scalar(&mut self, function: Arc<dyn ScalarFunction>) {
+        for alias in function.aliases() {
+            self.scalars.insert(alias.to_ascii_uppercase(), function.clone());
+        }
+        self.scalars.insert(function.name().to_ascii_uppercase(), function);
+    }
+
+    /// Declares an aggregate function.
+    pub fn register_aggregate(&mut self, function: Arc<dyn AggregateFunction>) {
+        for alias in function.aliases() {
+            self.aggregates.insert(alias.to_ascii_uppercase(), function.clone());
+        }
+        self.aggregates.insert(function.name().to_ascii_uppercase(), function);
+    }
+
+    /// Declares a function in the place of a table.
+    pub fn register_table_function(&mut self, function: Arc<dyn TableFunction>) {
+        self.tables.insert(function.name().to_ascii_uppercase(), function);
+    }
+
+    /// The function of that name in the place of a table.
+    pub fn table_function(&self, name: &str) -> Option<&Arc<dyn TableFunction>> {
+        self.tables.get(&name.to_ascii_uppercase())
+    }
+
+    /// All functions in the place of a table, in no order.
+    pub fn table_functions(&self) -> impl Iterator<Item = &Arc<dyn TableFunction>> {
+        self.tables.values()
+    }
+
+    /// Adds what finds functions that are not declared; of several, the first that finds one counts.
+    pub fn add_function_resolver(&mut self, resolver: Arc<dyn FunctionResolver>) {
+        self.resolvers.push(resolver);
+    }
+
+    /// A number that grows with the functions that come and go while the server runs.
+    pub fn functions_version(&self) -> u64 {
+        self.resolvers.iter().fold(0, |sum, resolver| sum.wrapping_add(resolver.version()))
+    }
+
+    /// The scalar function of that name.
+    pub fn scalar(&self, name: &str) -> Option<Arc<dyn ScalarFunction>> {
+        self.declared_scalar(name).cloned().or_else(|| self.resolved_scalar(name))
+    }
+
+    /// The scalar function of that name, if it is there for as long as the server is.
+    pub fn declared_scalar(&self, name: &str) -> Option<&Arc<dyn ScalarFunction>> {
+        self.scalars.get(name).or_else(|| self.scalars.get(&name.to_ascii_uppercase()))
+    }
+
+    fn resolved_scalar(&self, name: &str) -> Option<Arc<dyn ScalarFunction>> {
+        if self.resolvers.is_empty() {
+            return None;
+        }
+        let name = name.to_ascii_uppercase();
+        self.resolvers.iter().find_map(|resolver| resolver.scalar(&name))
+    }
+
+    /// The aggregate function of that name.
+    pub fn aggregate(&self, name: &str) -> Option<&Arc<dyn AggregateFunction>> {
+        self.aggregates.get(name).or_else(|| self.aggregates.get(&name.to_ascii_uppercase()))
+    }
+
+    /// Whether a function can be called as `database.name(…)`.
+    fn is_qualified_function(&self, database: &str, name: &str) -> bool {
+        let own = match (self.declared_scalar(name), self.aggregate(name)) {
+            (Some(scalar), _) => scalar.database(),
+            (None, Some(aggregate)) => aggregate.database(),
+            (None, None) => None,
+        };
+        own.is_some_and(|own| own.eq_ignore_ascii_case(database))
+    }
+
+    /// The name by which `database.name(…)` is declared: a function of that name in full, or one that can be called by its database, too.
+    pub fn qualified_function(&self, database: &str, name: &str) -> Option<String> {
+        let whole = format!("{database}.{name}").to_ascii_uppercase();
+        if self.scalars.contains_key(&whole) {
+            return Some(whole);
+        }
+        self.is_qualified_function(database, name).then(|| name.to_ascii_uppercase())
+    }
+
+    /// Declares a virtual table.
+    pub fn register_virtual_table(&mut self, table: Arc<dyn VirtualTable>) {
+        let key = (table.database().to_ascii_lowercase(), table.name().to_ascii_lowercase());
+        self.virtual_tables.insert(key, table);
+    }
+
+    /// The virtual table of that name, whatever the case.
+    pub fn virtual_table(&self, database: &str, name: &str) -> Option<&Arc<dyn VirtualTable>> {
+        self.virtual_tables.get(&(database.to_ascii_lowercase(), name.to_ascii_lowercase()))
+    }
+
+    /// All virtual tables, in no order.
+    pub fn virtual_tables(&self) -> impl Iterator<Item = &Arc<dyn VirtualTable>> {
+        self.virtual_tables.values()
+    }
+
+    /// All scalar functions by name and alias, sorted.
+    pub fn scalars(&self) -> Vec<(&str, &Arc<dyn ScalarFunction>)> {
+        sorted(&self.scalars)
+    }
+
+    /// All aggregate functions by name and alias, sorted.
+    pub fn aggregates(&self) -> Vec<(&str, &Arc<dyn AggregateFunction>)> {
+        sorted(&self.aggregates)
+    }
+}
+
+fn sorted<T>(functions: &HashMap<String, T>) -> Vec<(&str, &T)> {
+    let mut sorted: Vec<_> = functions.iter().map(|(name, function)| (name.as_str(), function)).collect();
+    sorted.sort_unstable_by_key(|(name, _)| *name);
+    sorted
+}

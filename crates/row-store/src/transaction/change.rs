@@ -1,0 +1,298 @@
+//! Changes of single rows, with the entries of their indexes.
+
+use super::Transaction;
+use crate::engine::Slice;
+use crate::error::{StoreError, StoreResult, corrupted};
+use crate::index_key::{Entry, IndexCodec, row_key_of_entry};
+use crate::level_keys::mark_key;
+use crate::options::{LockMode, LockRequest};
+use crate::row::{Row, RowKey, encode_row};
+use crate::table::Table;
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use std::sync::atomic::Ordering;
+
+/// The key of an index entry, and what it has from now on.
+pub(super) struct EntryChange {
+    pub key: Vec<u8>,
+    /// `None` if it goes.
+    pub value: Option<Vec<u8>>,
+    /// It is one of many that a row has, which are never looked up by their keys.
+    pub is_posting: bool,
+}
+
+impl EntryChange {
+    /// A row is marked as one that others have read from a copy.
+    fn mark(codec: &IndexCodec, key: &[u8]) -> EntryChange {
+        EntryChange { key: mark_key(codec.id, key), value: Some(Vec::new()), is_posting: false }
+    }
+}
+
+impl IndexCodec {
+    pub(super) fn put(&self, entry: Entry) -> EntryChange {
+        EntryChange { key: entry.key, value: Some(entry.value), is_posting: self.has_postings() }
+    }
+
+    pub(super) fn removed(&self, entry: Entry) -> EntryChange {
+        EntryChange { key: entry.key, value: None, is_posting: self.has_postings() }
+    }
+
+    fn has_postings(&self) -> bool {
+        self.has_terms() && !self.unique
+    }
+}
+
+impl Transaction {
+    pub(super) fn write_request(&self) -> LockRequest {
+        LockRequest { mode: LockMode::Exclusive, wait: self.lock_wait }
+    }
+
+    /// Inserts a row; `values` are those of all columns in the order of the definition, of the columns' types.
+    pub fn insert(&mut self, table: &Table, values: &[Value]) -> StoreResult<RowKey> {
+        self.check_writable(table)?;
+        self.check_room(table)?;
+        let key = Slice::from(table.place_row(values)?);
+        if !table.has_hidden_row_id() {
+            self.lock_row(table, &key, self.write_request())?;
+            if self.newest(table, &key)?.is_some() {
+                return Err(StoreError::duplicate(table, table.rows_codec(), (values, &key), key.to_vec()));
+            }
+        }
+        let mut row = encode_row(&table.current_projection().layout, &key, values)?;
+        self.store.pack_row(table, &key, &mut row);
+        let mut entries = Vec::with_capacity(table.secondary_codecs().len());
+        for codec in table.secondary_codecs() {
+            if codec.has_terms() {
+                for entry in codec.term_entries(values, &key)? {
+                    self.check_unique(table, codec, &entry, values, true)?;
+                    entries.push(codec.put(entry));
+                }
+                continue;
+            }
+            if codec.is_copy {
+                entries.push(EntryChange::mark(codec, &key));
+                continue;
+            }
+            let entry = codec.entry(values, &key)?;
+            self.check_unique(table, codec, &entry, values, true)?;
+            entries.push(codec.put(entry));
+        }
+        self.write(table, None, (key.clone(), Some(row.into()), 1), entries)?;
+        table.observe_auto_increment(values);
+        Ok(RowKey(key))
+    }
+
+    /// Writes a row of a table of the server's own that is never defined anew, has no index but its primary key, and whose rows have
+    /// one writer each: nothing is locked, and what was there is not looked at. `is_new` says that nothing was.
+    pub fn put(&mut self, table: &Table, values: &[Value], is_new: bool) -> SqlResult<()> {
+        if !table.secondary_codecs().is_empty() || table.has_hidden_row_id() || table.is_retired() {
+            return Err(SqlError::internal(format_args!("rows of {} have to be looked at", table.def().name)));
+        }
+        self.check_alive().map_err(SqlError::from)?;
+        self.check_room(table).map_err(SqlError::from)?;
+        let key = Slice::from(table.place_row(values)?);
+        let mut row = encode_row(&table.current_projection().layout, &key, values)?;
+        self.store.pack_row(table, &key, &mut row);
+        self.own.any.store(true, Ordering::Release);
+        let mut writes = self.own.writes.write();
+        writes.put(&table.data, key, Some(row.into()), i64::from(is_new));
+        self.put_entries(writes, table, Vec::new()).inspect_err(|_| self.abort_if_lost()).map_err(SqlError::from)
+    }
+
+    pub(super) fn check_unique(
+        &mut self,
+        table: &Table,
+        codec: &IndexCodec,
+        entry: &Entry,
+        values: &[Value],
+        locked: bool,
+    ) -> StoreResult<()> {
+        if !entry.exclusive {
+            return Ok(());
+        }
+        if locked {
+            self.lock_row(table, &Slice::new(&entry.key), self.write_request())?;
+        }
+        match self.newest(table, &entry.key)? {
+            Some(value) => {
+                let existing = row_key_of_entry(&entry.key, &value).ok_or_else(|| corrupted(&table.def().name))?;
+                Err(StoreError::duplicate(table, codec, (values, &entry.key), existing))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Locks a row for a change and makes sure that it is still what the caller has read. A caller that read it
+    /// under a lock will find it so.
+    pub(super) fn lock_for_change(&mut self, table: &Table, row: &Row) -> StoreResult<()> {
+        self.check_writable(table)?;
+        if self.lock_row(table, &row.key, self.write_request())?.is_new()
+            && self.newest_row(table, &row.key, self.fails_on_change())?.is_none_or(|newest| newest.value != row.value)
+        {
+            return Err(SqlError::new(ErrorCode::RecordChanged, &[&table.def().name]).into());
+        }
+        Ok(())
+    }
+
+    /// Gives a row new values, all of them; `old` was read under a lock by this transaction. The row's key is
+    /// returned, as it may be another.
+    pub fn update(&mut self, table: &Table, old: &Row, values: &[Value]) -> StoreResult<RowKey> {
+        self.lock_for_change(table, old)?;
+        self.check_room(table)?;
+        let old_values = indexed_values(table, old)?;
+        let moved_to = if table.has_hidden_row_id() {
+            None
+        } else {
+            let key = table.rows_codec().primary_key(values)?;
+            (key != old.key[..]).then(|| Slice::from(key))
+        };
+        if let Some(key) = &moved_to {
+            self.lock_row(table, key, self.write_request())?;
+            if self.newest(table, key)?.is_some() {
+                return Err(StoreError::duplicate(table, table.rows_codec(), (values, key), key.to_vec()));
+            }
+        }
+        let key = moved_to.clone().unwrap_or_else(|| old.key.clone());
+        let changes = self.entry_changes(table, (&old_values, &old.key), (values, &key), true)?;
+        let mut row = encode_row(&table.current_projection().layout, &key, values)?;
+        self.store.pack_row(table, &key, &mut row);
+        let moved_from = moved_to.map(|_| old.key.clone());
+        self.write(table, moved_from, (key.clone(), Some(row.into()), 0), changes)?;
+        Ok(RowKey(key))
+    }
+
+    /// What becomes of the entries of a row that gets another place or other values, with new unique ones looked for among those
+    /// that are there. Unless the table is the transaction's alone, they are locked.
+    pub(super) fn entry_changes(
+        &mut self,
+        table: &Table,
+        (old_values, old_key): (&[Value], &Slice),
+        (values, key): (&[Value], &Slice),
+        locked: bool,
+    ) -> StoreResult<Vec<EntryChange>> {
+        let moved = old_key != key;
+        let mut changes = Vec::new();
+        for codec in table.secondary_codecs() {
+            if codec.has_terms() {
+                let TermChanges { lost, got, moved } = term_changes(codec, (old_values, old_key), (values, key))?;
+                for entry in lost.iter().filter(|entry| locked && entry.exclusive) {
+                    // A transaction that inserts the old value waits until it is known to be gone.
+                    self.lock_row(table, &Slice::new(&entry.key), self.write_request())?;
+                }
+                for entry in &got {
+                    self.check_unique(table, codec, entry, values, locked)?;
+                }
+                changes.extend(lost.into_iter().map(|entry| codec.removed(entry)));
+                changes.extend(got.into_iter().chain(moved).map(|entry| codec.put(entry)));
+                continue;
+            }
+            if codec.is_copy {
+                let same = codec.parts.iter().all(|part| old_values[part.ordinal] == values[part.ordinal]);
+                if moved {
+                    changes.push(EntryChange::mark(codec, old_key));
+                }
+                if moved || !same {
+                    changes.push(EntryChange::mark(codec, key));
+                }
+                continue;
+            }
+            let before = codec.entry(old_values, old_key)?;
+            let after = codec.entry(values, key)?;
+            if before.key == after.key {
+                if before.value != after.value {
+                    changes.push(codec.put(after));
+                }
+                continue;
+            }
+            if locked && before.exclusive {
+                // A transaction that inserts the old value waits until it is known to be gone.
+                self.lock_row(table, &Slice::new(&before.key), self.write_request())?;
+            }
+            self.check_unique(table, codec, &after, values, locked)?;
+            changes.push(codec.removed(before));
+            changes.push(codec.put(after));
+        }
+        Ok(changes)
+    }
+
+    /// Deletes a row that this transaction has read under a lock.
+    pub fn delete(&mut self, table: &Table, row: &Row) -> StoreResult<()> {
+        self.lock_for_change(table, row)?;
+        let values = indexed_values(table, row)?;
+        let mut entries = Vec::with_capacity(table.secondary_codecs().len());
+        let mut mark = None;
+        for codec in table.secondary_codecs() {
+            if codec.has_terms() {
+                for entry in codec.term_entries(&values, &row.key)? {
+                    if entry.exclusive {
+                        self.lock_row(table, &Slice::new(&entry.key), self.write_request())?;
+                    }
+                    entries.push(codec.removed(entry));
+                }
+                continue;
+            }
+            if codec.is_copy {
+                mark = Some(EntryChange::mark(codec, &row.key));
+                continue;
+            }
+            let entry = codec.entry(&values, &row.key)?;
+            if entry.exclusive {
+                self.lock_row(table, &Slice::new(&entry.key), self.write_request())?;
+            }
+            entries.push(codec.removed(entry));
+        }
+        entries.extend(mark);
+        self.write(table, None, (row.key.clone(), None, -1), entries)
+    }
+}
+
+/// What a change of a row does to its entries in an index of terms or elements.
+#[derive(Default)]
+struct TermChanges {
+    /// Entries that go.
+    lost: Vec<Entry>,
+    /// Entries that were not there.
+    got: Vec<Entry>,
+    /// Entries that are there for the row's old place.
+    moved: Vec<Entry>,
+}
+
+/// The entries of an index of terms or elements that a row loses and gets.
+fn term_changes(
+    codec: &IndexCodec,
+    (old_values, old_key): (&[Value], &[u8]),
+    (values, key): (&[Value], &[u8]),
+) -> SqlResult<TermChanges> {
+    let mut changes = TermChanges::default();
+    let mut before = codec.term_entries(old_values, old_key)?.into_iter().peekable();
+    let mut after = codec.term_entries(values, key)?.into_iter().peekable();
+    // Both are in order.
+    loop {
+        let order = match (before.peek(), after.peek()) {
+            (None, None) => return Ok(changes),
+            (Some(_), None) => std::cmp::Ordering::Less,
+            (None, Some(_)) => std::cmp::Ordering::Greater,
+            (Some(old), Some(new)) => old.key.cmp(&new.key),
+        };
+        let lost = if order.is_le() { before.next() } else { None };
+        let got = if order.is_ge() { after.next() } else { None };
+        match (lost, got) {
+            (Some(old), Some(new)) => changes.moved.extend((old.value != new.value).then_some(new)),
+            (lost, got) => {
+                changes.lost.extend(lost);
+                changes.got.extend(got);
+            }
+        }
+    }
+}
+
+/// The values of a row that its indexes need; NULL elsewhere.
+fn indexed_values(table: &Table, row: &Row) -> SqlResult<Vec<Value>> {
+    let view = row.view(table);
+    let mut values = vec![Value::Null; table.def().columns.len()];
+    for part in table.secondary_codecs().iter().flat_map(|codec| &codec.parts) {
+        if values[part.ordinal].is_null() {
+            values[part.ordinal] = view.get_value(part.ordinal)?;
+        }
+    }
+    Ok(values)
+}
