@@ -327,6 +327,7 @@ fn read_digits(reader: &mut Reader<'_>) -> Decoded<Option<(u8, u8)>> {
 }
 
 /// Appends a type.
+#[expect(clippy::too_many_lines, reason = "one arm for each type")]
 pub fn write_type(out: &mut Writer, sql_type: &SqlType) {
     match sql_type {
         SqlType::Null => out.u8(0),

@@ -117,36 +117,8 @@ impl RowStore {
         };
         batch.insert(&inner.meta, [meta::COUNTERS], counters.encode());
         push_system(&inner.meta, &mut batch, &changes.system);
-        let dropped: Vec<Arc<TableDef>> = old
-            .tables
-            .iter()
-            .filter(|(id, _)| !new.tables.contains_key(id))
-            .map(|(_, (_, def))| (*def).clone())
-            .collect();
-        let mut makes_room = false;
-        for def in &dropped {
-            // Opened, so that its files can be let go once nothing names them.
-            let data = inner.data(def.id)?;
-            inner.open_sealed_level(&data, def)?;
-            makes_room |= data.keyspace.disk_space() > 0;
-            inner.remove_table_records(&mut batch, def.id)?;
-        }
-        let (mut dropped_copies, mut defined) = (Vec::new(), Vec::new());
-        for (id, (_, before)) in &old.tables {
-            let Some((_, after)) = new.tables.get(id) else { continue };
-            if !Arc::ptr_eq(before, after) {
-                let is_new = |index: &&IndexDef| before.indexes.iter().all(|old| old.id != index.id);
-                let built: Vec<IndexId> = after.indexes.iter().filter(is_new).map(|index| index.id).collect();
-                defined.push((*id, after.version, built));
-            }
-            for index in before.indexes.iter().filter(|index| after.indexes.iter().all(|kept| kept.id != index.id)) {
-                batch.insert(&inner.meta, meta::dropped_index_key(*id, index.id), []);
-                inner.dropped_indexes.store(true, Ordering::Release);
-                if index.is_columnar() {
-                    dropped_copies.push((*id, index.id));
-                }
-            }
-        }
+        let (dropped, mut makes_room) = inner.remove_dropped(&mut batch, &old, &new)?;
+        let Redefined { tables: defined, dropped_copies } = inner.redefined(&mut batch, &old, &new);
         let mut fresh = Vec::new();
         let made = inner.make_fresh_data(&mut batch, &old, &new, &changes.truncated, &mut fresh);
         let filled: Vec<TableId> = new.tables.keys().filter(|id| !old.tables.contains_key(id)).copied().collect();
@@ -244,7 +216,55 @@ impl RowStore {
     }
 }
 
+/// What becomes of tables that stay.
+struct Redefined {
+    /// Tables with new definitions: their versions, and the indexes that were built.
+    tables: Vec<(TableId, u64, Vec<IndexId>)>,
+    dropped_copies: Vec<(TableId, IndexId)>,
+}
+
 impl StoreInner {
+    /// Removes the records of tables that go; their definitions, and whether room becomes free.
+    fn remove_dropped(
+        &self,
+        batch: &mut Batch,
+        old: &Objects<'_>,
+        new: &Objects<'_>,
+    ) -> SqlResult<(Vec<Arc<TableDef>>, bool)> {
+        let gone = old.tables.iter().filter(|(id, _)| !new.tables.contains_key(id));
+        let dropped: Vec<Arc<TableDef>> = gone.map(|(_, (_, def))| (*def).clone()).collect();
+        let mut makes_room = false;
+        for def in &dropped {
+            // Opened, so that its files can be let go once nothing names them.
+            let data = self.data(def.id)?;
+            self.open_sealed_level(&data, def)?;
+            makes_room |= data.keyspace.disk_space() > 0;
+            self.remove_table_records(batch, def.id)?;
+        }
+        Ok((dropped, makes_room))
+    }
+
+    /// Notes the indexes that tables lose.
+    fn redefined(&self, batch: &mut Batch, old: &Objects<'_>, new: &Objects<'_>) -> Redefined {
+        let mut redefined = Redefined { tables: Vec::new(), dropped_copies: Vec::new() };
+        for (id, (_, before)) in &old.tables {
+            let Some((_, after)) = new.tables.get(id) else { continue };
+            if !Arc::ptr_eq(before, after) {
+                let is_new = |index: &&IndexDef| before.indexes.iter().all(|old| old.id != index.id);
+                let built: Vec<IndexId> = after.indexes.iter().filter(is_new).map(|index| index.id).collect();
+                redefined.tables.push((*id, after.version, built));
+            }
+            for index in before.indexes.iter().filter(|index| after.indexes.iter().all(|kept| kept.id != index.id)) {
+                batch.insert(&self.meta, meta::dropped_index_key(*id, index.id), []);
+                self.dropped_indexes.store(true, Ordering::Release);
+                if index.is_columnar() {
+                    redefined.dropped_copies.push((*id, index.id));
+                }
+            }
+        }
+        redefined
+    }
+
     /// Everything that is kept of a table beside its definition and its rows.
     pub fn remove_table_records(&self, batch: &mut Batch, id: TableId) -> SqlResult<()> {
         for kind in [meta::GENERATION, meta::AUTO_INCREMENT, meta::STATISTICS] {

@@ -223,6 +223,25 @@ impl CommandLoop<'_> {
                 let result = self.session.reset_statement(id);
                 self.ok_or_error(result);
             }
+            Command::Refresh(what) => {
+                let sql = flush_statement(what);
+                self.session
+                    .query(&Bytes::copy_from_slice(sql.as_bytes()), Unanswered::default(), &mut self.client)
+                    .await?;
+            }
+            Command::ChangeUser(change) => self.change_user(&change).await?,
+            Command::Quit => {
+                self.session.note_command("Quit");
+                return Err(End::Quit);
+            }
+            other => self.answer_short(&other),
+        }
+        Ok(())
+    }
+
+    /// Answers a command that is no statement and waits for nothing.
+    fn answer_short(&mut self, command: &Command<'_>) {
+        match *command {
             Command::Ping => {
                 self.session.note_command("Ping");
                 self.ok();
@@ -254,12 +273,6 @@ impl CommandLoop<'_> {
                 let result = self.session.kill(u64::from(id));
                 self.ok_or_error(result);
             }
-            Command::Refresh(what) => {
-                let sql = flush_statement(what);
-                self.session
-                    .query(&Bytes::copy_from_slice(sql.as_bytes()), Unanswered::default(), &mut self.client)
-                    .await?;
-            }
             Command::Shutdown => match self.session.shut_down() {
                 Ok(()) => self.eof(),
                 Err(error) => self.client.error(&error),
@@ -270,16 +283,8 @@ impl CommandLoop<'_> {
                 self.session.reset();
                 self.ok();
             }
-            Command::ChangeUser(change) => self.change_user(&change).await?,
-            Command::Quit => {
-                self.session.note_command("Quit");
-                return Err(End::Quit);
-            }
-            Command::SetOption(_) | Command::Unknown(_) => {
-                self.client.error(&SqlError::new(ErrorCode::UnknownCommand, &[]));
-            }
+            _ => self.client.error(&SqlError::new(ErrorCode::UnknownCommand, &[])),
         }
-        Ok(())
     }
 
     /// Bytes of the client as text.

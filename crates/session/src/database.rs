@@ -131,7 +131,33 @@ pub(crate) struct Shared {
     _lock: DirectoryLock,
 }
 
+/// Everything that the core and the modules declare.
+fn declared(mut registry: Registry, modules: &[Arc<dyn Module>]) -> (Registry, Procedures) {
+    squall_functions::register_all(&mut registry);
+    let mut procedures = Procedures::default();
+    for module in modules {
+        module.declare(&mut registry);
+        module.procedures().into_iter().for_each(|procedure| procedures.add(procedure));
+    }
+    (registry, procedures)
+}
+
 impl Shared {
+    /// Has the values of variables take effect that the server was started with.
+    fn apply_variables(&self) {
+        self.apply_cache_variables();
+        self.apply_statistics_variables();
+        if self.accounts.load_now().has_restrictions() {
+            // They hold whatever the server was started with.
+            self.globals.set(&[(ids::PARTIAL_REVOKES, Value::from(true))]);
+        }
+        self.apply_account_variables();
+        if let Err(error) = self.apply_log_variables() {
+            // A log that was persisted and cannot be written now is no reason not to serve.
+            error_log().write(Severity::Warning, &error.message);
+        }
+    }
+
     /// The versions that plans are made at now.
     pub fn schema_versions(&self) -> SchemaVersions {
         SchemaVersions { catalog: self.catalog.version(), functions: self.registry.functions_version() }
@@ -164,13 +190,8 @@ impl Database {
     pub fn open(directory: impl AsRef<Path>, options: OpenOptions) -> SqlResult<Database> {
         let directory = directory.as_ref().to_path_buf();
         let lock = DirectoryLock::take(&directory)?;
-        let mut registry = options.registry;
-        squall_functions::register_all(&mut registry);
-        let (modules, mut procedures) = (options.modules, Procedures::default());
-        for module in &modules {
-            module.declare(&mut registry);
-            module.procedures().into_iter().for_each(|procedure| procedures.add(procedure));
-        }
+        let modules = options.modules;
+        let (mut registry, procedures) = declared(options.registry, &modules);
         // The cache's size is a variable of the store's own records, so they are read first with the default.
         let column_cache = Arc::new(ColumnCache::new(0));
         let column_tables = Arc::new(ColumnTables::new(directory.join("columns"), column_cache.clone()));
@@ -238,17 +259,7 @@ impl Database {
                 _lock: lock,
             }
         });
-        shared.apply_cache_variables();
-        shared.apply_statistics_variables();
-        if shared.accounts.load_now().has_restrictions() {
-            // They hold whatever the server was started with.
-            shared.globals.set(&[(ids::PARTIAL_REVOKES, Value::from(true))]);
-        }
-        shared.apply_account_variables();
-        if let Err(error) = shared.apply_log_variables() {
-            // A log that was persisted and cannot be written now is no reason not to serve.
-            error_log().write(Severity::Warning, &error.message);
-        }
+        shared.apply_variables();
         let database = Database(shared);
         for module in &database.0.modules {
             module.start(&database)?;

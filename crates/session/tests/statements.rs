@@ -411,6 +411,7 @@ fn ddl_errors() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of answers")]
 fn explain_and_information_schema() {
     let mut fixture = Fixture::new();
     fixture.run("CREATE TABLE t (a INT PRIMARY KEY, b INT, KEY (b)); INSERT INTO t VALUES (1,1),(2,2)");

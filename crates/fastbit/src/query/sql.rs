@@ -218,6 +218,7 @@ impl<'a> Writer<'a> {
     }
 
     /// An expression, in brackets wherever it is not a single word.
+    #[expect(clippy::too_many_lines, reason = "one arm for each expression")]
     fn expr(&mut self, expr: &Expr) -> Result<(), QueryError> {
         if self.out.len() > SQL_BYTES_MAX {
             return Err(QueryError::Failed("the query is too long".to_string()));

@@ -346,28 +346,11 @@ impl SliceWriter {
             let now = Encoded::of_rows(&content.rows, content.columns.len());
             let hash = now.hash();
             let known = self.tables.get_mut(content.name).filter(|written| written.columns == content.columns);
-            let mut kind = vec![BLOCK_KEY];
-            let (number, block) = match known {
+            let Block { number, kind, bytes: block } = match known {
                 Some(written) if written.hash == hash => continue,
                 Some(written) => {
                     written.hash = hash;
-                    let difference = difference(&now, &content.rows, &written.key);
-                    let full = key_block(&now);
-                    match difference.filter(|difference| difference.block.len() < full.len() / 2) {
-                        Some(Difference { block, columns }) => {
-                            if written.difference.as_ref() == Some(&columns) {
-                                kind = vec![BLOCK_DIFFERENCE_IN_SAME];
-                            } else {
-                                kind = [&[BLOCK_DIFFERENCE_IN], &*columns].concat();
-                                written.difference = Some(columns);
-                            }
-                            (written.number, block)
-                        }
-                        None => {
-                            written.key = now;
-                            (written.number, full)
-                        }
-                    }
+                    written.next_block(now, &content)
                 }
                 None => {
                     let number = self.tables.len();
@@ -376,11 +359,11 @@ impl SliceWriter {
                     put_bytes(&mut new_tables, content.name.as_bytes());
                     put_varint(&mut new_tables, content.columns.len() as u64);
                     content.columns.iter().for_each(|name| put_bytes(&mut new_tables, name.as_bytes()));
-                    let full = key_block(&now);
+                    let bytes = key_block(&now);
                     let columns = content.columns.to_vec();
                     let written = Written { number, columns, hash, key: now, difference: None };
                     self.tables.insert(content.name.to_string(), written);
-                    (number, full)
+                    Block { number, kind: vec![BLOCK_KEY], bytes }
                 }
             };
             changed += 1;
@@ -419,6 +402,36 @@ impl SliceWriter {
             .map_err(|Damaged| slice.damaged())?;
         index.end = end;
         Ok(())
+    }
+}
+
+/// What a snapshot has of a table that has changed.
+struct Block {
+    number: usize,
+    kind: Vec<u8>,
+    bytes: Vec<u8>,
+}
+
+impl Written {
+    /// The difference from the last key block if that is short, else a key block.
+    fn next_block(&mut self, now: Encoded, content: &TableContent<'_>) -> Block {
+        let difference = difference(&now, &content.rows, &self.key);
+        let full = key_block(&now);
+        let number = self.number;
+        match difference.filter(|difference| difference.block.len() < full.len() / 2) {
+            Some(Difference { block, columns }) if self.difference.as_ref() == Some(&columns) => {
+                Block { number, kind: vec![BLOCK_DIFFERENCE_IN_SAME], bytes: block }
+            }
+            Some(Difference { block, columns }) => {
+                let kind = [&[BLOCK_DIFFERENCE_IN], &*columns].concat();
+                self.difference = Some(columns);
+                Block { number, kind, bytes: block }
+            }
+            None => {
+                self.key = now;
+                Block { number, kind: vec![BLOCK_KEY], bytes: full }
+            }
+        }
     }
 }
 

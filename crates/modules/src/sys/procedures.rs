@@ -47,6 +47,7 @@ struct SysProcedure {
 }
 
 /// All of them.
+#[expect(clippy::too_many_lines, reason = "one line for each procedure")]
 pub(super) fn all() -> Vec<Arc<dyn Procedure>> {
     let text = |name, length| Parameter::new(name, SqlType::varchar(length, CollationId::UTF8MB4_0900_AI_CI));
     let name = |name| text(name, NAME_CHARACTERS);

@@ -154,14 +154,8 @@ fn processes(tables: &mut Tables<'_>, is_wanted: fn(&Row<'_>) -> bool) -> SqlRes
     // There may be many connections: none is looked for from the beginning for each.
     let [statements, stages, waits, transactions] =
         [&statements, &stages, &waits, &transactions].map(|rows| by_number(rows, "THREAD_ID"));
-    let mut used_by: HashMap<u64, u64> = HashMap::new();
-    for row in memory.iter() {
-        *used_by.entry(row.number("THREAD_ID")).or_default() += row.number("CURRENT_NUMBER_OF_BYTES_USED");
-    }
-    let mut attributes_of: HashMap<u64, Vec<Row<'_>>> = HashMap::new();
-    for row in attributes.iter() {
-        attributes_of.entry(row.number("PROCESSLIST_ID")).or_default().push(row);
-    }
+    let used_by = bytes_by_thread(&memory);
+    let attributes_of = attributes_by_connection(&attributes);
     let mut rows = Vec::new();
     for thread in threads.iter().filter(is_wanted) {
         let id = thread.number("THREAD_ID");
@@ -177,11 +171,7 @@ fn processes(tables: &mut Tables<'_>, is_wanted: fn(&Row<'_>) -> bool) -> SqlRes
         let full_scan = statement
             .as_ref()
             .is_some_and(|statement| statement.number("NO_INDEX_USED") + statement.number("NO_GOOD_INDEX_USED") > 0);
-        let stage = stages.get(&id).copied();
-        let progress = stage.as_ref().filter(|stage| !stage.is_null("WORK_ESTIMATED")).map_or(Value::Null, |stage| {
-            let (done, all) = (stage.number("WORK_COMPLETED") as f64, stage.number("WORK_ESTIMATED") as f64);
-            super::sums::quotient(done * 100.0, all, 2)
-        });
+        let progress = stages.get(&id).map_or(Value::Null, progress);
         let wait = waits.get(&id).copied();
         let transaction = transactions.get(&id).copied();
         let used = used_by.get(&id).copied().unwrap_or(0);
@@ -215,13 +205,7 @@ fn processes(tables: &mut Tables<'_>, is_wanted: fn(&Row<'_>) -> bool) -> SqlRes
             last("TIMER_WAIT"),
             n(used),
             of(&wait, "EVENT_NAME"),
-            match &wait {
-                Some(wait) if wait.is_null("END_EVENT_ID") => Value::from("Still Waiting"),
-                Some(wait) => {
-                    Value::String(super::form::time(wait.number("TIMER_WAIT") as f64, super::form::Style::Units))
-                }
-                None => Value::Null,
-            },
+            wait.as_ref().map_or(Value::Null, wait_time),
             of(&wait, "SOURCE"),
             of(&transaction, "TIMER_WAIT"),
             of(&transaction, "STATE"),
@@ -233,6 +217,38 @@ fn processes(tables: &mut Tables<'_>, is_wanted: fn(&Row<'_>) -> bool) -> SqlRes
     // The longest at what it does first; those that have no time last.
     rows.sort_by(|left, right| order(right.get(6), left.get(6)));
     Ok(rows)
+}
+
+fn bytes_by_thread(memory: &Rows) -> HashMap<u64, u64> {
+    let mut used: HashMap<u64, u64> = HashMap::new();
+    for row in memory.iter() {
+        *used.entry(row.number("THREAD_ID")).or_default() += row.number("CURRENT_NUMBER_OF_BYTES_USED");
+    }
+    used
+}
+
+fn attributes_by_connection(attributes: &Rows) -> HashMap<u64, Vec<Row<'_>>> {
+    let mut found: HashMap<u64, Vec<Row<'_>>> = HashMap::new();
+    for row in attributes.iter() {
+        found.entry(row.number("PROCESSLIST_ID")).or_default().push(row);
+    }
+    found
+}
+
+/// How much of a stage is done, in percent.
+fn progress(stage: &Row<'_>) -> Value {
+    if stage.is_null("WORK_ESTIMATED") {
+        return Value::Null;
+    }
+    let (done, all) = (stage.number("WORK_COMPLETED") as f64, stage.number("WORK_ESTIMATED") as f64);
+    super::sums::quotient(done * 100.0, all, 2)
+}
+
+fn wait_time(wait: &Row<'_>) -> Value {
+    if wait.is_null("END_EVENT_ID") {
+        return Value::from("Still Waiting");
+    }
+    Value::String(super::form::time(wait.number("TIMER_WAIT") as f64, super::form::Style::Units))
 }
 
 fn encryption(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {

@@ -159,6 +159,7 @@ impl Walk<'_> {
 }
 
 /// What an expression is made of.
+#[expect(clippy::too_many_lines, reason = "one arm for each expression")]
 fn push_parts<'a>(expr: &'a mut Expr, parts: &mut Vec<Part<'a>>) {
     let mut push = |expr: &'a mut Expr| parts.push(Part::Expr(expr));
     match expr {

@@ -131,6 +131,7 @@ impl Parser<'_> {
         Ok(None)
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each action")]
     fn alter_action(&mut self) -> Result<AlterAction> {
         let keyword = self.current.keyword;
         let partition = self.peek_is(1, K::Partition);

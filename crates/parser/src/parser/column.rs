@@ -39,6 +39,7 @@ impl Parser<'_> {
     }
 
     /// Passes one attribute. False: none is here.
+    #[expect(clippy::too_many_lines, reason = "one arm for each attribute")]
     fn column_attribute(&mut self, column: &mut ColumnDefinition) -> Result<bool> {
         match self.keyword() {
             K::Null => {

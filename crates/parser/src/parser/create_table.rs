@@ -327,6 +327,7 @@ impl Parser<'_> {
         Ok(options)
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each option")]
     pub(super) fn table_option(&mut self) -> Result<Option<TableOption>> {
         let keyword = self.current.keyword;
         let equal = self.peek_kind(1, TokenKind::Equal);

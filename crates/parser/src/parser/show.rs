@@ -12,6 +12,7 @@ impl Parser<'_> {
         self.show_kind().map(|show| Statement::Show(Box::new(show)))
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each SHOW")]
     fn show_kind(&mut self) -> Result<Show> {
         let keyword = self.current.keyword;
         let start = self.current.start;

@@ -5,6 +5,7 @@ use super::*;
 
 impl Parser<'_> {
     /// The expression that this keyword begins here, if it begins one.
+    #[expect(clippy::too_many_lines, reason = "one arm for each word")]
     pub(super) fn special(&mut self, keyword: K) -> Result<Option<Expr>> {
         let paren = self.peek_kind(1, TokenKind::LeftParen);
         let expr = match keyword {

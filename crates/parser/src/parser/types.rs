@@ -3,6 +3,7 @@
 use super::*;
 
 impl Parser<'_> {
+    #[expect(clippy::too_many_lines, reason = "one arm for each type")]
     pub(crate) fn data_type(&mut self) -> Result<DataType> {
         let integer = |kind| Some(kind);
         let kind = match self.keyword() {

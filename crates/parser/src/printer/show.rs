@@ -3,6 +3,7 @@
 use super::*;
 
 impl Printer {
+    #[expect(clippy::too_many_lines, reason = "one arm for each SHOW")]
     pub(super) fn show(&mut self, show: &Show) {
         self.put("SHOW ");
         match show {

@@ -7,6 +7,7 @@ impl Printer {
         self.deeper(|printer| printer.statement_inner(statement));
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each statement")]
     fn statement_inner(&mut self, statement: &Statement) {
         match statement {
             Statement::Query(query) => self.query(query),

@@ -480,6 +480,7 @@ impl Printer {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each action")]
     fn alter_action(&mut self, action: &AlterAction) {
         match action {
             AlterAction::AddColumn { if_not_exists, column, position } => {

@@ -3,6 +3,7 @@
 use super::*;
 
 impl Printer {
+    #[expect(clippy::too_many_lines, reason = "one arm for each type")]
     pub(super) fn data_type(&mut self, data_type: &DataType) {
         match data_type {
             DataType::Integer { kind, width, sign } => {

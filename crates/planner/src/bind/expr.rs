@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 impl Context<'_> {
     /// Binds an expression that gives one value.
+    #[expect(clippy::too_many_lines, reason = "one arm for each expression")]
     pub fn bind_expr(&mut self, expr: &ast::Expr) -> SqlResult<BoundExpr> {
         self.binder.context.kill.check()?;
         match expr {

@@ -110,6 +110,7 @@ fn by_column(table: &RowTable) -> String {
 }
 
 /// What an operator does; `None` for one that only moves rows about.
+#[expect(clippy::too_many_lines, reason = "one case for each operator")]
 pub(super) fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
     if let Some(scan) = plan.downcast_ref::<RowScanExec>() {
         return Some(scan_label(scan));

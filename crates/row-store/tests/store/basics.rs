@@ -141,6 +141,7 @@ fn ranges_by_values() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of types")]
 fn every_type_comes_back_from_rows_and_keys() {
     let text = |kind| SqlType::varchar(50, kind);
     let types = [

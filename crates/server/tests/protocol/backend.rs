@@ -212,6 +212,7 @@ fn put_all_types(writer: &mut dyn ResultWriter) {
 }
 
 impl ScriptSession {
+    #[expect(clippy::too_many_lines, reason = "one arm for each statement of the tests")]
     async fn run(&mut self, sql: &str, parameters: &[Value], writer: &mut dyn ResultWriter) -> Result<(), SqlError> {
         let lost = |error: std::io::Error| SqlError::internal(error);
         let mut words = sql.split_whitespace();

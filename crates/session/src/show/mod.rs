@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 impl Session {
     /// SHOW in all its forms.
+    #[expect(clippy::too_many_lines, reason = "one arm for each SHOW")]
     pub(crate) async fn run_show(&mut self, show: &Show, context: &Arc<StatementContext>) -> SqlResult<Outcome> {
         count(&self.process.status.show);
         let result = match show {

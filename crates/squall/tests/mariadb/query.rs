@@ -264,6 +264,7 @@ impl Query {
     }
 
     /// Queries with one thing less, in the order in which they should be tried.
+    #[expect(clippy::too_many_lines, reason = "one step for each part of a query")]
     pub fn smaller(&self) -> Vec<Query> {
         let mut found = Vec::new();
         let mut with = |change: &dyn Fn(&mut Query)| {

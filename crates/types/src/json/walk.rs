@@ -77,6 +77,7 @@ pub fn walk_stored<'a>(stored: &'a str, visit: impl FnMut(Event<'a>)) -> Result<
     walk_on(Parser::of_stored(stored), visit)
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm for each kind of token")]
 fn walk_on<'a>(mut parser: Parser<'a>, mut visit: impl FnMut(Event<'a>)) -> Result<(), JsonError> {
     parser.skip_spaces();
     if parser.peek().is_none() {

@@ -196,6 +196,115 @@ pub fn parse_date(text: &str, rules: DateRules) -> Result<Parsed<Date>, ParsePro
     })
 }
 
+/// The fields of a datetime, as far as they were there.
+struct Fields<'t> {
+    /// Year to microseconds.
+    parts: [u64; 7],
+    count: usize,
+    /// Digits of the year.
+    year_length: usize,
+    fraction_nanos: u16,
+    offset_seconds: Option<i32>,
+    found_delimiter: bool,
+    found_space: bool,
+    /// What follows the last field: garbage is measured from there.
+    rest: &'t [u8],
+}
+
+/// What follows a field.
+enum Next {
+    /// Maybe another field.
+    Field,
+    /// None that is read.
+    End,
+}
+
+impl<'t> Fields<'t> {
+    fn read(mut cursor: Cursor<'t>) -> Result<Fields<'t>, Outcome> {
+        let run = cursor.rest.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'T').count();
+        let undelimited = cursor.rest.len() == run || cursor.rest[run] == b'.';
+        // Undelimited text has a year of two or four digits by its length; a delimited year runs to its delimiter.
+        let year_digits = if undelimited && !matches!(run, 4 | 8 | 14..) { 2 } else { 4 };
+        let mut fields = Fields {
+            parts: [0; 7],
+            count: 0,
+            year_length: 0,
+            fraction_nanos: 0,
+            offset_seconds: None,
+            found_delimiter: false,
+            found_space: false,
+            rest: cursor.rest,
+        };
+        while fields.count < fields.parts.len() && cursor.digit_at(0) {
+            let (value, length) = match fields.count {
+                FRACTION => {
+                    let (micros, nanos) = cursor.fraction();
+                    fields.fraction_nanos = nanos;
+                    (u64::from(micros), 6)
+                }
+                0 if undelimited => cursor.digits(year_digits),
+                _ if undelimited => cursor.digits(2),
+                _ => cursor.digits(usize::MAX),
+            };
+            if value > 999_999 {
+                return Err(Outcome::NotDateTime);
+            }
+            if fields.count == 0 {
+                fields.year_length = length;
+            }
+            fields.parts[fields.count] = value;
+            fields.count += 1;
+            fields.rest = cursor.rest;
+            if let Next::End = fields.pass_delimiter(&mut cursor)? {
+                break;
+            }
+        }
+        Ok(fields)
+    }
+
+    /// Passes what stands between two fields.
+    fn pass_delimiter(&mut self, cursor: &mut Cursor<'t>) -> Result<Next, Outcome> {
+        let Some(next) = cursor.peek() else { return Ok(Next::End) };
+        let done = self.count - 1;
+        if done == DAY && next == b'T' {
+            cursor.advance(1);
+            return Ok(Next::Field);
+        }
+        if done >= SECOND && matches!(next, b'+' | b'-') {
+            match displacement(cursor.rest.trim_ascii_end()) {
+                Some(seconds) => {
+                    self.offset_seconds = Some(seconds);
+                    self.rest = &[];
+                }
+                None if done == FRACTION => {}
+                None => return Err(Outcome::Problem(ParseProblem::Malformed)),
+            }
+            return Ok(Next::End);
+        }
+        if done == SECOND && next == b'.' {
+            cursor.advance(1);
+            self.rest = cursor.rest;
+            return Ok(Next::Field);
+        }
+        if done >= SECOND {
+            return Ok(Next::End);
+        }
+        while let Some(byte) = cursor.peek() {
+            if is_space(byte) {
+                if done != DAY {
+                    return Err(Outcome::NotDateTime);
+                }
+                self.found_space = true;
+            } else if !byte.is_ascii_punctuation() {
+                break;
+            }
+            self.found_delimiter = true;
+            cursor.advance(1);
+        }
+        Ok(Next::Field)
+    }
+}
+
 /// `needs_time`: delimited text must have a space before its time of day to count as a datetime (`00:00:00.000001` is
 /// none when a time is asked for).
 fn read_datetime(text: &[u8], rules: DateRules, needs_time: bool) -> Result<Parsed<DateTime>, Outcome> {
@@ -204,91 +313,17 @@ fn read_datetime(text: &[u8], rules: DateRules, needs_time: bool) -> Result<Pars
     if !cursor.digit_at(0) {
         return Err(Outcome::NotDateTime);
     }
-    let run = cursor.rest.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'T').count();
-    let undelimited = cursor.rest.len() == run || cursor.rest[run] == b'.';
-    // Undelimited text has a year of two or four digits by its length; a delimited year runs to its delimiter.
-    let year_digits = if undelimited && !matches!(run, 4 | 8 | 14..) { 2 } else { 4 };
-
-    let mut parts = [0u64; 7];
-    let mut year_length = 0;
-    let mut fraction_nanos = 0;
-    let mut count = 0;
-    let (mut found_delimiter, mut found_space) = (false, false);
-    // Where the last field ended: garbage is measured from there.
-    let mut end = cursor.rest;
-    let mut offset_seconds = None;
-    while count < parts.len() && cursor.digit_at(0) {
-        let (value, length) = match count {
-            FRACTION => {
-                let (micros, nanos) = cursor.fraction();
-                fraction_nanos = nanos;
-                (u64::from(micros), 6)
-            }
-            0 if undelimited => cursor.digits(year_digits),
-            _ if undelimited => cursor.digits(2),
-            _ => cursor.digits(usize::MAX),
-        };
-        if value > 999_999 {
-            return Err(Outcome::NotDateTime);
-        }
-        if count == 0 {
-            year_length = length;
-        }
-        parts[count] = value;
-        count += 1;
-        end = cursor.rest;
-        let Some(next) = cursor.peek() else { break };
-        let done = count - 1;
-        if done == DAY && next == b'T' {
-            cursor.advance(1);
-            continue;
-        }
-        if done >= SECOND && matches!(next, b'+' | b'-') {
-            let trimmed = cursor.rest.trim_ascii_end();
-            match displacement(trimmed) {
-                Some(seconds) => {
-                    offset_seconds = Some(seconds);
-                    end = &[];
-                }
-                None if done == FRACTION => {}
-                None => return Err(Outcome::Problem(ParseProblem::Malformed)),
-            }
-            break;
-        }
-        if done == SECOND {
-            if next != b'.' {
-                break;
-            }
-            cursor.advance(1);
-            end = cursor.rest;
-            continue;
-        }
-        if done == FRACTION {
-            break;
-        }
-        while let Some(byte) = cursor.peek() {
-            if is_space(byte) {
-                if done != DAY {
-                    return Err(Outcome::NotDateTime);
-                }
-                found_space = true;
-            } else if !byte.is_ascii_punctuation() {
-                break;
-            }
-            found_delimiter = true;
-            cursor.advance(1);
-        }
-    }
-    if found_delimiter && !found_space && needs_time {
+    let fields = Fields::read(cursor)?;
+    if fields.found_delimiter && !fields.found_space && needs_time {
         return Err(Outcome::NotDateTime);
     }
-    let not_zero = parts.iter().any(|part| *part != 0);
-    if year_length <= 2 && not_zero {
-        parts[0] += if parts[0] < 70 { 2000 } else { 1900 };
+    let [mut year, month, day, hour, minute, second, micros] = fields.parts;
+    let not_zero = fields.parts.iter().any(|part| *part != 0);
+    if fields.year_length <= 2 && not_zero {
+        year += if year < 70 { 2000 } else { 1900 };
     }
-    let [year, month, day, hour, minute, second, micros] = parts;
-    let rest = Cursor { rest: end };
-    if count < 3 || year > 9999 || month > 12 || day > 31 || hour > 23 || minute > 59 || second > 59 {
+    let rest = Cursor { rest: fields.rest };
+    if fields.count < 3 || year > 9999 || month > 12 || day > 31 || hour > 23 || minute > 59 || second > 59 {
         let zero = !not_zero && rest.only_spaces_left();
         return Err(Outcome::Problem(if zero { ParseProblem::ZeroDate } else { ParseProblem::Malformed }));
     }
@@ -298,11 +333,11 @@ fn read_datetime(text: &[u8], rules: DateRules, needs_time: bool) -> Result<Pars
     rules.check(value.date()).map_err(Outcome::Problem)?;
     Ok(Parsed {
         value,
-        nanos: fraction_nanos,
+        nanos: fields.fraction_nanos,
         truncated: !rest.only_spaces_left(),
         clamped: false,
-        has_other_part: count > DAY + 1,
-        offset_seconds,
+        has_other_part: fields.count > DAY + 1,
+        offset_seconds: fields.offset_seconds,
     })
 }
 
