@@ -174,7 +174,7 @@ pub fn choose(
 ) -> SqlResult<AccessPath> {
     let def = table.def();
     let estimate = TableEstimate::of(store, table);
-    let matched = terms::words_indexes(def, predicate);
+    let matched = terms::matched_indexes(predicate);
     let match_cost =
         |but: Option<usize>| COST_MATCH * matched.iter().filter(|index| Some(**index) != but).count() as f64;
     let mut best = full_scan(store, table, &estimate, columns, hints);
@@ -185,9 +185,12 @@ pub fn choose(
             let Some((ranges, rows)) = terms::best(view, table, position, predicate, estimate.rows)? else { continue };
             possible.push(position);
             let covering = covers_by_row_key(table, columns);
-            let per_row = if covering { COST_ENTRY } else { COST_LOOKUP };
-            let per_row = per_row + lock_cost + match_cost(Some(position));
-            let cost = rows * per_row + ranges.ranges.len() as f64 * COST_RANGE;
+            let mut cost = rows * if covering { COST_ENTRY } else { COST_LOOKUP };
+            if lock_cost == 0.0 {
+                // Many rows are read with those between them.
+                cost = cost.min(rows * COST_ENTRY + estimate.rows * COST_ROW);
+            }
+            cost += rows * (lock_cost + match_cost(Some(position))) + ranges.ranges.len() as f64 * COST_RANGE;
             if !best.unique && (cost < best.cost || (best.is_full() && hints.forced)) {
                 let index_id = storage_index_id(index);
                 let (index, ranges, possible) = (Some(position), Some(ranges), Vec::new());

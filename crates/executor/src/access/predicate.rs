@@ -78,6 +78,8 @@ pub enum Predicate {
         index: usize,
         /// The ranges.
         ranges: Vec<TermRange>,
+        /// Whether they are what a MATCH looks for.
+        of_match: bool,
     },
     /// A document with one of the values among its elements, in a column that a multi-valued key is of.
     Elements {
@@ -141,15 +143,21 @@ impl Predicate {
             return Some(Predicate::Elements { column, values });
         }
         let mut all = Vec::new();
-        let mut of = None;
+        let (mut of, mut matches) = (None, false);
         for part in parts {
-            let Predicate::Terms { index, ranges } = part else { return None };
+            let Predicate::Terms { index, ranges, of_match } = part else { return None };
+            matches |= *of_match;
             if *of.get_or_insert(*index) != *index {
                 return None;
             }
             all.extend(ranges.iter().cloned());
         }
-        of.map(|index| Predicate::Terms { index, ranges: all })
+        of.map(|index| Predicate::Terms { index, ranges: all, of_match: matches })
+    }
+
+    /// A row with a term in one of the ranges of an index, but not of what a MATCH looks for.
+    pub fn terms(index: usize, ranges: Vec<TermRange>) -> Predicate {
+        Predicate::Terms { index, ranges, of_match: false }
     }
 
     /// The comparison of a column of type `column_type` with a constant of any type, if the order of the column's own

@@ -26,6 +26,7 @@ use squall_registry::{GrowingCharge, TableOperation};
 use squall_row_store::{Cursor, Direction, IndexEntry, KeyRange, PiecewiseSearch, ReadView, Row, Table, ValueRef};
 use squall_types::SqlResult;
 use std::collections::VecDeque;
+use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -214,6 +215,7 @@ impl RowScanExec {
             rows: Vec::new(),
             row_bytes: ROW_BYTES_ASSUMED,
             seen: self.path.repeats().then(|| SeenRows::new(env)),
+            named: None,
             table,
         })
     }
@@ -391,7 +393,24 @@ struct RowReader {
     /// What a row of the last batch had on average.
     row_bytes: usize,
     seen: Option<SeenRows>,
+    /// Rows that entries of terms have named, in the order of their keys.
+    named: Option<NamedRows>,
 }
+
+/// Rows whose keys are known.
+struct NamedRows {
+    /// The keys of those that are not read yet, the last one first.
+    keys: Vec<Box<[u8]>>,
+    /// The table in the order of its keys, where so many of its rows are named that reading it is faster than looking each of them up.
+    scan: Option<Cursor>,
+    #[expect(dead_code, reason = "given back when the keys go")]
+    charge: GrowingCharge,
+}
+
+/// A look-up costs as much as reading so many rows one after the other, at least.
+const ROWS_PER_LOOKUP: u64 = 16;
+/// Entries that are read between two looks at KILL.
+const ENTRIES_PER_CHECK: usize = 1024;
 
 /// Keys of the rows found so far, where one may be found again.
 struct SeenRows {
@@ -414,6 +433,44 @@ impl SeenRows {
         }
         self.charge.grow(key.len() + Self::OVERHEAD_BYTES)?;
         Ok(self.keys.insert(key.into()))
+    }
+}
+
+impl NamedRows {
+    /// Reads the next rows, until there are so many of them or of their bytes.
+    fn read(
+        &mut self,
+        env: &StatementEnv,
+        table: &Arc<Table>,
+        (rows_max, bytes_max): (usize, usize),
+        rows: &mut Vec<Row>,
+    ) -> SqlResult<()> {
+        let mut bytes = 0;
+        while rows.len() < rows_max && bytes < bytes_max && !self.keys.is_empty() {
+            let known = rows.len();
+            match &mut self.scan {
+                None => rows.extend(self.keys.pop().map(|key| env.view()?.get(table, &key)).transpose()?.flatten()),
+                Some(cursor) => {
+                    let missing = (rows_max - known).min(CHUNK_ROWS);
+                    let goes_on = cursor.next_batch(missing, rows)?;
+                    let mut kept = known;
+                    for at in known..rows.len() {
+                        while self.keys.pop_if(|key| **key < *rows[at].key_bytes()).is_some() {}
+                        if self.keys.pop_if(|key| **key == *rows[at].key_bytes()).is_some() {
+                            rows.swap(kept, at);
+                            kept += 1;
+                        }
+                    }
+                    rows.truncate(kept);
+                    if !goes_on {
+                        self.keys.clear();
+                    }
+                    env.context.kill.check()?;
+                }
+            }
+            bytes += rows[known..].iter().map(Row::size_bytes).sum::<usize>();
+        }
+        Ok(())
     }
 }
 
@@ -456,9 +513,51 @@ impl RowReader {
         Ok(self.cursor.as_mut())
     }
 
+    /// Finds out which rows entries of terms name. Where a few rows are wanted, they are read as their entries come.
+    fn name_rows(&mut self) -> SqlResult<()> {
+        if !self.has_terms || self.lock.is_some() || self.has_fetch || self.named.is_some() || self.has_read {
+            return Ok(());
+        }
+        let mut seen = SeenRows::new(&self.env);
+        let mut read = 0;
+        while let Some(cursor) = self.cursor()? {
+            let Some(entry) = cursor.next_entry()? else {
+                self.cursor = None;
+                continue;
+            };
+            seen.is_first(&entry.row_key(&self.table)?)?;
+            read += 1;
+            if read % ENTRIES_PER_CHECK == 0 {
+                self.env.context.kill.check()?;
+            }
+        }
+        let mut keys: Vec<Box<[u8]>> = seen.keys.into_iter().collect();
+        keys.sort_unstable_by(|left, right| right.cmp(left));
+        let rows = self.env.store.table_stats(&self.table).row_count;
+        let is_dense = keys.len() as u64 * ROWS_PER_LOOKUP > rows;
+        let scan = match (keys.last(), keys.first()) {
+            (Some(first), Some(last)) if is_dense => {
+                let range = KeyRange { start: Bound::Included(first.to_vec()), end: Bound::Included(last.to_vec()) };
+                Some(self.env.view()?.scan(&self.table, &range, Direction::Forward))
+            }
+            _ => None,
+        };
+        self.named = Some(NamedRows { keys, scan, charge: seen.charge });
+        Ok(())
+    }
+
     fn rows_batch(&mut self, limit: usize) -> SqlResult<Option<RecordBatch>> {
+        self.name_rows()?;
         let mut rows = std::mem::take(&mut self.rows);
         rows.clear();
+        if let Some(named) = &mut self.named {
+            let bytes_max = self.batch_rows_max * BATCH_BYTES_PER_ROW;
+            named.read(&self.env, &self.table, (limit, bytes_max), &mut rows)?;
+            let batch = (!rows.is_empty()).then(|| self.decode(&rows)).transpose()?;
+            rows.clear();
+            self.rows = rows;
+            return Ok(batch);
+        }
         match self.lock {
             Some(lock) if self.is_point => {
                 self.lock_points(lock, limit, &mut rows)?;

@@ -94,7 +94,7 @@ pub(super) fn text_predicate(
                 // A number prints as the text does.
                 Ok(scalar) => ranges.push(path.equal(&scalar)?),
             }
-            Some(Predicate::Terms { index, ranges })
+            Some(Predicate::terms(index, ranges))
         })
         .unwrap_or(Predicate::Unknown)
 }
@@ -135,7 +135,7 @@ fn found(def: &TableDef, call: &expr::Call, args: &[Node<'_>]) -> Option<Predica
         ("MEMBER OF", [value, array]) => {
             let (index, path) = document_path(def, array)?;
             let Node::Constant(value, ty) = value else { return None };
-            Some(Predicate::Terms { index, ranges: vec![path.equal(&to_json(value, ty))?] })
+            Some(Predicate::terms(index, vec![path.equal(&to_json(value, ty))?]))
         }
         ("JSON_OVERLAPS", [left, right]) => [(left, right), (right, left)].into_iter().find_map(|(one, other)| {
             let (index, path) = document_path(def, one)?;
@@ -152,7 +152,7 @@ fn found(def: &TableDef, call: &expr::Call, args: &[Node<'_>]) -> Option<Predica
             let (index, path) = document_path(def, target)?;
             let each = paths.iter().map(|at| {
                 let ranges = vec![further(&path, at)?.exists()?];
-                Some(Predicate::Terms { index, ranges })
+                Some(Predicate::terms(index, ranges))
             });
             let each: Vec<Predicate> = each.collect::<Option<_>>()?;
             match how.to_ascii_lowercase().as_str() {
@@ -172,7 +172,7 @@ fn found(def: &TableDef, call: &expr::Call, args: &[Node<'_>]) -> Option<Predica
                     CompareOp::Less | CompareOp::LessOrEqual => path.less(&value)?,
                     CompareOp::Greater | CompareOp::GreaterOrEqual => path.greater(&value)?,
                 };
-                Some(Predicate::Terms { index, ranges })
+                Some(Predicate::terms(index, ranges))
             })
         }
         _ => None,
@@ -213,7 +213,7 @@ fn any_element(def: &TableDef, column: usize, values: &[Json]) -> Predicate {
 fn limited(index: usize, ranges: Vec<TermRange>) -> Option<Predicate> {
     match ranges.len() {
         0 => Some(Predicate::Never),
-        1..=RANGES_MAX => Some(Predicate::Terms { index, ranges }),
+        1..=RANGES_MAX => Some(Predicate::terms(index, ranges)),
         _ => None,
     }
 }
@@ -229,12 +229,12 @@ fn contained(index: usize, path: &MemberPath, candidate: &Json, predicates: &mut
             for (name, value) in object.iter() {
                 let member = path.member(name);
                 if matches!(value, Json::Array(_) | Json::Object(_)) {
-                    predicates.extend(member.exists().map(|range| Predicate::Terms { index, ranges: vec![range] }));
+                    predicates.extend(member.exists().map(|range| Predicate::terms(index, vec![range])));
                 }
                 contained(index, &member, value, predicates);
             }
         }
-        scalar => predicates.extend(path.equal(scalar).map(|range| Predicate::Terms { index, ranges: vec![range] })),
+        scalar => predicates.extend(path.equal(scalar).map(|range| Predicate::terms(index, vec![range]))),
     }
 }
 
@@ -293,7 +293,10 @@ fn further(outer: &MemberPath, path: &Node<'_>) -> Option<MemberPath> {
 fn matched(def: &TableDef, call: &expr::Call, args: &[Node<'_>]) -> Option<Predicate> {
     let (search, index) = search_of(def, call, args)?;
     let Some(search) = search else { return Some(Predicate::Never) };
-    let each = search.terms()?.into_iter().map(|ranges| limited(index, ranges).unwrap_or(Predicate::Unknown));
+    let each = search.terms()?.into_iter().map(|ranges| match limited(index, ranges) {
+        Some(Predicate::Terms { index, ranges, .. }) => Predicate::Terms { index, ranges, of_match: true },
+        other => other.unwrap_or(Predicate::Unknown),
+    });
     Some(Predicate::and(each))
 }
 
@@ -327,19 +330,17 @@ pub(super) fn any_word(def: &TableDef, node: &Node<'_>) -> Option<(usize, IndexR
     Some((index, index_ranges(&terms)))
 }
 
-/// The FULLTEXT indexes of words that parts of a predicate look into, by their positions.
-pub(super) fn words_indexes(def: &TableDef, predicate: &Predicate) -> Vec<usize> {
+/// The FULLTEXT indexes that MATCH looks into, by their positions: without its index each row's text has to be looked through.
+pub(super) fn matched_indexes(predicate: &Predicate) -> Vec<usize> {
     let parts: &[Predicate] = match predicate {
         Predicate::And(parts) => parts,
         one => std::slice::from_ref(one),
     };
-    let of_words =
-        |position: &usize| def.indexes.get(*position).is_some_and(|index| index.is_fulltext() && !index.is_json());
     let indexes = parts.iter().filter_map(|part| match part {
-        Predicate::Terms { index, .. } => Some(*index),
+        Predicate::Terms { index, of_match: true, .. } => Some(*index),
         _ => None,
     });
-    indexes.filter(of_words).collect()
+    indexes.collect()
 }
 
 /// The FULLTEXT index of these columns, in any order.
@@ -374,7 +375,7 @@ pub fn best(
     };
     let mut best: Option<(IndexRanges, f64)> = None;
     let own = parts.iter().filter_map(|part| match part {
-        Predicate::Terms { index, ranges } if *index == position => Some(ranges),
+        Predicate::Terms { index, ranges, .. } if *index == position => Some(ranges),
         _ => None,
     });
     // Values find fewer than names: what they find bounds how far others are counted.

@@ -181,7 +181,7 @@ impl Call {
     pub(super) fn explain(&self, mut error: SqlError) -> SqlError {
         if error.is(ErrorCode::DataOutOfRangeExpr) && error.message.ends_with("in ''") {
             error.message.truncate(error.message.len() - 1);
-            error.message.push_str(&format!("{self}'"));
+            error.message.push_str(&format!("{}'", self.source()));
         }
         error
     }

@@ -66,6 +66,46 @@ impl Display for Call {
     }
 }
 
+/// An operand as the statement has it, as far as that is known: a whole number without a sign has come from a CAST, unless it is too large for
+/// a number with one.
+struct Operand<'a>(&'a BoundExpr);
+
+impl Display for Operand<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            BoundExpr::Literal(Value::UInt(number), _) if i64::try_from(*number).is_ok() => {
+                write!(f, "cast({number} as unsigned)")
+            }
+            BoundExpr::Call(call) => write_source(call, f),
+            other => other.fmt(f),
+        }
+    }
+}
+
+fn write_source(call: &Call, f: &mut Formatter<'_>) -> fmt::Result {
+    let is_operator = call.name.chars().all(|c| !c.is_ascii_alphabetic()) || &*call.name == "DIV";
+    match call.args.as_slice() {
+        [operand] if call.name.starts_with("convert to ") => Operand(operand).fmt(f),
+        [left, right] if is_operator => write!(f, "({} {} {})", Operand(left), call.name, Operand(right)),
+        _ => call.fmt(f),
+    }
+}
+
+impl Call {
+    /// Its text, as errors show it.
+    pub(super) fn source(&self) -> impl Display + '_ {
+        struct Source<'a>(&'a Call);
+
+        impl Display for Source<'_> {
+            fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+                write_source(self.0, f)
+            }
+        }
+
+        Source(self)
+    }
+}
+
 fn write_list(list: &[BoundExpr], separator: &str, f: &mut Formatter<'_>) -> fmt::Result {
     f.write_str("(")?;
     for (position, expr) in list.iter().enumerate() {
