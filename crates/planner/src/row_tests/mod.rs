@@ -6,6 +6,7 @@ mod joins;
 mod limits;
 mod paths;
 mod points;
+mod small_queries;
 
 use crate::bind::{Binder, TableRequest, TableResolver, parse_options};
 use crate::dml::{DmlBinder, DmlContext, DmlOptions, DmlResult, RulesCache};

@@ -3,7 +3,7 @@
 use super::from::{Condition, FromClause, PlanTable};
 use super::{OrderKey, ROWS_MAX};
 use crate::bind::Binder;
-use squall_catalog::IndexId;
+use squall_catalog::{IndexDef, IndexId};
 use squall_executor::access::filter::predicate_of_bound;
 use squall_executor::access::key::storage_index_id;
 use squall_executor::access::order::order_direction;
@@ -39,6 +39,16 @@ struct Way {
     index_id: IndexId,
     rows: f64,
     full: bool,
+    /// Whether `rows` were counted, not estimated.
+    counted: bool,
+}
+
+impl Way {
+    /// Whether so few rows are read that it is worth a try.
+    fn is_small(&self) -> bool {
+        let certain = self.full || self.counted;
+        self.rows <= ROWS_MAX as f64 * if certain { 1.0 } else { DOUBT }
+    }
 }
 
 struct Arranger<'a> {
@@ -128,7 +138,7 @@ impl Arranger<'_> {
             is_small &= !(way.full && self.table(table).table.sealed_source().is_some());
             // The first rows may be enough.
             let few = self.wanted.bounded && (ordered || self.wanted.order.is_empty());
-            is_small &= few || way.rows <= ROWS_MAX as f64 * if way.full { 1.0 } else { DOUBT };
+            is_small &= few || way.is_small();
             rows = if few { 1.0 } else { way.rows };
             rows_read += rows;
             left.retain(|other| *other != table);
@@ -191,7 +201,9 @@ impl Arranger<'_> {
             .collect();
         let constant = all_of(usable.iter().copied().filter(|condition| condition.tables == 1 << at).collect());
         let path = self.path(at, &constant)?;
-        let mut best = Way { index: path.index, index_id: path.index_id, rows: path.rows, full: path.is_full() };
+        let counted = path.index_def(table.table.def()).is_some_and(IndexDef::files_by_terms);
+        let (index, index_id, rows, full) = (path.index, path.index_id, path.rows, path.is_full());
+        let mut best = Way { index, index_id, rows, full, counted };
         // Values of tables placed before are as good as constants.
         let equal: Vec<usize> = usable.iter().filter_map(|condition| self.equal_column(at, condition)).collect();
         if placed == 0 || equal.is_empty() {
@@ -211,7 +223,8 @@ impl Arranger<'_> {
             }
             let rows = estimate.rows_per_key(self.store, &table.table, index, known);
             if best.full || rows < best.rows {
-                best = Way { index: Some(position), index_id: storage_index_id(index), rows, full: false };
+                best =
+                    Way { index: Some(position), index_id: storage_index_id(index), rows, full: false, counted: false };
             }
         }
         Ok(best)

@@ -14,6 +14,7 @@ mod from;
 mod loops;
 mod outputs;
 mod run;
+mod work;
 
 use crate::bind::{Binder, OutputColumn};
 use crate::point::{Operand, operand_of};
@@ -35,8 +36,6 @@ pub use collect::Answer;
 const TABLES_MAX: usize = 8;
 /// Most rows that such a query reads, on the way to its answer, before it is left to the full planner.
 const ROWS_MAX: usize = 1000;
-/// Most bytes of rows that it reads: as many as take about as long as planning it for the full planner would.
-const BYTES_MAX: usize = 4 << 20;
 
 /// A small query, ready to run.
 #[derive(Debug)]
@@ -57,6 +56,8 @@ pub struct RowPlan {
     first_row_only: bool,
     limit: Option<Operand>,
     offset: Option<Operand>,
+    /// Most bytes of rows that are read before the query is left to the full planner.
+    bytes_max: usize,
 }
 
 /// What rows are put in order by.
@@ -203,6 +204,7 @@ fn bind(
         return Ok(None);
     }
     from.note_columns(shape.exprs());
+    let bytes_max = work::bytes_max(shape.exprs().chain(from.conditions()));
     let extreme = shape.grouping.as_ref().and_then(Grouping::extreme);
     if let Some((column, _)) = &extreme {
         from.add_not_null(column);
@@ -234,6 +236,7 @@ fn bind(
         first_row_only: ordered && grouped,
         limit,
         offset,
+        bytes_max,
     }))
 }
 

@@ -3,7 +3,7 @@
 use super::collect::{Answer, Collector};
 use super::from::PlanTable;
 use super::loops::Level;
-use super::{BYTES_MAX, ROWS_MAX, RowPlan};
+use super::{ROWS_MAX, RowPlan};
 use squall_catalog::IndexDef;
 use squall_column_tables::from_utc;
 use squall_executor::access::filter::predicate_of_bound;
@@ -288,7 +288,7 @@ impl Run<'_> {
         self.rows_read += 1;
         self.reads[level.table].rows += 1;
         self.bytes_read += row.size_bytes();
-        match self.rows_read > ROWS_MAX || self.bytes_read > BYTES_MAX {
+        match self.rows_read > ROWS_MAX || self.bytes_read > self.plan.bytes_max {
             true => Err(Stop::TooMany),
             false => Ok(()),
         }

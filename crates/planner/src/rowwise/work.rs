@@ -1,0 +1,46 @@
+//! How many bytes of rows are few: that depends on what is done with them.
+
+use squall_functions::expr::{BoundExpr, Call};
+use squall_functions::fulltext::MatchKernel;
+use squall_types::SqlType;
+use std::any::Any;
+
+/// Work on a byte of a row, as cheap as the cheapest: it is copied and compared.
+const BYTES_READ_MAX: usize = 4 << 20;
+/// A function looks at it (LIKE: 11 ns).
+const BYTES_LOOKED_AT_MAX: usize = 1 << 20;
+/// It is taken apart into words (MATCH: 24 ns, and each word is looked for).
+const BYTES_OF_WORDS_MAX: usize = 256 << 10;
+
+/// Most bytes of rows that a query with these expressions reads before it is left to the full planner: as many as take
+/// about as long as planning does there, 5 ms.
+pub(super) fn bytes_max<'e>(exprs: impl Iterator<Item = &'e BoundExpr>) -> usize {
+    let mut most = BYTES_READ_MAX;
+    for expr in exprs {
+        expr.visit(&mut |node| {
+            if let BoundExpr::Call(call) = node {
+                most = most.min(bytes_max_of(call));
+            }
+        });
+    }
+    most
+}
+
+fn bytes_max_of(call: &Call) -> usize {
+    let kernel: &dyn Any = call.kernel.as_ref();
+    if kernel.is::<MatchKernel>() {
+        BYTES_OF_WORDS_MAX
+    } else if call.args.iter().any(is_long_of_row) {
+        BYTES_LOOKED_AT_MAX
+    } else {
+        BYTES_READ_MAX
+    }
+}
+
+/// Whether an argument is a string or a document that comes from a row.
+fn is_long_of_row(arg: &BoundExpr) -> bool {
+    let mut of_row = false;
+    arg.visit(&mut |node| of_row |= matches!(node, BoundExpr::Column(_)));
+    let sql_type = arg.sql_type();
+    of_row && (sql_type.is_string() || matches!(sql_type, SqlType::Json))
+}
