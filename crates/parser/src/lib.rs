@@ -12,6 +12,7 @@ mod printer;
 mod secrets;
 mod token;
 
+use ::bytes::Bytes;
 use ast::{DataType, Expr, Span, Statement};
 pub use digest::{Digest, digest};
 pub use error::ParseError;
@@ -78,7 +79,13 @@ pub fn parse(sql: &str, options: &ParseOptions) -> Result<Parsed, ParseError> {
 
 /// Parses the first statement of `sql`, whose strings may hold any bytes (`_binary'…'`).
 pub fn parse_bytes(sql: &[u8], options: &ParseOptions) -> Result<Parsed, ParseError> {
-    parser::parse_statement(sql, options).map_err(|error| *error)
+    parser::parse_statement(sql, None, options).map_err(|error| *error)
+}
+
+/// Parses the first statement of what follows `start` in `text`. A string that is
+/// a large part of it is no copy but keeps `text`.
+pub fn parse_shared(text: &Bytes, start: usize, options: &ParseOptions) -> Result<Parsed, ParseError> {
+    parser::parse_statement(&text[start..], Some(text), options).map_err(|error| *error)
 }
 
 /// Parses an expression that stands alone: a stored default, check or generated column.

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use squall_catalog::Catalog;
 use squall_executor::runtime::ReservedMemory;
 use squall_parser::ast::Statement;
-use squall_parser::{ParseError, ParseOptions, Parsed, parse_bytes};
+use squall_parser::{ParseError, ParseOptions, Parsed, parse_bytes, parse_shared};
 use squall_planner::Binder;
 use squall_registry::StatementContext;
 use squall_types::{SqlResult, Value};
@@ -112,7 +112,7 @@ impl Session {
         };
         let (shared, memory) = (shared.clone(), self.process.memory.clone());
         self.blocking(move |database| {
-            let parsed = match parse_bytes(&shared[start..], &options) {
+            let parsed = match parse_shared(&shared, start, &options) {
                 Ok(parsed) => parsed,
                 Err(error) => return Ok(Err(error)),
             };
@@ -151,8 +151,8 @@ impl Session {
         if sql.len() <= BYTES_MAX {
             return Ok(parse_bytes(sql, &options).map(|parsed| (parsed, None)));
         }
-        let (sql, memory): (Arc<[u8]>, _) = (sql.into(), self.process.memory.clone());
-        self.blocking(move |database| match parse_bytes(&sql, &options) {
+        let (sql, memory) = (Bytes::copy_from_slice(sql), self.process.memory.clone());
+        self.blocking(move |database| match parse_shared(&sql, 0, &options) {
             Ok(parsed) => {
                 let reserved = database.runtime.reserve_for_statement(&memory, parsed.memory)?;
                 Ok(Ok((parsed, Some(Arc::new(reserved)))))

@@ -2,7 +2,7 @@
 
 use super::coerce;
 use squall_registry::{ScalarKernel, StatementContext};
-use squall_types::convert::cast::{CastTarget, cast_value};
+use squall_types::convert::cast::{CastTarget, cast_value, json_of_text};
 use squall_types::convert::context::ConversionContext;
 use squall_types::{CollationId, SqlResult, SqlType, StringKind, Value};
 
@@ -28,6 +28,8 @@ impl ScalarKernel for CastKernel {
             (Value::Int(_), CastTarget::Signed) | (Value::UInt(_), CastTarget::Unsigned) if self.from.is_integer() => {
                 return Ok(value.clone());
             }
+            // It may be long, and is not needed.
+            (Value::String(text), CastTarget::Json) => return json_of_text(text),
             _ => {}
         }
         let current_date = match value {

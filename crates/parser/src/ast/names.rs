@@ -1,7 +1,9 @@
 //! Spans, identifiers, qualified names and strings.
 
+use bytes::Bytes;
 use std::borrow::Cow;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 /// A half-open range of byte offsets into the text given to the parser.
 ///
@@ -112,28 +114,75 @@ impl ColumnName {
 
 /// The decoded value of a string literal. It is bytes because a literal may carry an introducer
 /// (`_binary'…'`) and any bytes at all.
-#[derive(Clone, PartialEq, Eq, Hash, Default)]
-pub struct SqlString(pub Box<[u8]>);
+#[derive(Clone)]
+pub struct SqlString(Storage);
+
+#[derive(Clone)]
+enum Storage {
+    Owned(Box<[u8]>),
+    /// A part of the statement's text: a box, since it is rare, and the others are many.
+    Shared(Box<Bytes>),
+}
 
 impl SqlString {
+    /// A string that is a part of a statement's text, which it keeps alive.
+    pub(crate) fn shared(part: Bytes) -> Self {
+        Self(Storage::Shared(Box::new(part)))
+    }
+
     pub fn as_bytes(&self) -> &[u8] {
-        &self.0
+        match &self.0 {
+            Storage::Owned(bytes) => bytes,
+            Storage::Shared(bytes) => bytes,
+        }
     }
 
     /// The string, if it is UTF-8.
     pub fn as_str(&self) -> Option<&str> {
-        std::str::from_utf8(&self.0).ok()
+        std::str::from_utf8(self.as_bytes()).ok()
     }
 
     /// The string with what is not UTF-8 replaced.
     pub fn to_str_lossy(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(&self.0)
+        String::from_utf8_lossy(self.as_bytes())
+    }
+}
+
+impl Default for SqlString {
+    fn default() -> Self {
+        Self::from(&[][..])
+    }
+}
+
+impl PartialEq for SqlString {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl Eq for SqlString {}
+
+impl Hash for SqlString {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_bytes().hash(state);
+    }
+}
+
+impl From<&[u8]> for SqlString {
+    fn from(bytes: &[u8]) -> Self {
+        Self(Storage::Owned(bytes.into()))
+    }
+}
+
+impl From<Vec<u8>> for SqlString {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(Storage::Owned(bytes.into()))
     }
 }
 
 impl From<&str> for SqlString {
-    fn from(value: &str) -> Self {
-        Self(value.as_bytes().into())
+    fn from(text: &str) -> Self {
+        Self::from(text.as_bytes())
     }
 }
 
@@ -141,7 +190,7 @@ impl fmt::Debug for SqlString {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.as_str() {
             Some(text) => write!(f, "{text:?}"),
-            None => write!(f, "b\"{}\"", self.0.escape_ascii()),
+            None => write!(f, "b\"{}\"", self.as_bytes().escape_ascii()),
         }
     }
 }

@@ -383,10 +383,10 @@ impl<'a> PackedReader<'a> {
             tag::STRING | tag::STRING_OF_PARTS => {
                 let value = self.slice();
                 let first_length = if kind == tag::STRING { value.len() } else { self.number() } as u32;
-                Literal::String(StringLiteral { introducer, value: SqlString(value.into()), first_length })
+                Literal::String(StringLiteral { introducer, value: SqlString::from(value), first_length })
             }
-            tag::HEX => Literal::Hex { introducer, value: SqlString(self.slice().into()) },
-            tag::BIT => Literal::Bit { introducer, value: SqlString(self.slice().into()) },
+            tag::HEX => Literal::Hex { introducer, value: SqlString::from(self.slice()) },
+            tag::BIT => Literal::Bit { introducer, value: SqlString::from(self.slice()) },
             tag::DATE => Literal::Temporal { kind: TemporalKind::Date, text: self.text() },
             tag::TIME => Literal::Temporal { kind: TemporalKind::Time, text: self.text() },
             tag::TIMESTAMP => Literal::Temporal { kind: TemporalKind::Timestamp, text: self.text() },
@@ -459,7 +459,7 @@ mod tests {
     use super::*;
 
     fn string(introducer: Option<&str>, value: &[u8], first_length: u32) -> Expr {
-        let value = SqlString(value.into());
+        let value = SqlString::from(value);
         Expr::Literal(Literal::String(StringLiteral { introducer: introducer.map(Into::into), value, first_length }))
     }
 
@@ -480,11 +480,8 @@ mod tests {
             string(None, b"ab", 1),
             string(Some("latin1"), b"\xff\0", 2),
             string(Some("utf8mb4"), b"ab", 1),
-            Expr::Literal(Literal::Hex { introducer: None, value: SqlString(b"M".as_slice().into()) }),
-            Expr::Literal(Literal::Bit {
-                introducer: Some("binary".into()),
-                value: SqlString(b"\x05".as_slice().into()),
-            }),
+            Expr::Literal(Literal::Hex { introducer: None, value: SqlString::from("M") }),
+            Expr::Literal(Literal::Bit { introducer: Some("binary".into()), value: SqlString::from("\x05") }),
             Expr::Literal(Literal::Temporal { kind: TemporalKind::Date, text: "2024-02-29".into() }),
             Expr::Literal(Literal::Temporal { kind: TemporalKind::Time, text: "10:00".into() }),
             Expr::Literal(Literal::Temporal { kind: TemporalKind::Timestamp, text: "2024-02-29 10:00".into() }),

@@ -3,33 +3,35 @@
 use super::name::lossy;
 use super::*;
 use crate::introduced_strings::introduced_charset;
+use std::borrow::Cow;
 
-impl Parser<'_> {
+/// The shortest string that stays a part of the statement's text.
+const SHARED_BYTES_MIN: usize = 64 << 10;
+/// And so large a part of it: what keeps the string keeps the text.
+const SHARED_PART: usize = 4;
+
+impl<'a> Parser<'a> {
     /// The character set that a word like `_utf8mb4` names.
     pub(super) fn introducer(&self, token: Token) -> Option<&'static str> {
         introduced_charset(self.text(token))
     }
 
-    /// The decoded bytes of a string token.
-    fn decode(&self, token: Token) -> Vec<u8> {
+    /// The decoded bytes of a string token: those of the text, if nothing in it is escaped.
+    fn decode(&self, token: Token) -> Cow<'a, [u8]> {
         let mut text = self.text(token);
         if token.kind == TokenKind::NationalString {
             text = &text[1..];
         }
         let quote = text[0];
         let inner = &text[1..text.len() - 1];
-        let mut bytes = Vec::with_capacity(inner.len());
-        let mut rest = inner;
         let escapes = !self.options.no_backslash_escapes;
+        let special_of = |rest| if escapes { memchr::memchr2(quote, b'\\', rest) } else { memchr::memchr(quote, rest) };
+        let Some(mut at) = special_of(inner) else { return Cow::Borrowed(inner) };
+        let (mut bytes, mut rest) = (Vec::with_capacity(inner.len()), inner);
         loop {
-            let special = if escapes { memchr::memchr2(quote, b'\\', rest) } else { memchr::memchr(quote, rest) };
-            let Some(at) = special else {
-                bytes.extend_from_slice(rest);
-                return bytes;
-            };
             bytes.extend_from_slice(&rest[..at]);
             let Some(&next) = rest.get(at + 1) else {
-                return bytes;
+                return Cow::Owned(bytes);
             };
             if rest[at] == quote {
                 bytes.push(quote);
@@ -47,6 +49,24 @@ impl Parser<'_> {
                 }
             }
             rest = &rest[at + 2..];
+            let Some(next_at) = special_of(rest) else {
+                bytes.extend_from_slice(rest);
+                return Cow::Owned(bytes);
+            };
+            at = next_at;
+        }
+    }
+
+    /// What a literal says, without a copy if it is a large part of a long text.
+    fn sql_string_of(&self, value: Cow<'a, [u8]>) -> SqlString {
+        match (value, self.shared) {
+            (Cow::Borrowed(part), Some(text))
+                if part.len() >= SHARED_BYTES_MIN && part.len() >= text.len() / SHARED_PART =>
+            {
+                SqlString::shared(text.slice_ref(part))
+            }
+            (Cow::Borrowed(part), _) => SqlString::from(part),
+            (Cow::Owned(bytes), _) => SqlString::from(bytes),
         }
     }
 
@@ -61,10 +81,11 @@ impl Parser<'_> {
         let first_length = value.len() as u32;
         while self.at_kind(TokenKind::String) {
             let token = self.advance();
-            value.extend_from_slice(&self.decode(token));
+            value.to_mut().extend_from_slice(&self.decode(token));
         }
         self.charge_text(value.len());
-        Ok(StringLiteral { introducer: introducer.map(Into::into), value: SqlString(value.into()), first_length })
+        let value = self.sql_string_of(value);
+        Ok(StringLiteral { introducer: introducer.map(Into::into), value, first_length })
     }
 
     /// A single string literal, as bytes.
@@ -72,7 +93,7 @@ impl Parser<'_> {
         match self.kind() {
             TokenKind::String => {
                 let token = self.advance();
-                Ok(SqlString(self.decode(token).into()))
+                Ok(self.sql_string_of(self.decode(token)))
             }
             TokenKind::HexNumber | TokenKind::HexString | TokenKind::BitNumber | TokenKind::BitString => {
                 let token = self.advance();
@@ -114,7 +135,7 @@ impl Parser<'_> {
             }
         }
         self.charge_text(bytes.len());
-        SqlString(bytes.into())
+        SqlString::from(bytes)
     }
 
     /// An unsigned integer of at most 64 bits, also in hexadecimal.
@@ -266,5 +287,40 @@ impl Parser<'_> {
     /// The name of a collation: an identifier, a string or BINARY.
     pub(super) fn collation_name(&mut self) -> Result<Box<str>> {
         self.charset_name()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse_shared;
+
+    /// Whether the string of `SELECT '…'` is a part of the text; what it says.
+    fn literal_of(text: &str) -> (bool, Vec<u8>) {
+        let text = Bytes::copy_from_slice(text.as_bytes());
+        let parsed = parse_shared(&text, 0, &ParseOptions::default()).expect("a statement");
+        let Statement::Query(query) = &parsed.statement else { panic!("a query") };
+        let item = query.as_select().and_then(|select| select.items.first());
+        let Some(SelectItem::Expr(item)) = item else { panic!("an expression") };
+        let Expr::Literal(Literal::String(literal)) = &item.expr else { panic!("a literal") };
+        let value = literal.value.as_bytes();
+        (text.as_ptr_range().contains(&value.as_ptr()), value.to_vec())
+    }
+
+    #[test]
+    fn a_long_string_is_a_part_of_the_text() {
+        let long = "x".repeat(SHARED_BYTES_MIN);
+        assert_eq!(literal_of(&format!("SELECT '{long}'")), (true, long.clone().into_bytes()));
+        assert_eq!(literal_of("SELECT 'x'"), (false, b"x".to_vec()));
+        // Escapes have to be decoded, and neighbours put together.
+        assert_eq!(literal_of(&format!("SELECT '\\n{long}'")), (false, format!("\n{long}").into_bytes()));
+        assert_eq!(literal_of(&format!("SELECT '{long}' 'y'")), (false, format!("{long}y").into_bytes()));
+        // It would keep a text that is much longer.
+        assert!(!literal_of(&format!("SELECT '{long}', '{}'", long.repeat(SHARED_PART))).0);
+    }
+
+    #[test]
+    fn strings_are_small_in_the_tree() {
+        assert_eq!(size_of::<SqlString>(), size_of::<Box<[u8]>>());
     }
 }

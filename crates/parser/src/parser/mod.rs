@@ -41,6 +41,7 @@ use crate::ast::*;
 use crate::keyword::Keyword as K;
 use crate::lexer::Lexer;
 use crate::token::{Token, TokenKind};
+use bytes::Bytes;
 
 /// Errors are rare and results are many: the error is kept small.
 pub(crate) type Result<T> = std::result::Result<T, Box<ParseError>>;
@@ -75,6 +76,8 @@ struct Height {
 
 pub(crate) struct Parser<'a> {
     sql: &'a [u8],
+    /// The text that `sql` is a part of, if long strings may keep it.
+    shared: Option<&'a Bytes>,
     options: ParseOptions,
     lexer: Lexer<'a>,
     current: Token,
@@ -104,10 +107,11 @@ pub(crate) struct Parser<'a> {
     in_program: bool,
 }
 
-/// Parses the first statement of `sql`.
-pub(crate) fn parse_statement(sql: &[u8], options: &ParseOptions) -> Result<Parsed> {
+/// Parses the first statement of `sql`, which is a part of `shared`, if that is given.
+pub(crate) fn parse_statement(sql: &[u8], shared: Option<&Bytes>, options: &ParseOptions) -> Result<Parsed> {
     check_length(sql)?;
     let mut parser = Parser::new(sql, options);
+    parser.shared = shared;
     if matches!(parser.current.kind, TokenKind::Eof | TokenKind::Semicolon) {
         return Err(Box::new(ParseError::empty()));
     }
@@ -158,6 +162,7 @@ impl<'a> Parser<'a> {
         let current = lexer.next();
         Self {
             sql,
+            shared: None,
             options: *options,
             lexer,
             current,

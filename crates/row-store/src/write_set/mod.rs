@@ -563,10 +563,13 @@ impl TableWrites {
     pub fn cuts(&self, parts: usize) -> Vec<Slice> {
         let mut keys: Vec<&Slice> = self.files.iter().flat_map(|file| &file.cuts).collect();
         keys.sort_unstable();
-        let mut cuts: Vec<Slice> =
-            (1..parts).filter_map(|part| keys.get(part * keys.len() / parts)).map(|key| (*key).clone()).collect();
+        // Nothing lies in front of the first.
+        let mut cuts: Vec<&Slice> = (1..parts)
+            .filter_map(|part| keys.get(part * keys.len() / parts).copied())
+            .filter(|key| Some(key) != keys.first())
+            .collect();
         cuts.dedup();
-        cuts
+        cuts.into_iter().cloned().collect()
     }
 
     /// The newest write of every key within bounds, in order.

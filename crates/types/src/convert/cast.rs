@@ -393,13 +393,19 @@ fn cast_year(value: Value, source: &SqlType, context: &ConversionContext<'_>) ->
     if garbage { Casted::warned(made, truncated(&"YEAR", &text)) } else { Casted::plain(made) }
 }
 
+/// `CAST(text AS JSON)`.
+///
+/// # Errors
+/// 3141 if it is no document.
+pub fn json_of_text(text: &str) -> SqlResult<Value> {
+    let document = Document::parse(text).map_err(|error| error.for_argument(1, "cast_as_json"))?;
+    Ok(Value::Json(document))
+}
+
 fn cast_json(value: Value, source: &SqlType) -> SqlResult<Casted> {
     let json = match value {
         Value::Json(document) => return Ok(Casted::plain(Value::Json(document))),
-        Value::String(text) => {
-            let document = Document::parse(&text).map_err(|error| error.for_argument(1, "cast_as_json"))?;
-            return Ok(Casted::plain(Value::Json(document)));
-        }
+        Value::String(text) => return Ok(Casted::plain(json_of_text(&text)?)),
         other if matches!(source, SqlType::Enum { .. } | SqlType::Set { .. }) => Json::String(to_text(&other, source)),
         other => Json::of(&other, source),
     };
