@@ -246,7 +246,7 @@ impl Session {
             prepared: Some(&prepared),
             normalized: None,
             before_pool: None,
-            long: None,
+            long: prepared.statement.long(),
         };
         self.log_inner("Execute", Logged { sql: &prepared.sql, executed: Some((prepared.places(), &parameters)) });
         // The inner statement is dispatched as if it stood here: same context, same transaction.

@@ -2,7 +2,8 @@
 
 use crate::api::{ColumnMeta, Connection, LocalFuture, NetTimeouts, PreparedInfo, ResultWriter, StatusInfo};
 use crate::database::now_micros;
-use crate::prepared::{PreparedStatement, RowCollector};
+use crate::long_statement::{ReadStatement, Text};
+use crate::prepared::{PreparedStatement, PreparedTree, RowCollector};
 use crate::process::count;
 use crate::result::put_rows;
 use crate::route::{AtOnce, Unanswered};
@@ -72,7 +73,8 @@ impl Session {
     /// Parses a statement and finds out what its result looks like and, if that holds for other sessions too, what it
     /// needs.
     async fn parse_and_describe(&mut self, sql: &[u8]) -> SqlResult<(PreparedStatement, Option<Vec<Need>>)> {
-        let (parsed, reserved) = self.parse_whole(sql).await?.map_err(parse_error)?;
+        let sql = Bytes::copy_from_slice(sql);
+        let parsed = self.read_statement(&Text::shared(&sql), 0).await?.map_err(parse_error)?;
         if let Some(rest) = parsed.rest {
             let near =
                 String::from_utf8_lossy(&sql[rest.min(sql.len())..]).trim_start().chars().take(80).collect::<String>();
@@ -85,14 +87,21 @@ impl Session {
         if matches!(parsed.statement, Statement::Prepare(_) | Statement::Execute(_) | Statement::Deallocate(_)) {
             return Err(SqlError::new(ErrorCode::UnsupportedPs, &[]));
         }
-        let (columns, needs) = self.result_columns(&parsed.statement, &sql[..parsed.end]).await?;
-        let statement = PreparedStatement {
-            sql: sql[..parsed.end].into(),
-            statement: Arc::new(parsed.statement),
+        let request = Request {
             placeholders: parsed.placeholders,
+            long: parsed.long(),
+            ..Request::without_parameters(&parsed.statement, &sql[..parsed.end])
+        };
+        let (columns, needs) = self.result_columns(request).await?;
+        let statement = PreparedStatement {
+            sql: sql.slice(..parsed.end),
+            placeholders: parsed.placeholders,
+            statement: match parsed {
+                ReadStatement::Short(parsed) => PreparedTree::Short(Arc::new(parsed.statement)),
+                ReadStatement::Long(long) => PreparedTree::Long(long),
+            },
             columns: columns.into(),
             options: self.parse_options(),
-            reserved,
             places: OnceLock::new(),
             digest: OnceLock::new(),
             counted: OnceLock::new(),
@@ -133,7 +142,7 @@ impl Session {
             prepared: Some(&prepared),
             normalized: None,
             before_pool: None,
-            long: None,
+            long: prepared.statement.long(),
         };
         if parameters.len() != prepared.placeholders as usize {
             let error = SqlError::new(ErrorCode::WrongArguments, &[&"EXECUTE"]);

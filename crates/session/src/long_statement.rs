@@ -9,7 +9,7 @@ use bytes::Bytes;
 use squall_catalog::Catalog;
 use squall_executor::runtime::ReservedMemory;
 use squall_parser::ast::Statement;
-use squall_parser::{ParseError, ParseOptions, Parsed, parse_bytes, parse_shared};
+use squall_parser::{Digest, ParseError, Parsed, parse_bytes, parse_shared};
 use squall_planner::Binder;
 use squall_registry::StatementContext;
 use squall_types::{SqlResult, Value};
@@ -26,6 +26,7 @@ pub(crate) struct LongStatement {
     text: Bytes,
     start: usize,
     parsed: Parsed,
+    digest: Arc<Digest>,
     pool: Handle,
     /// The session's share of the memory pool for it.
     #[expect(dead_code, reason = "given back when the statement goes")]
@@ -42,6 +43,16 @@ impl Drop for LongStatement {
 impl LongStatement {
     fn sql(&self) -> &[u8] {
         &self.text[self.start..self.start + self.parsed.end]
+    }
+
+    /// Its tree.
+    pub fn statement(&self) -> &Statement {
+        &self.parsed.statement
+    }
+
+    /// Its digest, which was made where it was parsed.
+    pub fn digest(&self) -> &Arc<Digest> {
+        &self.digest
     }
 }
 
@@ -120,8 +131,9 @@ impl Session {
                 return Ok(Ok(ReadStatement::Short(parsed)));
             }
             let reserved = database.runtime.reserve_for_statement(&memory, parsed.memory)?;
+            let digest = Arc::new(squall_parser::digest(&shared[start..start + parsed.end], &options));
             let pool = database.runtime.pool().clone();
-            let long = LongStatement { text: shared, start, parsed, pool, reserved };
+            let long = LongStatement { text: shared, start, parsed, digest, pool, reserved };
             Ok(Ok(ReadStatement::Long(Arc::new(long))))
         })
         .await
@@ -140,26 +152,6 @@ impl Session {
     pub(crate) fn read_short_client_text<'t>(&self, bytes: &'t [u8]) -> Option<ClientText<'t>> {
         let is_short = bytes.len() <= BYTES_MAX || self.settings.client_is_utf8;
         is_short.then(|| ClientText::new(bytes, self.client_charset(), &self.parse_options()))
-    }
-
-    /// Parses a text of one statement. A long one has a share of the memory pool, for as long as its tree is kept.
-    pub(crate) async fn parse_whole(
-        &self,
-        sql: &[u8],
-    ) -> SqlResult<Result<(Parsed, Option<Arc<ReservedMemory>>), ParseError>> {
-        let options: ParseOptions = self.parse_options();
-        if sql.len() <= BYTES_MAX {
-            return Ok(parse_bytes(sql, &options).map(|parsed| (parsed, None)));
-        }
-        let (sql, memory) = (Bytes::copy_from_slice(sql), self.process.memory.clone());
-        self.blocking(move |database| match parse_shared(&sql, 0, &options) {
-            Ok(parsed) => {
-                let reserved = database.runtime.reserve_for_statement(&memory, parsed.memory)?;
-                Ok(Ok((parsed, Some(Arc::new(reserved)))))
-            }
-            Err(error) => Ok(Err(error)),
-        })
-        .await
     }
 
     /// Binds on the pool what is a long statement's; `None` if the request's statement is not long.

@@ -80,18 +80,10 @@ impl Session {
             }
             None => query,
         };
-        let bind = |binder: &Binder<'_>, statement: &ast::Statement, _: &crate::database::Shared| match statement {
-            ast::Statement::Query(query) => binder.bind_query(query),
-            _ => Err(SqlError::internal("a query is another statement")),
-        };
         // With `sql_select_limit` it is not the query that was sent.
-        let long = match self.settings.select_limit {
-            u64::MAX => self.bind_long(request, &catalog, context, bind).await?,
-            _ => None,
-        };
-        let bound = match long {
-            Some(bound) => bound,
-            None => self.bind_query(query, request.sql, request.parameters, &catalog, context, None)?,
+        let bound = match self.settings.select_limit {
+            u64::MAX => self.bind_sent_query(query, request, &catalog, context).await?,
+            _ => self.bind_query(query, request.sql, request.parameters, &catalog, context, None)?,
         };
         let bound = self.authorize(bound)?;
         if bound.into.is_some() {
@@ -114,6 +106,24 @@ impl Session {
         let digits = self.settings.select_limit.to_string();
         let count = Some(Expr::Literal(ast::Literal::Integer(digits.into())));
         Some(Query { limit: Some(ast::Limit { count, offset: None }), ..query.clone() })
+    }
+
+    /// Binds the query that a request is, where a long statement belongs.
+    pub(crate) async fn bind_sent_query(
+        &self,
+        query: &Query,
+        request: Request<'_>,
+        catalog: &Arc<Catalog>,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<BoundQuery> {
+        let bind = |binder: &Binder<'_>, statement: &ast::Statement, _: &crate::database::Shared| match statement {
+            ast::Statement::Query(query) => binder.bind_query(query),
+            _ => Err(SqlError::internal("a query is another statement")),
+        };
+        match self.bind_long(request, catalog, context, bind).await? {
+            Some(bound) => Ok(bound),
+            None => self.bind_query(query, request.sql, request.parameters, catalog, context, None),
+        }
     }
 
     /// Binds a query with this session's settings.

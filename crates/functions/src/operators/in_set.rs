@@ -6,8 +6,9 @@ use squall_registry::{ScalarKernel, StatementContext};
 use squall_types::collation::sort_key;
 use squall_types::{CollationId, SqlError, SqlResult, Value};
 use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::Hash;
 use std::sync::Arc;
+use xxhash_rust::xxh3::Xxh3;
 
 /// How many numbers, at most, a bitmap has bits for by each that is in a set.
 const SPARSE_MAX: u64 = 128;
@@ -77,13 +78,12 @@ pub struct ValueSet {
     /// Whether NULL is among them.
     has_null: bool,
     /// Of all keys: calls are the same if their kernels print alike, and the keys are too many to print.
-    digest: (u64, u64),
+    digest: u128,
 }
 
 impl fmt::Debug for ValueSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (first, second) = self.digest;
-        write!(f, "{} values {first:016x}{second:016x} {:?} {}", self.len(), self.collation, self.has_null)
+        write!(f, "{} values {:032x} {:?} {}", self.len(), self.digest, self.collation, self.has_null)
     }
 }
 
@@ -162,14 +162,10 @@ impl ValueSet {
         self.ranges.sort_unstable_by(|a, b| key(a).cmp(key(b)));
         self.ranges.dedup_by(|a, b| key(a) == key(b));
         self.ranges.shrink_to_fit();
-        let digest = |seed: u8| {
-            let mut hasher = DefaultHasher::new();
-            seed.hash(&mut hasher);
-            self.numbers.hash(&mut hasher);
-            self.ranges.iter().for_each(|range| key(range).hash(&mut hasher));
-            hasher.finish()
-        };
-        self.digest = (digest(0), digest(1));
+        let mut hasher = Xxh3::new();
+        self.numbers.hash(&mut hasher);
+        self.ranges.iter().for_each(|range| key(range).hash(&mut hasher));
+        self.digest = hasher.digest128();
     }
 
     /// Whether an equal value is in the set; NULL never is.

@@ -407,7 +407,11 @@ impl<'a> PackedReader<'a> {
             return None;
         }
         let mut ahead = PackedReader { bytes: &self.bytes[1..], buffers: self.buffers.clone() };
-        let number = std::str::from_utf8(ahead.slice()).ok()?.parse().ok()?;
+        let mut number = 0_i64;
+        for digit in ahead.slice() {
+            let digit = char::from(*digit).to_digit(10)?;
+            number = number.checked_mul(10)?.checked_add(i64::from(digit))?;
+        }
         self.bytes = ahead.bytes;
         Some(number)
     }

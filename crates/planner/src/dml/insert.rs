@@ -9,6 +9,7 @@ use super::target::RowMaker;
 use super::{DmlContext, DmlResult, change, foreign_key, ignorable};
 use crate::bind::BoundQuery;
 use squall_functions::build::ExprBuilder;
+use squall_functions::expr::BoundExpr;
 use squall_registry::TableOperation;
 use squall_row_store::{BulkLoad, DuplicateKey, OnDuplicate as BulkDuplicate, Row, StoreError, StoreResult};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
@@ -21,14 +22,36 @@ const BULK_BYTES_MIN: usize = 16 << 20;
 
 /// Carries an INSERT or REPLACE out.
 pub fn execute_insert(context: &mut DmlContext<'_>, plan: &InsertPlan) -> StoreResult<DmlResult> {
+    execute_with(context, plan, None)
+}
+
+/// The same with a plan that is not needed again: the literals of its rows are not copied.
+pub fn execute_insert_once(context: &mut DmlContext<'_>, mut plan: InsertPlan) -> StoreResult<DmlResult> {
+    let rows = match &mut plan.source {
+        InsertRows::Values(values) => Some(std::mem::take(&mut values.rows)),
+        InsertRows::Query(_) => None,
+    };
+    execute_with(context, &plan, rows)
+}
+
+/// `rows` are the plan's, taken out of it.
+fn execute_with(
+    context: &mut DmlContext<'_>,
+    plan: &InsertPlan,
+    rows: Option<Vec<Vec<NewValue>>>,
+) -> StoreResult<DmlResult> {
     context.atomically(|context| {
-        let single = matches!(&plan.source, InsertRows::Values(rows) if rows.len() == 1);
+        let taken = rows.as_ref().map_or(0, Vec::len);
+        let single = matches!(&plan.source, InsertRows::Values(values) if values.len() + taken == 1);
         let mut inserter = Inserter::new(context, plan, single);
         match &plan.source {
             InsertRows::Values(values) => {
-                inserter.stage(values.len() >= BULK_ROWS_MIN);
+                inserter.stage(values.len() + taken >= BULK_ROWS_MIN);
+                for row in rows.into_iter().flatten() {
+                    inserter.insert_exprs(is_constant(&row), row.into_iter().map(Cow::Owned))?;
+                }
                 for row in &values.rows {
-                    inserter.insert_exprs(row)?;
+                    inserter.insert_exprs(is_constant(row), row.iter().map(Cow::Borrowed))?;
                 }
                 if let Some(packed) = &values.packed {
                     inserter.insert_packed(packed)?;
@@ -43,6 +66,11 @@ pub fn execute_insert(context: &mut DmlContext<'_>, plan: &InsertPlan) -> StoreR
         }
         Ok(inserter.finish(!single))
     })
+}
+
+/// Whether a row is of literals and parameters. Most of what is inserted is, and none of them looks at another column.
+fn is_constant(row: &[NewValue]) -> bool {
+    row.iter().all(|value| matches!(value, NewValue::Expr(expr) if expr.is_constant()))
 }
 
 /// Whether rows need nothing of a transaction: no other row has to be looked up for one.
@@ -157,8 +185,13 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
         RowFiller { env: self.context.env, plan: self.plan, parameters: self.context.parameters, single: self.single }
     }
 
-    /// Inserts a row of VALUES: each expression sees the columns set before it, and the defaults of the others.
-    fn insert_exprs(&mut self, values: &[NewValue]) -> StoreResult<()> {
+    /// Inserts a row of VALUES: each expression sees the columns set before it, and the defaults of the others. `constant` says that all
+    /// are [constants](is_constant).
+    fn insert_exprs<'v>(
+        &mut self,
+        constant: bool,
+        values: impl ExactSizeIterator<Item = Cow<'v, NewValue>>,
+    ) -> StoreResult<()> {
         self.row_number += 1;
         if values.len() != self.plan.columns.len() {
             return Err(SqlError::new(ErrorCode::WrongValueCountOnRow, &[&self.row_number]).into());
@@ -166,17 +199,20 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
         let (mut row, given) = {
             let filler = self.filler();
             let maker = filler.maker();
-            // Rows of literals are most of what is inserted, and none of them looks at another column.
-            let constant = values.iter().all(|value| matches!(value, NewValue::Expr(expr) if expr.is_constant()));
             let columns = self.plan.target.def().columns.len();
             let mut row = if constant { vec![Value::Null; columns] } else { filler.starting_row(&maker)? };
             let mut given = vec![false; row.len()];
             for (column, value) in self.plan.columns.iter().zip(values) {
-                if let NewValue::Expr(expr) = value {
-                    let raw = maker.eval(expr, &row)?;
-                    row[*column] = filler.column_value(&maker, *column, raw, &expr.sql_type(), self.row_number)?;
-                    given[*column] = true;
-                }
+                let (raw, sql_type) = match value {
+                    // It may be long: it is not copied.
+                    Cow::Owned(NewValue::Expr(BoundExpr::Literal(literal, ty))) => (literal, ty.sql_type),
+                    value => match value.as_ref() {
+                        NewValue::Expr(expr) => (maker.eval(expr, &row)?, expr.sql_type()),
+                        NewValue::Default => continue,
+                    },
+                };
+                row[*column] = filler.column_value(&maker, *column, raw, &sql_type, self.row_number)?;
+                given[*column] = true;
             }
             if constant {
                 filler.fill_start(&maker, &mut row, &given)?;
@@ -194,7 +230,7 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
         let mut reader = RowReader::new(self.plan, packed, builder, self.context.parameters);
         let mut row = Vec::new();
         while reader.next_row(&mut row)? {
-            self.insert_exprs(&row)?;
+            self.insert_exprs(is_constant(&row), row.drain(..).map(Cow::Owned))?;
         }
         Ok(())
     }

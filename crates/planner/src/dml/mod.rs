@@ -26,6 +26,7 @@ mod view;
 
 pub use bind::{ChangeLocks, DmlBinder};
 pub use change::{execute_delete, execute_update};
+use insert::execute_insert_once;
 pub use insert::{Inserter, execute_insert, fill_table};
 pub use load::{LoadedRow, RowLoader};
 pub use plan::{DeletePlan, DmlPlan, InsertPlan, QueryChangePlan, Returned, UpdatePlan};
@@ -94,6 +95,14 @@ pub fn execute(context: &mut DmlContext<'_>, plan: &DmlPlan) -> StoreResult<DmlR
         DmlPlan::Update(plan) => execute_update(context, plan),
         DmlPlan::Delete(plan) => execute_delete(context, plan),
         DmlPlan::ByQuery(plan) => execute_by_query(context, plan),
+    }
+}
+
+/// The same with a plan that is not needed again.
+pub fn execute_once(context: &mut DmlContext<'_>, plan: DmlPlan) -> StoreResult<DmlResult> {
+    match plan {
+        DmlPlan::Insert(plan) => execute_insert_once(context, *plan),
+        plan => execute(context, &plan),
     }
 }
 

@@ -13,7 +13,7 @@ use squall_planner::Binder;
 use squall_planner::dml::foreign_key::may_cascade;
 use squall_planner::dml::plan::{ColumnAssignment, InsertRows, NewValue, OnDuplicate};
 use squall_planner::dml::target::Target;
-use squall_planner::dml::{ChangeLocks, DmlBinder, DmlContext, DmlOptions, DmlPlan, DmlResult, execute};
+use squall_planner::dml::{ChangeLocks, DmlBinder, DmlContext, DmlOptions, DmlPlan, DmlResult, execute, execute_once};
 use squall_registry::StatementContext;
 use squall_row_store::{IsolationLevel, LockWait, StoreError, StoreResult, Transaction};
 use squall_types::work_meter::carried;
@@ -62,7 +62,7 @@ impl Session {
     }
 
     /// [`Session::bind_change`], where a long statement belongs.
-    async fn bind_change_of(
+    pub(crate) async fn bind_change_of(
         &self,
         request: Request<'_>,
         catalog: &Arc<Catalog>,
@@ -240,7 +240,11 @@ impl Session {
                 rules: &shared.rules,
                 registry: &shared.registry,
             };
-            execute(&mut dml, &plan).map_err(SqlError::from)
+            let result = match Arc::try_unwrap(plan) {
+                Ok(plan) => execute_once(&mut dml, plan.into_inner()),
+                Err(cached) => execute(&mut dml, &cached),
+            };
+            result.map_err(SqlError::from)
         })
         .await
     }

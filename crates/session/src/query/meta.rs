@@ -74,10 +74,9 @@ impl Session {
     /// same for every session that may run it.
     pub(crate) async fn result_columns(
         &mut self,
-        statement: &Statement,
-        sql: &[u8],
+        request: Request<'_>,
     ) -> SqlResult<(Vec<ColumnMeta>, Option<Vec<Need>>)> {
-        match self.columns_without_values(statement, sql).await {
+        match self.columns_without_values(request).await {
             // They depend on the values of parameters, and are told when it is executed.
             Err(error) if error.is(ErrorCode::NeedReprepare) => Ok((Vec::new(), None)),
             known => known,
@@ -86,14 +85,14 @@ impl Session {
 
     async fn columns_without_values(
         &mut self,
-        statement: &Statement,
-        sql: &[u8],
+        request: Request<'_>,
     ) -> SqlResult<(Vec<ColumnMeta>, Option<Vec<Need>>)> {
+        let statement = request.statement;
         let context = Arc::new(self.statement_context(statement));
         let catalog = self.shared.catalog.load();
         match statement {
             Statement::Query(query) => {
-                let bound = self.bind_query(query, sql, &[], &catalog, &context, None)?;
+                let bound = self.bind_sent_query(query, request, &catalog, &context).await?;
                 let bound = self.authorize(bound)?;
                 let columns = if bound.into.is_some() { Vec::new() } else { columns(&bound.columns) };
                 Ok((columns, reads_base_tables(&bound).then(|| bound.needs())))
@@ -103,8 +102,7 @@ impl Session {
                     self.check_virtual_change(&*table, statement)?;
                     return Ok((Vec::new(), None));
                 }
-                let request = Request::without_parameters(statement, sql);
-                let plan = self.bind_change(request, &catalog, &context, false)?;
+                let plan = self.bind_change_of(request, &catalog, &context).await?;
                 Ok((super::change::returned_columns(&plan), changes_base_tables(&plan).then(|| plan.needs())))
             }
             Statement::TableMaintenance(maintenance) => {
@@ -113,7 +111,6 @@ impl Session {
             // What these show does not depend on parameters: they are run once for their columns.
             Statement::Show(_) | Statement::DescribeTable(_) => {
                 let mut buffer = CursorBuffer::new(&self.process.memory);
-                let request = Request::without_parameters(statement, sql);
                 match Box::pin(self.dispatch(request, &context, &mut buffer)).await {
                     Ok(crate::result::Outcome::Rows(result)) => Ok((result.columns, None)),
                     Ok(_) | Err(crate::result::Failure::Client(_)) => Ok((Vec::new(), None)),

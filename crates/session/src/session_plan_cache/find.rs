@@ -1,11 +1,12 @@
 //! Finding the route of a text or of a prepared statement.
 
 use super::{CachedStatement, Known, PlanSlot, PlanVersions, Slot, values};
-use crate::prepared::{PreparedEntry, PreparedStatement};
+use crate::prepared::{PreparedEntry, PreparedStatement, PreparedTree};
 use crate::process::{Process, count};
 use crate::route::{Found, QueryRoute, Route, RowsPlan};
 use crate::session::Session;
 use crate::shared_plan_cache::{CacheEntry, PlanUse, SharedRows};
+use bytes::Bytes;
 use squall_parser::ast::Statement;
 use squall_planner::point;
 use squall_types::Value;
@@ -128,7 +129,7 @@ impl Session {
         plan_use: Option<&PlanUse>,
     ) -> Option<Route> {
         // Another route is chosen for each statement.
-        if self.settings.query_route != QueryRoute::Auto {
+        if self.settings.query_route != QueryRoute::Auto || statement.statement.long().is_some() {
             return None;
         }
         // Names may mean the session's own tables.
@@ -174,12 +175,11 @@ impl Session {
     fn parse_normalized(&self, sql: &[u8], literals: usize) -> Option<PreparedStatement> {
         let parsed = squall_parser::parse_bytes(sql, &self.parse_options()).ok()?;
         let statement = PreparedStatement {
-            sql: sql.into(),
-            statement: Arc::new(parsed.statement),
+            sql: Bytes::copy_from_slice(sql),
+            statement: PreparedTree::Short(Arc::new(parsed.statement)),
             placeholders: parsed.placeholders,
             columns: Arc::default(),
             options: self.parse_options(),
-            reserved: None,
             places: OnceLock::new(),
             digest: OnceLock::new(),
             counted: OnceLock::new(),

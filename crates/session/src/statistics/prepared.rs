@@ -1,6 +1,7 @@
 //! Prepared statements of a session as others see them.
 
 use super::totals::{Measured, Totals};
+use bytes::Bytes;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -12,7 +13,7 @@ pub(crate) struct PreparedUse {
     pub id: u64,
     /// PREPARE's name; `None` for one of the protocol.
     pub name: Option<Box<str>>,
-    pub text: Arc<[u8]>,
+    pub text: Bytes,
     /// The statement that prepared it, as its session counts them; 0 for the protocol's command.
     pub owner_event: u64,
     /// How long that took.
@@ -24,7 +25,7 @@ pub(crate) struct PreparedUse {
 
 impl PreparedUse {
     /// A statement that has just been prepared.
-    pub fn new(id: u64, name: Option<&str>, text: &Arc<[u8]>, owner_event: u64, prepare_micros: u64) -> PreparedUse {
+    pub fn new(id: u64, name: Option<&str>, text: &Bytes, owner_event: u64, prepare_micros: u64) -> PreparedUse {
         PreparedUse {
             id,
             name: name.map(Into::into),

@@ -156,9 +156,10 @@ impl Session {
             ..self.measured_work()
         };
         let computed;
-        let digest = match request.prepared.or(request.normalized) {
-            Some(prepared) => prepared.digest(),
-            None => {
+        let digest = match (request.long_statement(), request.prepared.or(request.normalized)) {
+            (Some(long), _) => long.digest(),
+            (None, Some(prepared)) => prepared.digest(),
+            (None, None) => {
                 computed = Arc::new(squall_parser::digest(request.text(), &self.parse_options()));
                 &computed
             }

@@ -102,6 +102,29 @@ fn a_program_lets_others_in() {
 }
 
 #[test]
+fn binding_a_long_prepared_statement_lets_others_in() {
+    let server = start();
+    let mut others = clients_everywhere(&server);
+    let (mut greedy, _) = connect_with_socket(&server);
+    let numbers: Vec<String> = (0..1_000_000).map(|number| (number * 3).to_string()).collect();
+    let list = numbers.join(",");
+    run(&mut greedy, &format!("PREPARE s FROM 'SELECT COUNT(*) FROM (SELECT 4 AS n) t WHERE n IN ({list})'"));
+    let running = format!(
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE id = {} AND info IS NOT NULL",
+        greedy.connection_id()
+    );
+    greedy.query("EXECUTE s").expect("sent");
+    for _ in 0..QUESTIONS {
+        for client in &mut others {
+            assert_eq!(value(client, "SELECT 1"), "1");
+        }
+    }
+    assert_eq!(value(&mut others[0], &running), "1", "others waited for the whole statement");
+    greedy.next_result().expect("its answer");
+    assert_eq!(greedy.next_row().expect("its row").expect("one")[0].as_deref(), Some(&b"0"[..]));
+}
+
+#[test]
 fn long_statements_mean_what_short_ones_do() {
     let server = start();
     let mut client = connect(&server);

@@ -10,8 +10,8 @@ use std::borrow::Cow;
 struct Open<'a> {
     /// Where it begins in the text that is made.
     start: usize,
-    /// Where its members begin in that text, in the order in which they came. A member takes nothing else: there may be millions.
-    members: Vec<usize>,
+    /// Where its members begin, from there, in the order in which they came. A member takes nothing else: there may be millions.
+    members: Vec<u32>,
     /// The name of the last one.
     last_name: Cow<'a, str>,
     /// Whether they are in the order that they are to be in, each once.
@@ -40,7 +40,8 @@ pub fn normalize(text: &str) -> Result<String, JsonError> {
                     out.push_str(BETWEEN);
                     object.in_order &= compare_names(&object.last_name, &name).is_lt();
                 }
-                object.members.push(out.len());
+                // Of a text that is too long for that no place is asked for: it is an error.
+                object.members.push(u32::try_from(out.len() - object.start).unwrap_or(u32::MAX));
                 print::write_string(&name, &mut out);
                 out.push_str(COLON);
                 object.last_name = name;
@@ -86,15 +87,18 @@ pub fn normalize(text: &str) -> Result<String, JsonError> {
             }
         }
     })?;
-    Ok(out)
+    match u32::try_from(out.len()) {
+        Ok(_) => Ok(out),
+        Err(_) => Err(JsonError::Syntax { message: "The document is longer than 4 GiB.", position: 0 }),
+    }
 }
 
 /// Puts an object's members in order, of equal names the last.
 fn reorder(object: Open<'_>, out: &mut String) {
     let from = object.start + 1;
     let body = out.split_off(from);
-    let text_at = |at: usize| body.get(at - from..).unwrap_or_default();
-    let name_at = |at: usize| Parser::new(text_at(at)).string().unwrap_or_default();
+    let text_at = |at: u32| body.get((at as usize).saturating_sub(1)..).unwrap_or_default();
+    let name_at = |at: u32| Parser::new(text_at(at)).string().unwrap_or_default();
     let mut members = object.members;
     members.sort_unstable_by(|left, right| compare_names(&name_at(*left), &name_at(*right)).then(left.cmp(right)));
     let mut members = members.into_iter().peekable();
