@@ -19,12 +19,14 @@ use tokio::sync::futures::Notified;
 use crate::busy_poll::BusyPoll;
 use crate::charset::charset_of;
 use crate::column_metadata::parameter_definition;
-use crate::event_loop::{Activity, Conversation, IdleClock, Neighbours};
-use crate::handshake::{Established, HandshakeError, change_user, kill_callback};
+use crate::conversation::Conversation;
+use crate::established::Established;
+use crate::handshake::{HandshakeError, change_user, kill_callback};
+use crate::neighbours::{Activity, IdleClock, Neighbours};
 use crate::packet_stream::{PacketStream, ReadError};
 use crate::prepared::PreparedStatements;
 use crate::result_writer::{ClientWriter, RowFormat};
-use crate::server::Shared;
+use crate::shared::Shared;
 use crate::steering::Steering;
 use crate::transport::{Socket, Transport};
 

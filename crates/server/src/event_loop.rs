@@ -1,16 +1,11 @@
 //! One thread, one single-threaded runtime, many connections.
 
-use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::io;
-use std::net::TcpStream as StdTcpStream;
-use std::os::unix::net::UnixStream as StdUnixStream;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use squall_session::api::{Connection, SocketUse};
 use squall_types::{ErrorCode, SqlError};
 use squall_wire::response::ErrPacket;
 use tokio::net::{TcpStream, UnixStream};
@@ -18,63 +13,23 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::LocalSet;
 use tokio::time::timeout;
 
-use crate::busy_poll::{Awake, BusyPoll};
+use crate::busy_poll::BusyPoll;
 use crate::command_loop::{CommandLoop, Left};
 use crate::connection_limit::{ConnectionPermit, Place};
-use crate::handshake::{Established, HANDSHAKE_PACKET_BYTES_MAX, HandshakeError, Peer, establish, kill_callback};
+use crate::conversation::{Accepted, Conversation, Inbox, Moved};
+use crate::established::Peer;
+use crate::handshake::{HANDSHAKE_PACKET_BYTES_MAX, HandshakeError, establish, kill_callback};
+use crate::neighbours::{Neighbour, Neighbours};
 use crate::packet_stream::{PacketStream, ReadError};
 use crate::prepared::PreparedStatements;
 use crate::result_writer::ClientWriter;
-use crate::server::Shared;
+use crate::shared::Shared;
 use crate::steering::Steering;
 use crate::transport::Socket;
-
-/// An accepted socket on its way to an event loop.
-#[derive(Debug)]
-pub(crate) enum Accepted {
-    Tcp {
-        stream: StdTcpStream,
-        address: std::net::SocketAddr,
-        /// It came by the administrative interface.
-        administrative: bool,
-    },
-    Unix(StdUnixStream),
-    /// A connection of another loop, between two commands.
-    Moved(Box<Moved>),
-}
-
-/// A connection between two commands, of which nothing has been read, without a loop.
-#[derive(Debug)]
-pub(crate) struct Moved {
-    stream: StdTcpStream,
-    killed: Arc<Notify>,
-    counted: Arc<SocketUse>,
-    conversation: Conversation,
-}
-
-/// The state of a connection beside its socket and what its loop gives it.
-pub(crate) struct Conversation {
-    // Gone before the connection's place is another's.
-    pub(crate) session: Box<dyn Connection>,
-    pub(crate) established: Established,
-    pub(crate) statements: PreparedStatements,
-    /// Woken by KILL and by a shutdown.
-    pub(crate) wake: Arc<Notify>,
-    pub(crate) steering: Steering,
-}
-
-impl std::fmt::Debug for Conversation {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Conversation").field("established", &self.established).finish_non_exhaustive()
-    }
-}
 
 /// Stack of a loop: expressions are as deep as a statement nests them, and short queries are answered here. Only what is
 /// touched becomes memory.
 const STACK_BYTES: usize = 16 << 20;
-
-/// Where the acceptor hands sockets over. The loop ends when this is dropped and its connections have ended.
-pub(crate) type Inbox = mpsc::UnboundedSender<Accepted>;
 
 /// Starts the thread of the loop with this number.
 pub(crate) fn start(
@@ -96,150 +51,6 @@ pub(crate) fn start(
     Ok((inbox, thread))
 }
 
-/// What the connections of one loop share: how to wake them all. Never leaves the loop's thread.
-#[derive(Debug, Default)]
-pub(crate) struct Neighbours {
-    /// The number of the loop.
-    pub(crate) number: usize,
-    pub(crate) awake: Awake,
-    shutting_down: Cell<bool>,
-    /// Seconds that the loop has run.
-    seconds: Cell<u64>,
-    members: RefCell<HashMap<u64, Member>>,
-    last_key: Cell<u64>,
-}
-
-impl Neighbours {
-    /// Whether the server is going down.
-    pub(crate) fn is_shutting_down(&self) -> bool {
-        self.shutting_down.get()
-    }
-
-    fn join(self: &Rc<Self>, wake: &Arc<Notify>, socket: Socket) -> Neighbour {
-        let key = self.last_key.get() + 1;
-        self.last_key.set(key);
-        let (idle, activity) = (Rc::new(IdleClock::default()), Rc::new(Activity::new(socket)));
-        let member = Member { wake: Arc::clone(wake), idle: Rc::clone(&idle), activity: Rc::clone(&activity) };
-        self.members.borrow_mut().insert(key, member);
-        Neighbour { neighbours: Rc::clone(self), key, idle, activity }
-    }
-
-    /// Another second has passed: wakes those that have waited for their clients for too long, and stops statements
-    /// whose clients have hung up.
-    fn tick(&self, shared: &Shared) {
-        self.seconds.set(self.seconds.get() + 1);
-        self.awake.tick();
-        let mut busy = 0;
-        for member in self.members.borrow().values() {
-            busy += usize::from(member.activity.had_command.take());
-            if member.idle.is_over(self) {
-                member.wake.notify_one();
-            }
-            if member.activity.is_for_nobody() {
-                let id = member.activity.connection_id.get();
-                tracing::debug!("connection {id} hung up while its statement ran");
-                shared.backend.client_gone(id);
-            }
-        }
-        shared.loops.tick(self.number, busy);
-    }
-
-    fn shut_down(&self) {
-        self.shutting_down.set(true);
-        for member in self.members.borrow().values() {
-            member.wake.notify_one();
-        }
-    }
-}
-
-#[derive(Debug)]
-struct Member {
-    wake: Arc<Notify>,
-    idle: Rc<IdleClock>,
-    activity: Rc<Activity>,
-}
-
-/// Whether a connection is answering a command, for those who look whether its client is still there.
-#[derive(Debug)]
-pub(crate) struct Activity {
-    socket: Socket,
-    /// 0 until the handshake is over.
-    connection_id: Cell<u64>,
-    is_running: Cell<bool>,
-    /// There was a command in the second that is under way.
-    had_command: Cell<bool>,
-    /// The command was running at the last look already.
-    was_running: Cell<bool>,
-}
-
-impl Activity {
-    fn new(socket: Socket) -> Self {
-        Self {
-            socket,
-            connection_id: Cell::new(0),
-            is_running: Cell::new(false),
-            had_command: Cell::new(false),
-            was_running: Cell::new(false),
-        }
-    }
-
-    /// A command begins.
-    pub(crate) fn begin(&self) {
-        self.is_running.set(true);
-        self.had_command.set(true);
-        self.was_running.set(false);
-    }
-
-    /// The command is answered.
-    pub(crate) fn end(&self) {
-        self.is_running.set(false);
-    }
-
-    /// Whether a command has been running since the look before this one, and no client waits for its answer any more.
-    fn is_for_nobody(&self) -> bool {
-        let was_running = self.was_running.replace(self.is_running.get());
-        was_running && self.is_running.get() && self.socket.has_hung_up()
-    }
-}
-
-/// How long a connection may wait for its client. One clock for all of a loop's connections, which ticks once a second,
-/// instead of a timer for every command.
-#[derive(Debug, Default)]
-pub(crate) struct IdleClock(Cell<Option<u64>>);
-
-impl IdleClock {
-    /// Begins to wait, for so many seconds at most.
-    pub(crate) fn start(&self, neighbours: &Neighbours, seconds: u64) {
-        // The second that is under way does not count.
-        self.0.set(Some(neighbours.seconds.get().saturating_add(seconds).saturating_add(1)));
-    }
-
-    /// Ends the waiting.
-    pub(crate) fn stop(&self) {
-        self.0.set(None);
-    }
-
-    /// Whether it has been too long.
-    pub(crate) fn is_over(&self, neighbours: &Neighbours) -> bool {
-        self.0.get().is_some_and(|end| end <= neighbours.seconds.get())
-    }
-}
-
-/// One connection among its neighbours; leaves them when dropped.
-#[derive(Debug)]
-pub(crate) struct Neighbour {
-    neighbours: Rc<Neighbours>,
-    key: u64,
-    idle: Rc<IdleClock>,
-    activity: Rc<Activity>,
-}
-
-impl Drop for Neighbour {
-    fn drop(&mut self) {
-        self.neighbours.members.borrow_mut().remove(&self.key);
-    }
-}
-
 /// Serves sockets until shutdown, then waits for the statements that are running.
 async fn run(
     number: usize,
@@ -247,7 +58,7 @@ async fn run(
     shared: Arc<Shared>,
     mut shutdown: watch::Receiver<bool>,
 ) {
-    let neighbours = Rc::new(Neighbours { number, ..Neighbours::default() });
+    let neighbours = Rc::new(Neighbours::new(number));
     let mut connections = tokio::task::JoinSet::new();
     let mut clock = tokio::time::interval(Duration::from_secs(1));
     loop {

@@ -1,6 +1,5 @@
 //! The connection phase: greeting, TLS, password, session.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,8 +13,9 @@ use tokio::sync::Notify;
 
 use crate::authentication::{AuthError, Authenticator, FirstResponse};
 use crate::connection_limit::Place;
+use crate::established::{Established, Peer};
 use crate::packet_stream::{PacketStream, ReadError};
-use crate::server::Shared;
+use crate::shared::Shared;
 
 /// The longest packet accepted from somebody who has not authenticated.
 pub(crate) const HANDSHAKE_PACKET_BYTES_MAX: usize = 128 << 10;
@@ -46,38 +46,6 @@ const OFFERED: Capabilities = Capabilities(
         | Capabilities::QUERY_ATTRIBUTES.0
         | Capabilities::REMEMBER_OPTIONS.0,
 );
-
-/// Who is at the other end.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Peer {
-    /// `None` for a Unix socket.
-    pub(crate) address: Option<SocketAddr>,
-    /// It came by the administrative interface.
-    pub(crate) administrative: bool,
-}
-
-impl Peer {
-    /// The host as accounts and messages name it.
-    pub(crate) fn host(&self) -> String {
-        match self.address {
-            None => "localhost".to_owned(),
-            Some(address) if address.ip().to_canonical().is_loopback() => "localhost".to_owned(),
-            Some(address) => address.ip().to_canonical().to_string(),
-        }
-    }
-}
-
-/// What stays the same for the whole connection.
-#[derive(Debug)]
-pub(crate) struct Established {
-    pub(crate) connection_id: u64,
-    pub(crate) nonce: Nonce,
-    pub(crate) peer: Peer,
-    /// Kept for as long as the connection lives.
-    pub(crate) place: Place,
-    /// What client and server can both do.
-    pub(crate) capabilities: Capabilities,
-}
 
 /// Why there is no session.
 #[derive(Debug)]

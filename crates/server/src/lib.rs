@@ -2,7 +2,7 @@
 //!
 //! A connection's life is once down this list:
 //! - `listener`: accepts sockets on one thread and hands them to event loops;
-//! - `event_loop`: one thread with one single-threaded runtime per core;
+//! - `event_loop`: one thread with one single-threaded runtime per core; `neighbours`: its connections;
 //! - `steering`: which of them a connection is best served by;
 //! - `handshake` and `authentication`: greeting, TLS, password, session;
 //! - `command_loop`: reads a command, has the session answer it, and so on until someone ends it;
@@ -18,16 +18,22 @@ mod charset;
 mod column_metadata;
 mod command_loop;
 mod connection_limit;
+mod conversation;
+mod established;
 mod event_loop;
 mod handshake;
 mod listener;
+mod neighbours;
+mod options;
 mod packet_stream;
 mod password_checks;
 mod prepared;
 mod result_writer;
 mod rsa_key;
 mod server;
+mod shared;
 mod steering;
 mod transport;
 
-pub use server::{Server, ServerOptions, StartError};
+pub use options::ServerOptions;
+pub use server::{Server, StartError};

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::net::{SocketAddr, TcpListener as StdTcpListener, ToSocketAddrs as _};
+use std::net::{SocketAddr, TcpListener as StdTcpListener};
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener as StdUnixListener, UnixStream as StdUnixStream};
 use std::path::{Path, PathBuf};
@@ -14,8 +14,8 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::event_loop::{Accepted, Inbox};
-use crate::server::ServerOptions;
+use crate::conversation::{Accepted, Inbox};
+use crate::options::{ServerOptions, resolve, resolve_administrative};
 
 /// How long to wait when the process has no file descriptor left.
 const EXHAUSTED_PAUSE: Duration = Duration::from_millis(100);
@@ -144,34 +144,6 @@ async fn pause_after(error: &io::Error) {
     }
 }
 
-/// The addresses that a `bind_address` means.
-pub(crate) fn resolve(bind_address: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
-    let mut addresses = Vec::new();
-    for name in bind_address.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-        let name = if name == "*" { "0.0.0.0" } else { name };
-        let bare = name.trim_start_matches('[').trim_end_matches(']');
-        let found = (bare, port)
-            .to_socket_addrs()
-            .map_err(|error| io::Error::new(error.kind(), format!("bind address `{name}`: {error}")))?;
-        for address in found {
-            if !addresses.contains(&address) {
-                addresses.push(address);
-            }
-        }
-    }
-    Ok(addresses)
-}
-
-/// The address that an `admin_address` means: one, and not all that there are.
-pub(crate) fn resolve_administrative(name: &str, port: u16) -> io::Result<SocketAddr> {
-    let wrong = |why: &str| io::Error::new(io::ErrorKind::InvalidInput, format!("admin address `{name}`: {why}"));
-    if name.contains(',') || name.trim() == "*" {
-        return Err(wrong("one address only"));
-    }
-    let address = resolve(name, port)?.first().copied().ok_or_else(|| wrong("no address"))?;
-    if address.ip().is_unspecified() { Err(wrong("one address only")) } else { Ok(address) }
-}
-
 fn bind_tcp(address: SocketAddr) -> io::Result<StdTcpListener> {
     let listener = StdTcpListener::bind(address)
         .map_err(|error| io::Error::new(error.kind(), format!("cannot listen on {address}: {error}")))?;
@@ -191,22 +163,6 @@ fn bind_unix(path: &Path) -> io::Result<StdUnixListener> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bind_addresses_resolve() {
-        assert_eq!(resolve("127.0.0.1", 1).expect("an address"), ["127.0.0.1:1".parse().expect("an address")]);
-        assert_eq!(resolve("*", 1).expect("an address"), ["0.0.0.0:1".parse().expect("an address")]);
-        assert_eq!(resolve("127.0.0.1, [::1]", 1).expect("addresses").len(), 2);
-        assert!(resolve("no such host.", 1).is_err());
-    }
-
-    #[test]
-    fn the_administrative_interface_has_one_address() {
-        assert_eq!(resolve_administrative("::1", 1).expect("an address"), "[::1]:1".parse().expect("an address"));
-        for name in ["", "*", "0.0.0.0", "::", "127.0.0.1,::1"] {
-            assert!(resolve_administrative(name, 1).is_err(), "{name}");
-        }
-    }
 
     #[test]
     fn a_stale_socket_is_replaced_and_a_live_one_is_not() {

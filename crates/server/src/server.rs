@@ -3,58 +3,24 @@
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::num::NonZeroUsize;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use squall_session::api::Backend;
 use tokio::sync::watch;
-use tokio_rustls::TlsAcceptor;
 
 use crate::authentication::PasswordCache;
 use crate::certificates::tls_config;
-use crate::event_loop::{self, Accepted};
-use crate::listener::{Dispatch, Listeners, resolve, resolve_administrative};
+use crate::conversation::Accepted;
+use crate::event_loop;
+use crate::listener::{Dispatch, Listeners};
+use crate::options::ServerOptions;
 use crate::password_checks::PasswordChecks;
 use crate::rsa_key::LazyRsaKeyPair;
+use crate::shared::Shared;
 use crate::steering::Loops;
 use crate::transport::acceptor;
-
-/// Where to listen, and with how many threads.
-#[derive(Debug, Clone)]
-pub struct ServerOptions {
-    /// Holds the certificate and the keys.
-    pub data_directory: PathBuf,
-    /// Names and addresses, separated by commas; `*` for all. Empty for no TCP at all.
-    pub bind_address: String,
-    /// TCP port; 0 for any that is free.
-    pub port: u16,
-    /// Name or address of the administrative interface; `None` for none.
-    pub admin_address: Option<String>,
-    /// TCP port of the administrative interface; 0 for any that is free.
-    pub admin_port: u16,
-    /// Path of the Unix socket.
-    pub socket: Option<PathBuf>,
-    /// How many event loops.
-    pub event_loops: NonZeroUsize,
-    /// How long running statements may take after [`Server::shut_down`].
-    pub drain_timeout: Duration,
-}
-
-impl ServerOptions {
-    /// Whether every address to listen on is of this machine only.
-    pub fn is_loopback_only(&self) -> io::Result<bool> {
-        let mut addresses = resolve(&self.bind_address, self.port)?;
-        if let Some(name) = &self.admin_address {
-            addresses.push(resolve_administrative(name, self.admin_port)?);
-        }
-        Ok(addresses.iter().all(|address| address.ip().is_loopback()))
-    }
-}
 
 /// Why a server did not start.
 #[derive(Debug)]
@@ -77,19 +43,6 @@ impl fmt::Display for StartError {
 }
 
 impl std::error::Error for StartError {}
-
-/// What every connection may look at.
-pub(crate) struct Shared {
-    pub(crate) backend: Arc<dyn Backend>,
-    pub(crate) tls: TlsAcceptor,
-    pub(crate) passwords: PasswordCache,
-    pub(crate) password_checks: PasswordChecks,
-    pub(crate) rsa_key: LazyRsaKeyPair,
-    pub(crate) drain_timeout: Duration,
-    /// Connections that `max_connections` limits.
-    pub(crate) connection_count: Arc<AtomicUsize>,
-    pub(crate) loops: Loops,
-}
 
 /// A running server.
 #[derive(Debug)]
