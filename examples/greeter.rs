@@ -1,4 +1,5 @@
-//! A module of one's own: a function, a procedure that makes more functions while the server runs, a table, and a listener.
+//! A module of one's own: a function, a procedure that makes more functions while the server runs, a table, a listener,
+//! a privilege and an error.
 //!
 //! `cargo run --example greeter -- DIRECTORY` serves a data directory with it on port 3306.
 //!
@@ -17,11 +18,14 @@ use squall_session::api::{LocalFuture, OkInfo};
 use squall_session::procedure::{Parameter, ProcedureHead};
 use squall_session::{EndedStatement, Failure, ListenedSession, Listener, Module, Procedure, ProcedureCall};
 use squall_types::convert::to_text;
-use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
+use squall_types::{CollationId, ErrorCode, ModuleError, SqlError, SqlResult, SqlType, Value};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 const DATABASE: &str = "greeter";
+/// The privilege to make functions.
+const ADMIN: &str = "GREETER_ADMIN";
+const NO_PLACE: ModuleError = ModuleError::new(50_001, b"45000", "The text '%s' has no place for a name");
 
 /// The module. Its parts share what it knows.
 #[derive(Debug, Default)]
@@ -47,6 +51,7 @@ impl Module for Greeter {
     fn declare(&self, registry: &mut Registry) {
         registry.register_scalar(Arc::new(Greeting { name: "GREETING".into(), text: "Hello, %!".into() }));
         registry.add_function_resolver(self.0.clone());
+        registry.register_privilege(ADMIN);
         registry.register_virtual_table(Arc::new(StatementsByUser::new(self.0.clone())));
     }
 
@@ -128,9 +133,15 @@ impl Procedure for Define {
 
     fn call<'a>(&'a self, call: &'a mut ProcedureCall<'_>) -> LocalFuture<'a, Result<OkInfo, Failure>> {
         Box::pin(async move {
+            if !call.access().has_dynamic(ADMIN) {
+                return Err(SqlError::new(ErrorCode::SpecificAccessDenied, &[&ADMIN]).into());
+            }
             let (Some(name), Some(text)) = (call.text(0), call.text(1)) else {
                 return Err(SqlError::new(ErrorCode::WrongArguments, &[&"define"]).into());
             };
+            if !text.contains('%') {
+                return Err(SqlError::of_module(&NO_PLACE, &[&text]).into());
+            }
             let mut functions = self.shared.functions.write().unwrap_or_else(PoisonError::into_inner);
             functions.0.insert(name.to_ascii_uppercase(), text.to_owned());
             functions.1 += 1;

@@ -4,7 +4,8 @@ use crate::function::{AggregateFunction, ScalarFunction, TableFunction};
 use crate::function_resolver::FunctionResolver;
 use crate::variables::VariableRegistry;
 use crate::virtual_table::VirtualTable;
-use std::collections::HashMap;
+use squall_catalog::DYNAMIC_PRIVILEGES;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Every declared function, virtual table and system variable, by name without case.
@@ -15,6 +16,8 @@ pub struct Registry {
     tables: HashMap<String, Arc<dyn TableFunction>>,
     virtual_tables: HashMap<(String, String), Arc<dyn VirtualTable>>,
     resolvers: Vec<Arc<dyn FunctionResolver>>,
+    /// Dynamic privileges of modules.
+    privileges: BTreeSet<&'static str>,
     /// Every declared system variable.
     pub variables: VariableRegistry,
 }
@@ -26,6 +29,17 @@ impl Registry {
             self.scalars.insert(alias.to_ascii_uppercase(), function.clone());
         }
         self.scalars.insert(function.name().to_ascii_uppercase(), function);
+    }
+
+    /// Declares a dynamic privilege of a module's own, in capital letters. GRANT knows it, and ALL at the global level gives it; the module asks
+    /// for it where it is needed.
+    pub fn register_privilege(&mut self, name: &'static str) {
+        self.privileges.insert(name);
+    }
+
+    /// The names of all dynamic privileges: MySQL's, then those of modules.
+    pub fn dynamic_privileges(&self) -> impl Iterator<Item = &'static str> {
+        DYNAMIC_PRIVILEGES.iter().chain(&self.privileges).copied()
     }
 
     /// Declares an aggregate function.

@@ -18,12 +18,12 @@ fn error(client: &mut Conn, sql: &str) -> u16 {
 }
 
 #[test]
-fn a_module_brings_functions_procedures_tables_and_listeners() {
+fn a_module_brings_all_of_its_parts() {
     let folder = tempfile::tempdir().expect("a folder");
     let (database, server) = greeter::serve(folder.path(), 0).expect("a server");
     let port = server.tcp_addresses()[0].port();
     let options = OptsBuilder::new().ip_or_hostname(Some("127.0.0.1")).tcp_port(port).user(Some("root"));
-    let mut client = Conn::new(options).expect("a client");
+    let mut client = Conn::new(options.clone()).expect("a client");
     assert_eq!(one(&mut client, "SELECT GREETING('Ada')"), "Hello, Ada!");
     assert_eq!(error(&mut client, "SELECT GREETING()"), 1582);
 
@@ -57,9 +57,24 @@ fn a_module_brings_functions_procedures_tables_and_listeners() {
         assert_eq!(error(&mut client, sql), code, "{sql}");
     }
 
-    let counted: u64 = one(&mut client, "SELECT statements FROM greeter.statements_by_user").parse().expect("a number");
+    // A privilege and an error of its own.
+    assert_eq!(error(&mut client, "CALL greeter.define('CIAO', 'Ciao')"), 50_001);
+    for sql in ["CREATE USER ada", "GRANT EXECUTE ON *.* TO ada"] {
+        client.query_drop(sql).expect(sql);
+    }
+    let mut ada = Conn::new(options.clone().user(Some("ada"))).expect("a client");
+    assert_eq!(error(&mut ada, "CALL greeter.define('CIAO', 'Ciao, %')"), 1227);
+    client.query_drop("GRANT GREETER_ADMIN ON *.* TO ada").expect("GRANT");
+    ada.query_drop("CALL greeter.define('CIAO', 'Ciao, %')").expect("CALL");
+    assert_eq!(one(&mut client, "SELECT CIAO('Ada')"), "Ciao, Ada");
+    client.query_drop("REVOKE GREETER_ADMIN ON *.* FROM ada").expect("REVOKE");
+    assert_eq!(error(&mut ada, "CALL greeter.define('CIAO', 'Ciao, %')"), 1227);
+
+    let counted: u64 = one(&mut client, "SELECT statements FROM greeter.statements_by_user WHERE user LIKE 'root%'")
+        .parse()
+        .expect("a number");
     assert!(counted > 15, "{counted}");
-    drop((client, prepared));
+    drop((client, prepared, ada));
     server.shut_down().expect("the end of the server");
     database.close().expect("the end of the database");
 }

@@ -16,24 +16,50 @@ pub struct SqlError {
     pub message: String,
 }
 
+/// An error of a module's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModuleError {
+    number: u16,
+    sqlstate: [u8; 5],
+    template: &'static str,
+}
+
+impl ModuleError {
+    /// An error with a number from 50,000 to 59,999, of which MySQL has none, and a message with `%s` for each argument. A constant with
+    /// another number does not compile.
+    pub const fn new(number: u16, sqlstate: &[u8; 5], template: &'static str) -> Self {
+        assert!(number >= 50_000 && number < 60_000, "numbers of modules are from 50,000 to 59,999");
+        Self { number, sqlstate: *sqlstate, template }
+    }
+}
+
+/// A template with its `%s` places filled by `args` in turn.
+fn filled(template: &str, args: &[&dyn fmt::Display]) -> String {
+    let mut message = String::with_capacity(template.len() + 16 * args.len());
+    let mut args = args.iter();
+    let mut rest = template;
+    while let Some(at) = rest.find("%s") {
+        message.push_str(&rest[..at]);
+        if let Some(arg) = args.next() {
+            use fmt::Write as _;
+            // Writing to a String cannot fail.
+            let _ = write!(message, "{arg}");
+        }
+        rest = &rest[at + 2..];
+    }
+    message.push_str(rest);
+    message
+}
+
 impl SqlError {
     /// Builds the error of `code` with its template's `%s` places filled by `args` in turn.
     pub fn new(code: ErrorCode, args: &[&dyn fmt::Display]) -> Self {
-        let template = code.template();
-        let mut message = String::with_capacity(template.len() + 16 * args.len());
-        let mut args = args.iter();
-        let mut rest = template;
-        while let Some(at) = rest.find("%s") {
-            message.push_str(&rest[..at]);
-            if let Some(arg) = args.next() {
-                use fmt::Write as _;
-                // Writing to a String cannot fail.
-                let _ = write!(message, "{arg}");
-            }
-            rest = &rest[at + 2..];
-        }
-        message.push_str(rest);
-        Self { code: code.number(), sqlstate: code.sqlstate(), message }
+        Self { code: code.number(), sqlstate: code.sqlstate(), message: filled(code.template(), args) }
+    }
+
+    /// The same of a module's error.
+    pub fn of_module(error: &ModuleError, args: &[&dyn fmt::Display]) -> Self {
+        Self { code: error.number, sqlstate: error.sqlstate, message: filled(error.template, args) }
     }
 
     /// "This version of MySQL doesn't yet support '…'" (1235): for whatever is parsed but not built.

@@ -31,7 +31,7 @@ pub mod work_meter;
 
 pub use collation::{Charset, CollationId};
 pub use decimal::Decimal;
-pub use error::{ErrorCode, Level, SqlError, SqlResult, Warning, io_error_text};
+pub use error::{ErrorCode, Level, ModuleError, SqlError, SqlResult, Warning, io_error_text};
 pub use json::Json;
 pub use key_codec::KeyPart;
 pub use row_writer::RowWriter;

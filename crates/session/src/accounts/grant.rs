@@ -5,8 +5,9 @@ use super::user::failed;
 use crate::information_schema::{PERFORMANCE, virtual_database};
 use crate::result::Outcome;
 use crate::session::Session;
-use squall_catalog::{AccessMap, AccountDef, AccountKey, DYNAMIC_PRIVILEGES, PrivilegeLevel, Privileges, TableEntry};
+use squall_catalog::{AccessMap, AccountDef, AccountKey, PrivilegeLevel, Privileges, TableEntry};
 use squall_parser::ast::{Grant, GrantLevel, GrantTarget, GrantTargetKind, Privilege, Revoke, UserSpecification};
+use squall_registry::Registry;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 
@@ -57,7 +58,7 @@ impl Session {
         match revoke {
             Revoke::Privileges { if_exists, privileges, on, from, ignore_unknown_user } => {
                 let place = self.place(on)?;
-                let wanted = wanted(privileges, &place)?;
+                let wanted = wanted(privileges, &place, &self.shared.registry)?;
                 self.check_virtual_place(&place, &wanted)?;
                 self.check_may_grant(&place, &wanted)?;
                 let keys = from.iter().map(|name| self.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
@@ -125,7 +126,7 @@ impl Session {
         grant_option: bool,
     ) -> SqlResult<Outcome> {
         let place = self.place(on)?;
-        let wanted = wanted(privileges, &place)?;
+        let wanted = wanted(privileges, &place, &self.shared.registry)?;
         self.check_virtual_place(&place, &wanted)?;
         self.check_may_grant(&place, &wanted)?;
         self.check_place(&place, &wanted)?;
@@ -274,7 +275,7 @@ impl Session {
 }
 
 /// What a list of privileges says at a level (1144, 1221, 3619).
-fn wanted(privileges: &[Privilege], place: &Place) -> SqlResult<Wanted> {
+fn wanted(privileges: &[Privilege], place: &Place, registry: &Registry) -> SqlResult<Wanted> {
     let level = place.level();
     let all = Privileges::all_at(level).union(Privileges::GRANT_OPTION);
     let mut wanted = Wanted::default();
@@ -283,7 +284,7 @@ fn wanted(privileges: &[Privilege], place: &Place) -> SqlResult<Wanted> {
             wanted.on_place = wanted.on_place.union(Privileges::all_at(level));
             wanted.all = true;
             if level == PrivilegeLevel::Global {
-                wanted.dynamic.extend(DYNAMIC_PRIVILEGES.iter().map(|name| name.to_string()));
+                wanted.dynamic.extend(registry.dynamic_privileges().map(str::to_string));
             }
             continue;
         }
@@ -291,7 +292,7 @@ fn wanted(privileges: &[Privilege], place: &Place) -> SqlResult<Wanted> {
             continue;
         }
         let Some(flag) = Privileges::named(&privilege.name) else {
-            if !DYNAMIC_PRIVILEGES.contains(&&*privilege.name) {
+            if !registry.dynamic_privileges().any(|name| name == &*privilege.name) {
                 return Err(SqlError::with_message(ErrorCode::SyntaxError, ErrorCode::SyntaxError.template()));
             }
             if level != PrivilegeLevel::Global {

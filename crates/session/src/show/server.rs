@@ -105,8 +105,8 @@ impl Session {
         for (name, _, context, comment) in Privileges::LIST {
             result.rows.push(vec![s(title(name)), s(*context), s(*comment)]);
         }
-        for name in squall_catalog::DYNAMIC_PRIVILEGES {
-            result.rows.push(vec![s(*name), s("Server Admin"), s("")]);
+        for name in self.shared.registry.dynamic_privileges() {
+            result.rows.push(vec![s(name), s("Server Admin"), s("")]);
         }
         result
     }
