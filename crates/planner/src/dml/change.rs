@@ -69,7 +69,7 @@ fn find_sealed(context: &mut DmlContext<'_>, target: &Target, selection: &Select
     }
     let (path, _) = choose_path(context, target, selection)?;
     Ok(match find_by_columns(context, target, selection, &path)? {
-        Some(found) if found.are_many() => Found::Many(found),
+        Some(found) if found.are_many() && !target.rules.row_by_row => Found::Many(found),
         Some(found) => Found::Few(found),
         None => Found::Other,
     })

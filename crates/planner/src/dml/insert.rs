@@ -78,7 +78,7 @@ fn may_go_around(plan: &InsertPlan) -> bool {
     matches!(plan.on_duplicate, OnDuplicate::Fail)
         && !plan.ignore
         && plan.returning.is_empty()
-        && plan.target.def().foreign_keys.is_empty()
+        && !plan.target.rules.row_by_row
         && !plan.target.def().temporary
 }
 

@@ -236,7 +236,7 @@ impl Session {
         }
         let bulk_allowed = self.reads_committed_now()
             && statement.duplicates != LoadDuplicates::Replace
-            && definition.foreign_keys.is_empty()
+            && !plan.target.rules.row_by_row
             && !definition.temporary;
         if statement.reject_limit.is_some() && !bulk_allowed {
             let feature = "REJECT LIMIT inside of a transaction, or for a TEMPORARY table or one with foreign keys";

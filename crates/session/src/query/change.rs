@@ -402,7 +402,7 @@ pub(crate) fn runs_inline(plan: &DmlPlan, catalog: &Catalog) -> bool {
                     OnDuplicate::Update(_) => changes_children(&insert.target, catalog, Some(on_duplicate)),
                 };
                 rows.len() <= INLINE_ROWS_MAX
-                    && insert.target.def().foreign_keys.is_empty()
+                    && !insert.target.rules.row_by_row
                     && !cascades
                     && rows.values().all(is_brief)
                     && on_duplicate.iter().all(|assignment| is_brief(&assignment.value))

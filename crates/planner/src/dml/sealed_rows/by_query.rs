@@ -114,7 +114,10 @@ impl<'a> BulkByQuery<'a> {
         let assigned: Vec<usize> = change.values.iter().map(|(column, _)| *column).collect();
         let of_table = plan.changes.iter().filter(|other| other.target.def().id == target.def().id);
         // By two names a row may be changed twice.
-        if of_table.count() > 1 || !keeps_keys(target, &assigned) || !foreign_key::children(context, target).is_empty()
+        if of_table.count() > 1
+            || target.rules.row_by_row
+            || !keeps_keys(target, &assigned)
+            || !foreign_key::children(context, target).is_empty()
         {
             return Ok(Err(places));
         }
