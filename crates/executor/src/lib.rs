@@ -2,18 +2,21 @@
 //!
 //! From the bottom up: [`mod@env`] (what a statement runs in), [`stopping`] (KILL while a plan is made), [`runtime_filters`] (what one operator
 //! finds out for another), [`access`] (paths to rows, and scans), [`operators`], [`document_values`] and [`star`] (aggregates by indexes and by
-//! the star kernel), [`rules`] of the optimizer, [`engine`] (how DataFusion is set up), [`runtime`] (threads, memory and spilling). The
+//! the star kernel), [`TableOperator`] (those of them that read tables), [`rules`] of the optimizer, [`engine`] (how DataFusion is set up), [`runtime`] (threads, memory and spilling). The
 //! planner is above: it binds statements. This crate must not know SQL texts, sessions or sockets.
 
 pub mod access;
 pub mod document_values;
 pub mod engine;
 pub mod env;
+mod leaf;
 pub mod operators;
 pub mod rules;
 pub mod runtime;
 pub mod runtime_filters;
 pub mod star;
 pub mod stopping;
+mod table_operator;
 
 pub use env::StatementEnv;
+pub use table_operator::TableOperator;

@@ -3,13 +3,13 @@
 use super::scan::{BATCH_ROWS, decode_columns, make_batch, stream_of};
 use super::table::RowTable;
 use crate::env::StatementEnv;
+use crate::leaf::leaf_methods;
 use crate::runtime_filters::JoinKeys;
 use arrow::array::{ArrayRef, AsArray, BinaryViewBuilder, Int64Array};
 use arrow::datatypes::{Int64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use datafusion::common::stats::Precision;
-use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{ColumnStatistics, Result, Statistics, internal_datafusion_err};
+use datafusion::common::{ColumnStatistics, Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
@@ -200,30 +200,14 @@ impl ExecutionPlan for ColumnScanExec {
         &self.properties
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        Vec::new()
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(self: Arc<Self>, _: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
-    }
+    leaf_methods!();
 
     fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(Arc::new(self.anew(self.fetch)))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let env = context
-            .session_config()
-            .get_extension::<StatementEnv>()
-            .ok_or_else(|| internal_datafusion_err!("a scan outside of a statement"))?;
+        let env = StatementEnv::of(context.session_config())?;
         let batch_rows = context.session_config().batch_size().clamp(1, BATCH_ROWS);
         let reader = self.reader(partition, env, batch_rows);
         let metrics = BaselineMetrics::new(&self.metrics, partition);

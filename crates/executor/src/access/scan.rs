@@ -6,14 +6,14 @@ use super::path::{AccessPath, KeySpace};
 use super::range::EncodedRange;
 use super::table::{RowTable, SortExprs};
 use crate::env::StatementEnv;
+use crate::leaf::leaf_methods;
 use arrow::array::RecordBatchOptions;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use datafusion::common::stats::Precision;
-use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{ColumnStatistics, Result, Statistics, internal_datafusion_err};
+use datafusion::common::{ColumnStatistics, Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::statistics::StatisticsArgs;
@@ -264,30 +264,14 @@ impl ExecutionPlan for RowScanExec {
         &self.properties
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        Vec::new()
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(self: Arc<Self>, _: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
-    }
+    leaf_methods!();
 
     fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(Arc::new(RowScanExec { metrics: ExecutionPlanMetricsSet::new(), ..(*self).clone() }))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let env = context
-            .session_config()
-            .get_extension::<StatementEnv>()
-            .ok_or_else(|| internal_datafusion_err!("a scan outside of a statement"))?;
+        let env = StatementEnv::of(context.session_config())?;
         // Small where memory is: what sorts and joins hold is counted in batches.
         let batch_rows_max = context.session_config().batch_size().clamp(1, BATCH_ROWS);
         let reader = self.open(partition, &env, batch_rows_max).map_err(datafusion_error)?;

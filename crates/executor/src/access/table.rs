@@ -13,7 +13,7 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{DFSchema, Result, Statistics, internal_datafusion_err, stats::Precision};
+use datafusion::common::{DFSchema, Result, Statistics, stats::Precision};
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_expr::expressions::Column;
@@ -408,10 +408,7 @@ impl TableProvider for RowTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let env = state
-            .config()
-            .get_extension::<StatementEnv>()
-            .ok_or_else(|| internal_datafusion_err!("a scan outside of a statement"))?;
+        let env = StatementEnv::of(state.config())?;
         let projection: Arc<[usize]> = match projection {
             Some(projection) => projection.as_slice().into(),
             None => (0..self.schema.fields().len()).collect(),

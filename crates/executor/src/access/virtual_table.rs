@@ -4,6 +4,7 @@ use super::filter::{equal_texts, predicate_of, with_constants};
 use super::predicate::{CompareOp, Predicate};
 use super::scan::{make_batch, stream_of};
 use crate::env::StatementEnv;
+use crate::leaf::leaf_methods;
 use crate::runtime_filters::noted_bounds::NotedBounds;
 use crate::runtime_filters::scalar_bound::ScalarBound;
 use arrow::compute::SortOptions;
@@ -11,13 +12,12 @@ use arrow::datatypes::{Field, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Result, internal_datafusion_err};
+use datafusion::common::Result;
 use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalSortExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::{
@@ -127,10 +127,7 @@ impl TableProvider for VirtualTableProvider {
         filters: &[Expr],
         _limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let env = state
-            .config()
-            .get_extension::<StatementEnv>()
-            .ok_or_else(|| internal_datafusion_err!("a scan outside of a statement"))?;
+        let env = StatementEnv::of(state.config())?;
         if self.table.has_parts() {
             let all = || (0..self.schema.fields().len()).collect();
             let projection = projection.cloned().unwrap_or_else(all);
@@ -209,7 +206,7 @@ fn definition(columns: &[VirtualColumn]) -> TableDef {
 
 /// Reads a virtual table part by part.
 #[derive(Clone, Debug)]
-pub(crate) struct PartsExec {
+pub struct PartsExec {
     table: Arc<dyn VirtualTable>,
     schema: SchemaRef,
     /// Ordinals of the columns that come out.
@@ -355,30 +352,14 @@ impl ExecutionPlan for PartsExec {
         &self.properties
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        Vec::new()
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(self: Arc<Self>, _: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
-    }
+    leaf_methods!();
 
     fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(Arc::new(PartsExec { metrics: ExecutionPlanMetricsSet::new(), ..(*self).clone() }))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let env = context
-            .session_config()
-            .get_extension::<StatementEnv>()
-            .ok_or_else(|| internal_datafusion_err!("a scan outside of a statement"))?;
+        let env = StatementEnv::of(context.session_config())?;
         let batch_rows_max = context.session_config().batch_size().max(1);
         let remaining = self.fetch.unwrap_or(usize::MAX);
         let batch_rows = FIRST_BATCH_ROWS.min(remaining);

@@ -5,13 +5,13 @@ use crate::access::key::{storage_index_id, storage_range};
 use crate::access::range::EncodedRange;
 use crate::access::scan::{BATCH_ROWS, make_batch, stream_of};
 use crate::env::StatementEnv;
+use crate::leaf::leaf_methods;
 use arrow::array::{Array, ArrayBuilder, ArrayRef, AsArray, Float64Array, StringViewArray, StringViewBuilder};
 use arrow::datatypes::{Float64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use datafusion::catalog::TableProvider;
 use datafusion::common::stats::Precision;
-use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{ColumnStatistics, Result, Statistics, internal_datafusion_err};
+use datafusion::common::{ColumnStatistics, Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
@@ -117,26 +117,10 @@ impl ExecutionPlan for DocumentValuesExec {
         &self.properties
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        Vec::new()
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(self: Arc<Self>, _: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
-    }
+    leaf_methods!();
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let env = context
-            .session_config()
-            .get_extension::<StatementEnv>()
-            .ok_or_else(|| internal_datafusion_err!("a scan outside of a statement"))?;
+        let env = StatementEnv::of(context.session_config())?;
         let reader = self.open(partition, &env).map_err(datafusion_error)?;
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         Ok(stream_of(reader, self.schema(), metrics, ValuesReader::next_batch))

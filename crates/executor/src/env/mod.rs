@@ -4,6 +4,8 @@ mod shared_transaction;
 
 pub use shared_transaction::{LentTransaction, SharedTransaction};
 
+use datafusion::common::internal_datafusion_err;
+use datafusion::execution::config::SessionConfig;
 use squall_catalog::Catalog;
 use squall_registry::StatementContext;
 use squall_row_store::{ReadView, RowStore};
@@ -44,6 +46,14 @@ impl StatementEnv {
         let current_date =
             context.settings.time_zone.from_unix_micros(context.now_micros).map_or(Date::ZERO, DateTime::date);
         StatementEnv { current_date, context, catalog, store, view, transaction: None }
+    }
+
+    /// That of the statement whose plan is made or run with a configuration.
+    ///
+    /// # Errors
+    /// If there is none: that is a defect.
+    pub fn of(config: &SessionConfig) -> datafusion::common::Result<Arc<StatementEnv>> {
+        config.get_extension().ok_or_else(|| internal_datafusion_err!("an operator outside of a statement"))
     }
 
     /// What is read.

@@ -6,7 +6,7 @@ use arrow::compute::take;
 use arrow::datatypes::{FieldRef, SchemaRef};
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{DFSchema, DFSchemaRef, Result, internal_datafusion_err, internal_err};
+use datafusion::common::{DFSchema, DFSchemaRef, Result, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
 use datafusion::physical_expr::PhysicalExpr;
@@ -243,10 +243,7 @@ impl ExecutionPlan for JsonTableExec {
     }
 
     fn execute(&self, partition: usize, task: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let env = task
-            .session_config()
-            .get_extension::<StatementEnv>()
-            .ok_or_else(|| internal_datafusion_err!("JSON_TABLE outside of a statement"))?;
+        let env = StatementEnv::of(task.session_config())?;
         let input = self.input.execute(partition, task)?;
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         let expander = Expander {

@@ -204,10 +204,7 @@ impl ExecutionPlan for IndexLookupJoinExec {
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let env = context
-            .session_config()
-            .get_extension::<StatementEnv>()
-            .ok_or_else(|| internal_datafusion_err!("a join outside of a statement"))?;
+        let env = StatementEnv::of(context.session_config())?;
         let input = self.outer.execute(partition, context)?;
         let scan = &self.inner.scan;
         let table = env.store.table(&scan.source.def).map_err(datafusion_error)?;

@@ -1,5 +1,6 @@
 //! The physical operator of [`RecursiveUnion`](crate::operators::recursive::RecursiveUnion) and the table it works on.
 
+use crate::leaf::leaf_methods;
 use crate::operators::apply_exec::conform;
 use arrow::array::{ArrayRef, BooleanArray};
 use arrow::compute::filter_record_batch;
@@ -98,28 +99,7 @@ impl ExecutionPlan for WorkTableExec {
         &self.properties
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        Vec::new()
-    }
-
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        _children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
-    }
+    leaf_methods!();
 
     fn execute(&self, _partition: usize, _task: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let Some(rows) = &self.rows else { return internal_err!("a work table outside of its recursion") };

@@ -1,11 +1,7 @@
 //! What a plan that has run says for MySQL's counters of scans, sorts and temporary tables.
 
-use crate::access::virtual_table::PartsExec;
-use crate::access::{ColumnScanExec, RowScanExec};
-use crate::document_values::DocumentValuesExec;
+use crate::TableOperator;
 use crate::operators::as_sort;
-use crate::operators::lookup_join::IndexLookupJoinExec;
-use crate::star::StarExec;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, InputOrderMode};
@@ -39,33 +35,39 @@ struct Counter {
 
 impl Counter {
     fn walk(&mut self, plan: &Arc<dyn ExecutionPlan>) {
-        if let Some(scan) = plan.downcast_ref::<RowScanExec>() {
-            let first = self.next_table();
-            match (&scan.path.ranges, scan.path.index_def(&scan.source.def)) {
-                (Some(ranges), _) if ranges.parts_constant < ranges.parts_used => self.counts.ranged(first),
-                (Some(_), _) => {}
-                (None, index) => self.counts.scanned(first, index.is_none_or(|index| index.primary)),
+        match TableOperator::of(plan.as_ref()) {
+            Some(TableOperator::Rows(scan)) => {
+                let first = self.next_table();
+                match (&scan.path.ranges, scan.path.index_def(&scan.source.def)) {
+                    (Some(ranges), _) if ranges.parts_constant < ranges.parts_used => self.counts.ranged(first),
+                    (Some(_), _) => {}
+                    (None, index) => self.counts.scanned(first, index.is_none_or(|index| index.primary)),
+                }
             }
-        } else if let Some(star) = plan.downcast_ref::<StarExec>() {
-            let first = self.next_table();
-            self.counts.scanned(first, true);
-            star.dimensions().iter().for_each(|dimension| self.walk(dimension));
-        } else if plan.is::<ColumnScanExec>() || plan.is::<PartsExec>() {
-            let first = self.next_table();
-            self.counts.scanned(first, true);
-        } else if plan.is::<DocumentValuesExec>() {
-            let first = self.next_table();
-            self.counts.scanned(first, false);
-        } else if let Some(join) = plan.downcast_ref::<IndexLookupJoinExec>() {
-            self.walk(join.outer());
-        } else if plan.is::<UnionExec>() {
-            for part in plan.children() {
-                self.first = true;
-                self.walk(part);
+            Some(TableOperator::Star(star)) => {
+                let first = self.next_table();
+                self.counts.scanned(first, true);
+                star.dimensions().iter().for_each(|dimension| self.walk(dimension));
             }
-        } else {
-            plan.children().into_iter().for_each(|child| self.walk(child));
-            self.count_operator(plan);
+            Some(TableOperator::Columns(_) | TableOperator::Virtual(_)) => {
+                let first = self.next_table();
+                self.counts.scanned(first, true);
+            }
+            Some(TableOperator::DocumentValues(_)) => {
+                let first = self.next_table();
+                self.counts.scanned(first, false);
+            }
+            Some(TableOperator::Lookup(join)) => self.walk(join.outer()),
+            None if plan.is::<UnionExec>() => {
+                for part in plan.children() {
+                    self.first = true;
+                    self.walk(part);
+                }
+            }
+            None => {
+                plan.children().into_iter().for_each(|child| self.walk(child));
+                self.count_operator(plan);
+            }
         }
     }
 

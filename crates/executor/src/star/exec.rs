@@ -10,7 +10,7 @@ use crate::env::StatementEnv;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Result, internal_datafusion_err, internal_err};
+use datafusion::common::{Result, internal_err};
 use datafusion::execution::context::SessionState;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
@@ -127,10 +127,7 @@ impl ExecutionPlan for StarExec {
         if partition > 0 {
             return internal_err!("a star query has one partition");
         }
-        let env = context
-            .session_config()
-            .get_extension::<StatementEnv>()
-            .ok_or_else(|| internal_datafusion_err!("a scan outside of a statement"))?;
+        let env = StatementEnv::of(context.session_config())?;
         let run = Run {
             spec: self.spec.clone(),
             beside: self.beside.clone(),

@@ -9,9 +9,9 @@ use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
-use squall_executor::access::{ColumnScanExec, RowScanExec, RowTable};
+use squall_executor::TableOperator;
+use squall_executor::access::RowTable;
 use squall_executor::operators::lookup_join::IndexLookupJoinExec;
-use squall_executor::star::StarExec;
 use std::sync::Arc;
 
 /// A condition or value over the rows of a plan, as EXPLAIN shows it.
@@ -60,20 +60,15 @@ fn parts_named(name: &str, plan: &Arc<dyn ExecutionPlan>, found: &mut Vec<String
         None => plan.schema().column_with_name(name).is_some(),
     };
     if is_read {
-        found.extend(
-            own_tables(plan)
-                .flat_map(hidden_parts)
-                .find_map(|(column, part)| (column == name).then(|| part.to_string())),
-        );
+        let mut parts = own_table(plan).into_iter().flat_map(hidden_parts);
+        found.extend(parts.find_map(|(column, part)| (column == name).then(|| part.to_string())));
     }
 }
 
 /// Puts the key parts of the tables that a node itself reads into a text about it.
 pub(super) fn name_own_key_parts(plan: &Arc<dyn ExecutionPlan>, text: &mut String) {
-    for table in own_tables(plan) {
-        for (column, part) in hidden_parts(table) {
-            *text = text.replace(column, part);
-        }
+    for (column, part) in own_table(plan).into_iter().flat_map(hidden_parts) {
+        *text = text.replace(column, part);
     }
 }
 
@@ -85,12 +80,8 @@ pub(super) fn name_key_parts(plan: &Arc<dyn ExecutionPlan>, text: &mut String) {
     }
 }
 
-fn own_tables(plan: &Arc<dyn ExecutionPlan>) -> impl Iterator<Item = &RowTable> {
-    let scan = plan.downcast_ref::<RowScanExec>().map(|scan| &*scan.source);
-    let inner = plan.downcast_ref::<IndexLookupJoinExec>().map(|join| &*join.inner().scan.source);
-    let by_column = plan.downcast_ref::<ColumnScanExec>().map(|scan| &*scan.source);
-    let star = plan.downcast_ref::<StarExec>().map(|star| &*star.spec.fact);
-    [scan, inner, by_column, star].into_iter().flatten()
+fn own_table(plan: &Arc<dyn ExecutionPlan>) -> Option<&RowTable> {
+    TableOperator::of(plan.as_ref())?.table()
 }
 
 /// Hidden columns of a table with the expressions whose values they hold.

@@ -12,6 +12,7 @@ use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::{CrossJoinExec, NestedLoopJoinExec};
 use datafusion::physical_plan::union::UnionExec;
 use squall_catalog::TableDef;
+use squall_executor::TableOperator;
 use squall_executor::access::path::AccessPath;
 use squall_executor::access::scan::RowScanExec;
 use squall_executor::access::{ColumnScanExec, RowTable};
@@ -152,39 +153,14 @@ fn is_first_of_index(plan: &Arc<dyn ExecutionPlan>) -> bool {
 impl Walker {
     fn walk(&mut self, plan: &Arc<dyn ExecutionPlan>) {
         let first_row = self.rows.len();
-        if let Some(scan) = plan.downcast_ref::<RowScanExec>() {
-            let row = self.scan_row(scan);
-            self.rows.push(row);
+        if let Some(operator) = TableOperator::of(plan.as_ref())
+            && self.walk_table(operator)
+        {
             return;
         }
         if is_first_of_index(plan) {
             let row = ExplainRow { id: Some(self.block), select_type: self.block_type.into(), ..ExplainRow::default() };
             self.rows.push(ExplainRow { extra: vec!["Select tables optimized away"], ..row });
-            return;
-        }
-        if let Some(star) = plan.downcast_ref::<StarExec>() {
-            let row = self.star_row(star);
-            self.rows.push(row);
-            for dimension in star.dimensions() {
-                self.joined = Some("Using star join");
-                self.walk(dimension);
-            }
-            return;
-        }
-        if let Some(scan) = plan.downcast_ref::<DocumentValuesExec>() {
-            let row = self.values_row(scan);
-            self.rows.push(row);
-            return;
-        }
-        if let Some(scan) = plan.downcast_ref::<ColumnScanExec>() {
-            let row = self.column_scan_row(scan);
-            self.rows.push(row);
-            return;
-        }
-        if let Some(join) = plan.downcast_ref::<IndexLookupJoinExec>() {
-            self.walk(join.outer());
-            let row = self.lookup_row(join);
-            self.rows.push(row);
             return;
         }
         if let Some(table) = plan.downcast_ref::<JsonTableExec>() {
@@ -224,6 +200,29 @@ impl Walker {
         if filter.is_some() {
             self.condition = None;
         }
+    }
+
+    /// Adds the line of an operator that reads a table; `false` if it has none.
+    fn walk_table(&mut self, operator: TableOperator<'_>) -> bool {
+        if let TableOperator::Lookup(join) = operator {
+            self.walk(join.outer());
+        }
+        let row = match operator {
+            TableOperator::Rows(scan) => self.scan_row(scan),
+            TableOperator::Columns(scan) => self.column_scan_row(scan),
+            TableOperator::DocumentValues(scan) => self.values_row(scan),
+            TableOperator::Star(star) => self.star_row(star),
+            TableOperator::Lookup(join) => self.lookup_row(join),
+            TableOperator::Virtual(_) => return false,
+        };
+        self.rows.push(row);
+        if let TableOperator::Star(star) = operator {
+            for dimension in star.dimensions() {
+                self.joined = Some("Using star join");
+                self.walk(dimension);
+            }
+        }
+        true
     }
 
     fn walk_children(&mut self, plan: &Arc<dyn ExecutionPlan>) {

@@ -17,6 +17,7 @@ use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMerge
 use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{DisplayFormatType, ExecutionPlan};
+use squall_executor::TableOperator;
 use squall_executor::access::RowTable;
 use squall_executor::access::column_scan::{
     ColumnScanExec, ROWS_SKIPPED_BY_BITMAPS, ROWS_SKIPPED_BY_VALUES, ROWS_SKIPPED_BY_ZONE_MAPS, SEGMENTS_READ,
@@ -24,7 +25,6 @@ use squall_executor::access::column_scan::{
 };
 use squall_executor::access::path::AccessPath;
 use squall_executor::access::scan::RowScanExec;
-use squall_executor::document_values::DocumentValuesExec;
 use squall_executor::operators::lookup_join::{IndexLookupJoinExec, Kept};
 use squall_executor::operators::{as_hash_join, as_sort};
 use squall_executor::star::{SEGMENTS_OF_DICTIONARIES, SEGMENTS_SKIPPED, StarExec, ZONES_ANSWERED, ZONES_READ};
@@ -109,39 +109,45 @@ fn by_column(table: &RowTable) -> String {
     }
 }
 
+/// What an operator does that reads a table; `None` for one that says it best itself.
+fn table_label(operator: TableOperator<'_>) -> Option<String> {
+    Some(match operator {
+        TableOperator::Rows(scan) => scan_label(scan),
+        TableOperator::Star(star) => {
+            let condition =
+                star.filter.as_ref().map(|filter| format!(" ({})", readable(over_table(filter, &star.spec.fact))));
+            let condition = condition.unwrap_or_default();
+            format!("Star aggregate: column scan on {}{condition}", by_column(&star.spec.fact))
+        }
+        TableOperator::DocumentValues(scan) => {
+            let (table, index) = (&scan.source.table.alias, &scan.index().name);
+            format!("Covering index scan on {table} using {index} ({})", scan.source.reader.wanted())
+        }
+        TableOperator::Columns(scan) => {
+            let filter =
+                scan.filter.as_ref().map(|filter| format!(" ({})", readable(over_table(filter, &scan.source))));
+            let filter = filter.unwrap_or_default();
+            let keys: Vec<&str> = scan.join_key_columns().collect();
+            let keys =
+                if keys.is_empty() { String::new() } else { format!(" by keys of the join: {}", keys.join(", ")) };
+            format!("Column scan on {}{filter}{keys}", by_column(&scan.source))
+        }
+        TableOperator::Lookup(join) => match join.kept() {
+            Kept::Pairs => "Nested loop inner join",
+            Kept::PairsAndUnmatched => "Nested loop left join",
+            Kept::Matched => "Nested loop semijoin",
+            Kept::Unmatched => "Nested loop antijoin",
+        }
+        .to_string(),
+        TableOperator::Virtual(_) => return None,
+    })
+}
+
 /// What an operator does; `None` for one that only moves rows about.
 #[expect(clippy::too_many_lines, reason = "one case for each operator")]
 pub(super) fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
-    if let Some(scan) = plan.downcast_ref::<RowScanExec>() {
-        return Some(scan_label(scan));
-    }
-    if let Some(star) = plan.downcast_ref::<StarExec>() {
-        let condition =
-            star.filter.as_ref().map(|filter| format!(" ({})", readable(over_table(filter, &star.spec.fact))));
-        let condition = condition.unwrap_or_default();
-        return Some(format!("Star aggregate: column scan on {}{condition}", by_column(&star.spec.fact)));
-    }
-    if let Some(scan) = plan.downcast_ref::<DocumentValuesExec>() {
-        let (table, index) = (&scan.source.table.alias, &scan.index().name);
-        return Some(format!("Covering index scan on {table} using {index} ({})", scan.source.reader.wanted()));
-    }
-    if let Some(scan) = plan.downcast_ref::<ColumnScanExec>() {
-        let filter = scan.filter.as_ref().map(|filter| format!(" ({})", readable(over_table(filter, &scan.source))));
-        let filter = filter.unwrap_or_default();
-        let keys: Vec<&str> = scan.join_key_columns().collect();
-        let keys = if keys.is_empty() { String::new() } else { format!(" by keys of the join: {}", keys.join(", ")) };
-        return Some(format!("Column scan on {}{filter}{keys}", by_column(&scan.source)));
-    }
-    if let Some(join) = plan.downcast_ref::<IndexLookupJoinExec>() {
-        return Some(
-            match join.kept() {
-                Kept::Pairs => "Nested loop inner join",
-                Kept::PairsAndUnmatched => "Nested loop left join",
-                Kept::Matched => "Nested loop semijoin",
-                Kept::Unmatched => "Nested loop antijoin",
-            }
-            .to_string(),
-        );
+    if let Some(label) = TableOperator::of(plan.as_ref()).and_then(table_label) {
+        return Some(label);
     }
     if let Some(filter) = plan.downcast_ref::<FilterExec>() {
         return Some(format!("Filter: ({})", shown(filter.predicate(), filter.input())));
