@@ -152,9 +152,6 @@ impl ScalarFunction for LibraryFunction {
 
     fn bind(&self, arguments: &[Argument<'_>], context: &StatementContext) -> SqlResult<BoundCall> {
         let def = &self.0;
-        if !(def.args_min..=def.args_max).contains(&arguments.len()) {
-            return Err(SqlError::new(ErrorCode::WrongParamCountToNativeFct, &[&def.name]));
-        }
         let binding = Binding { name: def.name, arguments, context };
         let mut result = (def.result)(&binding)?;
         if def.null_in_null_out {
