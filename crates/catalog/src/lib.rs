@@ -24,8 +24,7 @@ pub use name::NameKey;
 pub use privilege::{DYNAMIC_PRIVILEGES, PrivilegeLevel, Privileges};
 pub use snapshot::{Catalog, Database, Reference, TableEntry};
 pub use table::{
-    BITMAP, COLUMN_ENGINE, COLUMNAR, ColumnDef, ColumnDefault, ConstraintCheck, FULLTEXT, ForeignKey, FunctionalPart,
-    GeneratedKind, IndexDef, IndexPart, JSON, JSON_PARSER, MULTI_VALUED, ReferencedColumns, ReferentialAction,
-    TableCompression, TableDef,
+    COLUMN_ENGINE, ColumnDef, ColumnDefault, ConstraintCheck, ForeignKey, FunctionalPart, GeneratedKind, IndexDef,
+    IndexPart, IndexType, JSON_PARSER, ReferencedColumns, ReferentialAction, TableCompression, TableDef,
 };
 pub use view::ViewDef;

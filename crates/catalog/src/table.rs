@@ -121,9 +121,8 @@ pub struct IndexDef {
     pub invisible: bool,
     /// COMMENT.
     pub comment: String,
-    /// `BTREE`, `HASH` (shown as given, built as BTREE), `MULTI-VALUED` (an entry for each element of an array), `BITMAP`,
-    /// `FULLTEXT` (words of texts), `JSON` (terms of documents), `COLUMNAR` (a copy of its columns).
-    pub kind: String,
+    /// What it is built as.
+    pub index_type: IndexType,
 }
 
 /// One part of a key.
@@ -235,20 +234,54 @@ pub enum ReferentialAction {
 /// The engine of tables whose rows are kept by column.
 pub const COLUMN_ENGINE: &str = "COLUMN";
 
-/// The kind of keys that are bitmap indexes of each of their columns.
-pub const BITMAP: &str = "BITMAP";
+/// What a key is built as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexType {
+    /// An entry for each row, in the order of its parts.
+    BTree,
+    /// The same: USING HASH is shown as it was given.
+    Hash,
+    /// The same with an entry for each element of an array.
+    MultiValued,
+    /// Bitmap indexes of each of its columns.
+    Bitmap,
+    /// An entry for each word of a row's texts.
+    FullText,
+    /// An entry for each term of a row's documents.
+    Json,
+    /// A copy of its columns, kept by column.
+    Columnar,
+}
 
-/// The kind of keys that file rows under the words of their texts.
-pub const FULLTEXT: &str = "FULLTEXT";
+impl IndexType {
+    const ALL: [IndexType; 7] = [
+        IndexType::BTree,
+        IndexType::Hash,
+        IndexType::MultiValued,
+        IndexType::Bitmap,
+        IndexType::FullText,
+        IndexType::Json,
+        IndexType::Columnar,
+    ];
 
-/// The kind of keys that file rows under the terms of their documents.
-pub const JSON: &str = "JSON";
+    /// What statements and the stored catalog call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            IndexType::BTree => "BTREE",
+            IndexType::Hash => "HASH",
+            IndexType::MultiValued => "MULTI-VALUED",
+            IndexType::Bitmap => "BITMAP",
+            IndexType::FullText => "FULLTEXT",
+            IndexType::Json => "JSON",
+            IndexType::Columnar => "COLUMNAR",
+        }
+    }
 
-/// The kind of keys that are copies of columns, kept by column.
-pub const COLUMNAR: &str = "COLUMNAR";
-
-/// The kind of keys that file rows under each element of an array; in every other way they are of kind BTREE.
-pub const MULTI_VALUED: &str = "MULTI-VALUED";
+    /// The type of this name, in capital letters.
+    pub fn of_name(name: &str) -> Option<IndexType> {
+        IndexType::ALL.into_iter().find(|index_type| index_type.name() == name)
+    }
+}
 
 /// What WITH PARSER calls the parser of documents.
 pub const JSON_PARSER: &str = "json_kv";
@@ -256,17 +289,17 @@ pub const JSON_PARSER: &str = "json_kv";
 impl IndexDef {
     /// Whether it files a row under many terms: words, or those of a document.
     pub fn is_fulltext(&self) -> bool {
-        self.kind == FULLTEXT || self.is_json()
+        self.index_type == IndexType::FullText || self.is_json()
     }
 
     /// Whether its terms are those of documents.
     pub fn is_json(&self) -> bool {
-        self.kind == JSON
+        self.index_type == IndexType::Json
     }
 
     /// Whether it files a row under each element of an array, and so a row without elements nowhere.
     pub fn is_multi_valued(&self) -> bool {
-        self.kind == MULTI_VALUED
+        self.index_type == IndexType::MultiValued
     }
 
     /// Whether a row has an entry for each of its terms or elements, and so perhaps none: the index gives neither all rows
@@ -277,12 +310,12 @@ impl IndexDef {
 
     /// Whether it is no key of rows but a copy of its columns, kept by column.
     pub fn is_columnar(&self) -> bool {
-        self.kind == COLUMNAR
+        self.index_type == IndexType::Columnar
     }
 
     /// Whether it is no key of rows but a bitmap index of each of its columns.
     pub fn is_bitmap(&self) -> bool {
-        self.kind == BITMAP
+        self.index_type == IndexType::Bitmap
     }
 }
 

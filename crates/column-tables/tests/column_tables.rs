@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use squall_catalog::{
-    COLUMNAR, Catalog, ColumnDef, ColumnDefault, ColumnId, Database, DatabaseId, IndexDef, IndexId, IndexPart,
+    Catalog, ColumnDef, ColumnDefault, ColumnId, Database, DatabaseId, IndexDef, IndexId, IndexPart, IndexType,
     TableDef, TableEntry, TableId,
 };
 use squall_column_store::ColumnCache;
@@ -47,7 +47,7 @@ fn def(keyed: bool) -> TableDef {
         primary: true,
         invisible: false,
         comment: String::new(),
-        kind: "BTREE".into(),
+        index_type: IndexType::BTree,
     };
     TableDef {
         id: TableId(1),
@@ -578,7 +578,7 @@ fn a_copy_that_has_not_been_made_is_made_and_not_sealed() {
         parts: vec![part(3)],
         unique: false,
         primary: false,
-        kind: COLUMNAR.into(),
+        index_type: IndexType::Columnar,
         ..def.indexes[0].clone()
     });
     def.next_index_id = 3;

@@ -2,8 +2,8 @@
 //! `cargo run --release -p squall-row-store --example micro [rows] [directory]`.
 
 use squall_catalog::{
-    Catalog, ColumnDef, ColumnDefault, ColumnId, Database, DatabaseId, IndexDef, IndexId, IndexPart, TableDef,
-    TableEntry, TableId,
+    Catalog, ColumnDef, ColumnDefault, ColumnId, Database, DatabaseId, IndexDef, IndexId, IndexPart, IndexType,
+    TableDef, TableEntry, TableId,
 };
 use squall_row_store::{
     DdlChanges, Direction, Durability, IsolationLevel, LockMode, LockRequest, LockWait, OnDuplicate, RowStore,
@@ -217,7 +217,7 @@ fn catalog() -> Catalog {
         primary: id == 0,
         invisible: false,
         comment: String::new(),
-        kind: "BTREE".into(),
+        index_type: IndexType::BTree,
     };
     let table = |id: u32, name: &str, indexes: Vec<IndexDef>| TableDef {
         id: TableId(id),

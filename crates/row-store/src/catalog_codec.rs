@@ -4,7 +4,7 @@ use crate::bytes::{Malformed, Reader, Writer};
 use arrow_buffer::i256;
 use squall_catalog::{
     ColumnDef, ColumnDefault, ColumnId, ConstraintCheck, DatabaseId, ForeignKey, FunctionalPart, GeneratedKind,
-    IndexDef, IndexId, IndexPart, ReferencedColumns, ReferentialAction, TableDef, TableId, ViewDef,
+    IndexDef, IndexId, IndexPart, IndexType, ReferencedColumns, ReferentialAction, TableDef, TableId, ViewDef,
 };
 use squall_types::hex::HEX_DIGITS_MAX;
 use squall_types::json::Document;
@@ -234,7 +234,7 @@ fn write_index(out: &mut Writer, index: &IndexDef) {
     out.bool(index.primary);
     out.bool(index.invisible);
     out.str(&index.comment);
-    out.str(&index.kind);
+    out.str(index.index_type.name());
 }
 
 fn read_index(reader: &mut Reader<'_>) -> Decoded<IndexDef> {
@@ -252,8 +252,12 @@ fn read_index(reader: &mut Reader<'_>) -> Decoded<IndexDef> {
         primary: reader.bool()?,
         invisible: reader.bool()?,
         comment: reader.string()?,
-        kind: reader.string()?,
+        index_type: index_type(reader)?,
     })
+}
+
+fn index_type(reader: &mut Reader<'_>) -> Decoded<IndexType> {
+    IndexType::of_name(&reader.string()?).ok_or(Malformed)
 }
 
 fn write_foreign_key(out: &mut Writer, key: &ForeignKey) {

@@ -82,7 +82,7 @@ fn full_table() -> TableDef {
         primary: true,
         invisible: true,
         comment: "c".into(),
-        kind: "HASH".into(),
+        index_type: IndexType::Hash,
     };
     let actions = [
         ReferentialAction::Restrict,

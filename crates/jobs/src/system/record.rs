@@ -1,7 +1,7 @@
 //! Jobs as rows: `mysql.job`, a row for each, and `mysql.job_output`, a row for each part of an output.
 
 use crate::system::kind::{JobInfo, JobState};
-use squall_catalog::{ColumnDef, ColumnDefault, ColumnId, IndexDef, IndexId, IndexPart, TableDef, TableId};
+use squall_catalog::{ColumnDef, ColumnDefault, ColumnId, IndexDef, IndexId, IndexPart, IndexType, TableDef, TableId};
 use squall_types::{CollationId, IntWidth, SqlError, SqlResult, SqlType, StringKind, TextSize, Value};
 
 /// The table of jobs.
@@ -108,7 +108,7 @@ fn table(
         primary: true,
         invisible: false,
         comment: String::new(),
-        kind: "BTREE".to_string(),
+        index_type: IndexType::BTree,
     };
     TableDef {
         id,

@@ -14,7 +14,7 @@ use crate::explain::explain_table;
 use datafusion::catalog::TableProvider;
 use squall_catalog::{
     Catalog, ColumnDef, ColumnDefault, ColumnId, ConstraintCheck, Database, DatabaseId, ForeignKey, GeneratedKind,
-    IndexDef, IndexId, IndexPart, ReferencedColumns, TableDef, TableEntry, TableId,
+    IndexDef, IndexId, IndexPart, IndexType, ReferencedColumns, TableDef, TableEntry, TableId,
 };
 use squall_executor::access::RowTable;
 use squall_executor::env::StatementEnv;
@@ -307,7 +307,7 @@ fn with_index(mut def: TableDef, name: &str, columns: &[&str], unique: bool) -> 
         primary: name == "PRIMARY",
         invisible: false,
         comment: String::new(),
-        kind: "BTREE".into(),
+        index_type: IndexType::BTree,
     });
     def
 }

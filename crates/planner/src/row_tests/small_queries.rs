@@ -2,6 +2,7 @@
 
 use super::{Resolver, TestDatabase, parse, table, text, with_index};
 use crate::rowwise;
+use squall_catalog::IndexType;
 use squall_parser::ast;
 use squall_types::SqlType;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 fn texts() -> TestDatabase {
     let columns = [("id", SqlType::INT, false), ("doc", text(8000), true)];
     let mut with_words = with_index(table("t", &columns, 1), "doc", &["doc"], false);
-    with_words.indexes[1].kind = "FULLTEXT".into();
+    with_words.indexes[1].index_type = IndexType::FullText;
     let mut db = TestDatabase::new(vec![with_words, table("short", &columns, 1)]);
     for id in 0..500 {
         let rare = if id % 100 == 0 { "rare" } else { "" };

@@ -5,8 +5,8 @@ use arrow::record_batch::RecordBatch;
 use datafusion::catalog::{MemTable, TableProvider};
 use datafusion::physical_plan::collect;
 use squall_catalog::{
-    Catalog, ColumnDef, ColumnDefault, ColumnId, Database, DatabaseId, IndexDef, IndexId, IndexPart, TableDef,
-    TableEntry, TableId, ViewDef,
+    Catalog, ColumnDef, ColumnDefault, ColumnId, Database, DatabaseId, IndexDef, IndexId, IndexPart, IndexType,
+    TableDef, TableEntry, TableId, ViewDef,
 };
 use squall_executor::engine::{EngineOptions, physical_plan, session_state, task_context};
 use squall_functions::arrow_map::{ValueArrayBuilder, field_for, value_at};
@@ -249,7 +249,7 @@ fn primary_key(columns: Vec<ColumnId>) -> IndexDef {
         primary: true,
         invisible: false,
         comment: String::new(),
-        kind: "BTREE".to_string(),
+        index_type: IndexType::BTree,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::sealed::RowsInTheList;
 use squall_catalog::{
-    Catalog, ColumnDef, ColumnDefault, ColumnId, Database, DatabaseId, IndexDef, IndexId, IndexPart, TableDef,
-    TableEntry, TableId,
+    Catalog, ColumnDef, ColumnDefault, ColumnId, Database, DatabaseId, IndexDef, IndexId, IndexPart, IndexType,
+    TableDef, TableEntry, TableId,
 };
 use squall_row_store::{
     DdlChanges, Direction, Durability, LockMode, LockRequest, LockWait, Row, RowStore, StoreOptions, Table,
@@ -50,7 +50,7 @@ pub fn index(id: u32, name: &str, columns: &[u32], unique: bool) -> IndexDef {
         primary: name == "PRIMARY",
         invisible: false,
         comment: String::new(),
-        kind: "BTREE".into(),
+        index_type: IndexType::BTree,
     }
 }
 

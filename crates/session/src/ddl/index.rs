@@ -5,10 +5,7 @@ use super::functional_key::add_hidden_column;
 use super::names::check_index_name;
 use crate::charset;
 use squall_catalog::name::eq_ignore_case;
-use squall_catalog::{
-    BITMAP, COLUMNAR, ColumnDef, ColumnId, FULLTEXT, IndexDef, IndexId, IndexPart, JSON, JSON_PARSER, MULTI_VALUED,
-    TableDef,
-};
+use squall_catalog::{ColumnDef, ColumnId, IndexDef, IndexId, IndexPart, IndexType, JSON_PARSER, TableDef};
 use squall_parser::ast::{Ident, IndexDefinition, IndexKind, KeyPart, KeyPartSource};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, StringKind};
 
@@ -59,22 +56,35 @@ pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &D
         Some(name) => checked_name(table, name)?,
         None => default_name(table, &parts),
     };
-    let kind = match definition.options.algorithm.as_ref() {
-        Some(word) if word.is(BITMAP) && table.is_column_table() && definition.kind == IndexKind::Plain => {
-            BITMAP.to_string()
-        }
-        Some(word) if word.is(BITMAP) => {
+    let given_type = match &definition.options.algorithm {
+        Some(word) => IndexType::of_name(&word.to_ascii_uppercase())
+            .filter(|known| matches!(known, IndexType::BTree | IndexType::Hash | IndexType::Bitmap))
+            .ok_or_else(|| SqlError::unsupported(format_args!("USING {}", word.as_str())))?,
+        None => IndexType::BTree,
+    };
+    let index_type = match given_type {
+        IndexType::Bitmap if !table.is_column_table() || definition.kind != IndexKind::Plain => {
             let what = "USING BITMAP for other keys than plain ones of ENGINE=COLUMN tables";
             return Err(SqlError::unsupported(what));
         }
-        _ if multi_valued => MULTI_VALUED.to_string(),
-        None => "BTREE".to_string(),
-        Some(word) if word.is("BTREE") || word.is("HASH") => word.to_ascii_uppercase(),
-        Some(word) => return Err(SqlError::unsupported(format_args!("USING {}", word.as_str()))),
+        IndexType::BTree | IndexType::Hash if multi_valued => IndexType::MultiValued,
+        given_type => given_type,
     };
     if definition.options.parser.is_some() {
         return Err(SqlError::unsupported("WITH PARSER"));
     }
+    push_index(table, definition, given, name, parts, index_type)
+}
+
+fn push_index(
+    table: &mut TableDef,
+    definition: &IndexDefinition,
+    given: Option<&Ident>,
+    name: String,
+    parts: Vec<IndexPart>,
+    index_type: IndexType,
+) -> SqlResult<()> {
+    let primary = definition.kind == IndexKind::Primary;
     let index = IndexDef {
         id: IndexId(table.next_index_id),
         name,
@@ -83,14 +93,10 @@ pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &D
         primary,
         invisible: definition.options.visible == Some(false),
         comment: index_comment(definition.options.comment.as_deref(), given)?,
-        kind,
+        index_type,
     };
-    push_index(table, index)
-}
-
-fn push_index(table: &mut TableDef, index: IndexDef) -> SqlResult<()> {
     table.next_index_id += 1;
-    if index.primary {
+    if primary {
         table.indexes.insert(0, index);
     } else {
         table.indexes.push(index);
@@ -130,13 +136,13 @@ fn add_fulltext(table: &mut TableDef, definition: &IndexDefinition) -> SqlResult
         }
         parts.push(IndexPart { column: column.id, prefix: None, descending: false });
     }
-    let kind = match &definition.options.parser {
-        Some(parser) if parser.is(JSON_PARSER) => JSON,
+    let index_type = match &definition.options.parser {
+        Some(parser) if parser.is(JSON_PARSER) => IndexType::Json,
         Some(parser) => {
             return Err(SqlError::new(ErrorCode::FunctionNotDefined, &[&parser.as_str()]));
         }
-        None if documents == parts.len() => JSON,
-        None if documents == 0 => FULLTEXT,
+        None if documents == parts.len() => IndexType::Json,
+        None if documents == 0 => IndexType::FullText,
         None => return Err(SqlError::unsupported("FULLTEXT keys of documents and texts without WITH PARSER json_kv")),
     };
     let given = definition.name.as_ref().or(definition.constraint.as_ref());
@@ -144,17 +150,7 @@ fn add_fulltext(table: &mut TableDef, definition: &IndexDefinition) -> SqlResult
         Some(name) => checked_name(table, name)?,
         None => default_name(table, &parts),
     };
-    let index = IndexDef {
-        id: IndexId(table.next_index_id),
-        name,
-        parts,
-        unique: false,
-        primary: false,
-        invisible: definition.options.visible == Some(false),
-        comment: index_comment(definition.options.comment.as_deref(), given)?,
-        kind: kind.to_string(),
-    };
-    push_index(table, index)
+    push_index(table, definition, given, name, parts, index_type)
 }
 
 /// Adds a copy of columns: of those that are given, or of all.
@@ -192,17 +188,7 @@ fn add_columnar(table: &mut TableDef, definition: &IndexDefinition) -> SqlResult
         Some(name) => checked_name(table, name)?,
         None => free_name(table, "columnar"),
     };
-    let index = IndexDef {
-        id: IndexId(table.next_index_id),
-        name,
-        parts,
-        unique: false,
-        primary: false,
-        invisible: definition.options.visible == Some(false),
-        comment: index_comment(definition.options.comment.as_deref(), given)?,
-        kind: COLUMNAR.to_string(),
-    };
-    push_index(table, index)
+    push_index(table, definition, given, name, parts, IndexType::Columnar)
 }
 
 /// Plain keys of a column table are bitmap indexes, and those of other tables are not.
@@ -218,14 +204,14 @@ pub fn resolve_index_kinds(table: &mut TableDef) -> SqlResult<()> {
     let arrays: Vec<ColumnId> = table.columns.iter().filter(of_elements).map(|column| column.id).collect();
     for index in table.indexes.iter_mut().filter(|index| !index.unique) {
         if by_column {
-            index.kind = BITMAP.to_string();
+            index.index_type = IndexType::Bitmap;
             // A bitmap is of whole values, in whichever order.
             for part in &mut index.parts {
                 (part.prefix, part.descending) = (None, false);
             }
         } else if index.is_bitmap() {
             let multi_valued = index.parts.iter().any(|part| arrays.contains(&part.column));
-            index.kind = if multi_valued { MULTI_VALUED } else { "BTREE" }.to_string();
+            index.index_type = if multi_valued { IndexType::MultiValued } else { IndexType::BTree };
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::{ColumnSpec, Source, TableSpec, int, long_text, s, s_or_null, small_uint, text, u, yes_no};
 use crate::ddl::functional_key::part_text;
-use squall_catalog::{FULLTEXT, TableDef, TableEntry};
+use squall_catalog::{IndexType, TableDef, TableEntry};
 use squall_registry::VirtualScan;
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
@@ -70,13 +70,7 @@ pub(crate) fn index_rows(
                 part.prefix.map_or(Value::Null, |prefix| Value::Int(i64::from(prefix))),
                 Value::Null,
                 s(if column.nullable { "YES" } else { "" }),
-                s(if index.is_fulltext() {
-                    FULLTEXT
-                } else if index.is_multi_valued() {
-                    "BTREE"
-                } else {
-                    &index.kind
-                }),
+                s(shown_type(index.index_type).name()),
                 s(""),
                 s(&index.comment),
                 yes_no(!index.invisible),
@@ -85,4 +79,13 @@ pub(crate) fn index_rows(
         }
     }
     Ok(rows)
+}
+
+/// The type that clients know: MySQL has no name for how an index of documents differs from one of words.
+fn shown_type(index_type: IndexType) -> IndexType {
+    match index_type {
+        IndexType::Json => IndexType::FullText,
+        IndexType::MultiValued => IndexType::BTree,
+        other => other,
+    }
 }

@@ -5,8 +5,8 @@ use crate::ddl::functional_key::part_text;
 use crate::ddl::names::{quote, quote_text};
 use crate::ddl::type_text::{charset_clause, type_text};
 use squall_catalog::{
-    Catalog, ColumnDef, ColumnDefault, Database, ForeignKey, IndexDef, JSON_PARSER, ReferentialAction, TableDef,
-    ViewDef,
+    Catalog, ColumnDef, ColumnDefault, Database, ForeignKey, IndexDef, IndexType, JSON_PARSER, ReferentialAction,
+    TableDef, ViewDef,
 };
 use squall_functions::operators::coerce::to_text;
 use squall_parser::ast::{NameMut, Query};
@@ -162,8 +162,8 @@ fn index_line(index: &IndexDef, table: &TableDef) -> String {
         })
         .collect();
     let mut line = format!("  {head} ({})", parts.join(","));
-    if index.kind == "HASH" || index.is_bitmap() {
-        line.push_str(&format!(" USING {}", index.kind));
+    if matches!(index.index_type, IndexType::Hash | IndexType::Bitmap) {
+        line.push_str(&format!(" USING {}", index.index_type.name()));
     }
     if index.is_json() {
         line.push_str(&format!(" /*!50100 WITH PARSER {} */ ", quote(JSON_PARSER)));
