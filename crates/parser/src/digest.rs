@@ -80,6 +80,11 @@ impl Pieces {
         self.bytes > BYTES_MAX
     }
 
+    /// Whether the last piece is `?, ...`, with room for what comes behind it.
+    fn are_a_list_of_values(&self) -> bool {
+        self.list.last() == Some(&Piece::Values) && self.bytes + 2 * Piece::Value.bytes() <= BYTES_MAX
+    }
+
     fn push(&mut self, piece: Piece) {
         self.bytes += piece.bytes();
         if !self.is_full() {
@@ -113,6 +118,12 @@ pub fn digest(sql: &[u8], options: &ParseOptions) -> Digest {
             _ => next = lexer.next(),
         }
         if token.kind == TokenKind::Hint {
+            continue;
+        }
+        if token.kind == TokenKind::Comma && next.kind == TokenKind::Integer && pieces.are_a_list_of_values() {
+            // One more changes nothing, and there may be millions.
+            lexer.skip_integers();
+            next = lexer.next();
             continue;
         }
         if data && next.kind != TokenKind::LeftParen && may_be_name(token.keyword) {

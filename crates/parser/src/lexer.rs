@@ -71,6 +71,26 @@ impl<'a> Lexer<'a> {
         self.sql.get(at).copied().unwrap_or(0)
     }
 
+    /// Goes on behind integers that follow the one before, each behind a comma.
+    pub fn skip_integers(&mut self) {
+        let mut at = self.position;
+        loop {
+            let blank = |at: usize| at + self.sql[at..].iter().take_while(|byte| **byte == b' ').count();
+            let comma = blank(at);
+            if self.byte(comma) != b',' {
+                return;
+            }
+            let start = blank(comma + 1);
+            let end = start + self.sql[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+            // Other numbers, and names that begin with digits, are for [`Lexer::next`].
+            if end == start || !matches!(self.byte(end), b',' | b')' | b' ') {
+                return;
+            }
+            at = end;
+            self.position = end;
+        }
+    }
+
     pub fn next(&mut self) -> Token {
         if self.state == State::AfterAt {
             self.state = State::AfterName;
