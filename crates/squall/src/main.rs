@@ -1,5 +1,6 @@
 //! The command line.
 
+mod allocator;
 mod check;
 mod connection;
 mod embedded;
@@ -17,7 +18,7 @@ use clap::{Parser, Subcommand};
 use shell::ShellError;
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: allocator::Allocator = allocator::Allocator::new();
 
 /// Milliseconds after which the allocator gives free memory back to the system. Its own default, a second, leaves what a
 /// burst has freed with the process for good, since it only looks when a thread allocates.
@@ -47,7 +48,8 @@ fn allocated_memory() -> squall_session::AllocatedMemory {
     let [elapsed, user, system, rss, peak_rss, commit, peak_commit, faults] = &mut numbers;
     // SAFETY: each pointer is to a number of its own, and they may be asked for at any time.
     unsafe { libmimalloc_sys::mi_process_info(elapsed, user, system, rss, peak_rss, commit, peak_commit, faults) };
-    squall_session::AllocatedMemory { bytes: *commit as u64, peak_bytes: *peak_commit as u64 }
+    let bytes = *commit + ALLOCATOR.large_bytes();
+    squall_session::AllocatedMemory { bytes: bytes as u64, peak_bytes: bytes.max(*peak_commit) as u64 }
 }
 
 /// A SQL server that speaks the MySQL protocol: one binary, one data directory, no configuration file.
