@@ -31,10 +31,27 @@ impl Allocator {
     fn grown(&self, block: *mut u8, bytes: usize) -> *mut u8 {
         if !block.is_null() {
             self.large_bytes.fetch_add(bytes, Ordering::Relaxed);
+            prefer_huge_pages(block, bytes);
         }
         block
     }
 }
+
+/// Asks for huge pages, as mimalloc does: large caches are looked into everywhere.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "memory is advised on by a C function")]
+fn prefer_huge_pages(block: *mut u8, bytes: usize) {
+    const HUGE_PAGE_BYTES: usize = 2 << 20;
+    let skipped = block.align_offset(HUGE_PAGE_BYTES);
+    let whole = bytes.saturating_sub(skipped) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
+    if whole > 0 {
+        // SAFETY: the range lies in the block, and the advice changes nothing of what it holds. A refusal does not matter.
+        unsafe { libc::madvise(block.add(skipped).cast(), whole, libc::MADV_HUGEPAGE) };
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn prefer_huge_pages(_: *mut u8, _: usize) {}
 
 const fn is_large(bytes: usize) -> bool {
     bytes >= LARGE_BYTES_MIN
