@@ -126,6 +126,9 @@ impl PacketReader {
             let mut part = self.buffer.split_to(HEADER_BYTES + length);
             let _header = part.split_to(HEADER_BYTES);
             if length == PART_BYTES_MAX {
+                if !self.joining {
+                    self.joined.reserve(self.payload_bytes_max.min(JOINED_BYTES));
+                }
                 self.joined.extend_from_slice(&part);
                 self.joining = true;
                 continue;
@@ -143,6 +146,10 @@ impl PacketReader {
         }
     }
 }
+
+/// Room for packets of several parts, as far as it is wanted at all: growing step by step leaves the smaller rooms behind, and what is not
+/// written to takes no memory.
+const JOINED_BYTES: usize = 64 << 20;
 
 fn part_length(header: &[u8; HEADER_BYTES]) -> usize {
     usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16

@@ -1,6 +1,6 @@
 //! A bound call as a DataFusion scalar function.
 
-use super::{Call, ExecutionSlot, datafusion_error};
+use super::{BoundExpr, Call, ExecutionSlot, LongLiteralUdf, datafusion_error};
 use crate::arrow_map::{
     ValueArrayBuilder, array_of_value, charged, expr_type_of, field_ref, scalar_to_value, value_at, value_to_scalar,
 };
@@ -14,6 +14,7 @@ use datafusion::logical_expr::{
 use rustc_hash::FxHasher;
 use squall_registry::{ExprType, GrowingCharge, StatementContext, Volatility};
 use squall_types::{SqlResult, SqlType, Value};
+use std::any::Any;
 use std::fmt::{self, Debug, Formatter, Write};
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
@@ -29,6 +30,16 @@ pub struct CallUdf {
     return_field: FieldRef,
     signature: Signature,
     column_name: ColumnName,
+    /// Whether the call has lost its arguments, which hold a huge literal: DataFusion has it.
+    is_stripped: bool,
+}
+
+/// Whether an argument is a huge literal, or a call that is over one.
+fn holds_huge_literal(arg: &Expr) -> bool {
+    let Expr::ScalarFunction(function) = arg else { return false };
+    let inner: &dyn Any = function.func.inner().as_ref();
+    inner.downcast_ref::<LongLiteralUdf>().is_some_and(LongLiteralUdf::is_huge)
+        || inner.downcast_ref::<CallUdf>().is_some_and(|udf| udf.is_stripped)
 }
 
 /// The name that DataFusion gives to a column of a call's values. It asks for it all the time, and each call's name has those of
@@ -69,8 +80,17 @@ impl ColumnName {
 }
 
 impl CallUdf {
+    /// Wraps a call whose arguments are `args` for DataFusion. Of huge literals among them the call keeps the types alone.
+    pub fn over(args: &[Expr], call: &Arc<Call>, slot: Arc<ExecutionSlot>) -> Self {
+        if !args.iter().any(holds_huge_literal) {
+            return Self::new(call.clone(), slot);
+        }
+        let args = call.args.iter().map(|arg| BoundExpr::Literal(Value::Null, arg.ty())).collect();
+        Self { is_stripped: true, ..Self::new(Arc::new(Call { args, ..(**call).clone() }), slot) }
+    }
+
     /// Wraps a call.
-    pub fn new(call: Arc<Call>, slot: Arc<ExecutionSlot>) -> Self {
+    fn new(call: Arc<Call>, slot: Arc<ExecutionSlot>) -> Self {
         let volatility = match call.volatility {
             Volatility::Volatile => DataFusionVolatility::Volatile,
             // DataFusion folds stable calls when it plans, which is right for one run only.
@@ -86,7 +106,7 @@ impl CallUdf {
         // A kernel may give NULL for more reasons than its type can say (a result too long to send, a date that is none).
         let field_type = ExprType { nullable: true, ..call.ty.clone() };
         let return_field = field_ref(&call.name, &field_type);
-        Self { call, slot, arg_types, return_field, signature, column_name: ColumnName::default() }
+        Self { call, slot, arg_types, return_field, signature, column_name: ColumnName::default(), is_stripped: false }
     }
 
     /// The call.

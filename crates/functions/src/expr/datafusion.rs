@@ -65,7 +65,7 @@ impl BoundExpr {
             }
             BoundExpr::Call(call) => {
                 let args = call.args.iter().map(|arg| arg.part_value(slot)).collect::<Result<Vec<_>>>()?;
-                let udf = ScalarUDF::new_from_impl(CallUdf::new(call.clone(), slot.clone()));
+                let udf = ScalarUDF::new_from_impl(CallUdf::over(&args, call, slot.clone()));
                 Expr::ScalarFunction(ScalarFunction::new_udf(Arc::new(udf), args))
             }
             BoundExpr::Case(case) => {

@@ -5,7 +5,7 @@
 
 use super::datafusion_error;
 use crate::arrow_map::{array_of_value, field_ref};
-use arrow::array::ArrayRef;
+use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::expr::ScalarFunction;
@@ -22,6 +22,9 @@ use xxhash_rust::xxh3::xxh3_128;
 
 /// Literals of more bytes are long. Keys are shorter: what is kept out of sight here is looked up by no index.
 const BYTES_MAX: usize = 4 << 10;
+
+/// Literals of more bytes are in memory once while their statement runs.
+const HUGE_BYTES: usize = 1 << 20;
 
 /// So many bytes of it are shown.
 const SHOWN_BYTES: usize = 32;
@@ -69,6 +72,11 @@ impl LongLiteralUdf {
 }
 
 impl LongLiteralUdf {
+    /// Whether the literal is so long that there should be no other copy of it.
+    pub(super) fn is_huge(&self) -> bool {
+        self.value.get_buffer_memory_size() > HUGE_BYTES
+    }
+
     /// The literal's first characters.
     pub fn beginning(&self) -> &str {
         &self.beginning
