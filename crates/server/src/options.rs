@@ -23,7 +23,7 @@ pub struct ServerOptions {
     pub socket: Option<PathBuf>,
     /// How many event loops.
     pub event_loops: NonZeroUsize,
-    /// How long running statements may take after [`Server::shut_down`].
+    /// How long running statements may take after [`Server::shut_down`](crate::Server::shut_down).
     pub drain_timeout: Duration,
 }
 

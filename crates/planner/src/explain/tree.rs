@@ -144,7 +144,6 @@ fn table_label(operator: TableOperator<'_>) -> Option<String> {
 }
 
 /// What an operator does; `None` for one that only moves rows about.
-#[expect(clippy::too_many_lines, reason = "one case for each operator")]
 pub(super) fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
     if let Some(label) = TableOperator::of(plan.as_ref()).and_then(table_label) {
         return Some(label);
