@@ -7,8 +7,8 @@ use mimalloc::MiMalloc;
 
 /// Blocks from this size on are mapped one by one, which the system's allocator does from 32 MiB on (`M_MMAP_THRESHOLD`). They go
 /// back to the system as soon as they are freed, and grow without being copied. A value of 64 MB takes a few of them, and what mimalloc
-/// keeps of such for the next one would be as much again.
-const LARGE_BYTES_MIN: usize = 32 << 20;
+/// keeps of such for the next one would be as much again. Buffers of 32 MiB, of which bulk work takes one after the other, are mimalloc's to keep.
+const LARGE_BYTES_MIN: usize = 40 << 20;
 
 /// The allocator of the program.
 #[derive(Debug)]
