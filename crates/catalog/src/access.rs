@@ -110,6 +110,14 @@ impl AccessMap {
         self.global.contains(Privileges::SUPER) || self.dynamic.contains(name)
     }
 
+    /// Whether a dynamic privilege may be given to others. One of a module was unknown when the first account was made: who has
+    /// SUPER and GRANT OPTION may give it.
+    pub fn may_grant_dynamic(&self, name: &str) -> bool {
+        let of_module = !crate::privilege::DYNAMIC_PRIVILEGES.contains(&name);
+        self.grantable.contains(name)
+            || of_module && self.global.contains(Privileges::SUPER.union(Privileges::GRANT_OPTION))
+    }
+
     /// Whether the account is a system account, which others may not change. SUPER does not make it one.
     pub fn is_system_user(&self) -> bool {
         self.dynamic.contains("SYSTEM_USER")

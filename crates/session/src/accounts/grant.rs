@@ -254,7 +254,7 @@ impl Session {
         if own.contains(Privileges::GRANT_OPTION)
             && own.contains(wanted.on_place.without(Privileges::GRANT_OPTION))
             && wanted.on_columns.iter().all(|(column, privileges)| on_column(column).contains(*privileges))
-            && wanted.dynamic.iter().all(|name| self.access.grantable.contains(name))
+            && wanted.dynamic.iter().all(|name| self.access.may_grant_dynamic(name))
         {
             return Ok(());
         }
