@@ -9,14 +9,14 @@ use std::sync::Arc;
 
 /// Texts of 3 KB, 1.5 MB of them: all have the words `common` and `x`, one in a hundred has `rare`.
 fn texts() -> TestDatabase {
-    let columns = [("id", SqlType::INT, false), ("doc", text(8000), true)];
+    let columns = [("id", SqlType::INT, false), ("doc", text(8000), true), ("name", text(20), true)];
     let mut with_words = with_index(table("t", &columns, 1), "doc", &["doc"], false);
     with_words.indexes[1].index_type = IndexType::FullText;
     let mut db = TestDatabase::new(vec![with_words, table("short", &columns, 1)]);
     for id in 0..500 {
         let rare = if id % 100 == 0 { "rare" } else { "" };
-        db.ok(&format!("INSERT INTO t VALUES ({id}, 'common {rare} {}')", "filler of some length ".repeat(135)));
-        db.ok(&format!("INSERT INTO short VALUES ({id}, 'common {rare}')"));
+        db.ok(&format!("INSERT INTO t VALUES ({id}, 'common {rare} {}', 'n')", "filler of some length ".repeat(135)));
+        db.ok(&format!("INSERT INTO short VALUES ({id}, 'common {rare}', 'n')"));
     }
     db
 }
@@ -58,6 +58,7 @@ fn the_work_on_a_row_decides_how_many_bytes_are_few() {
     assert_eq!(of("SELECT id FROM t ORDER BY UPPER(doc)"), Outcome::Left);
     assert_eq!(of("SELECT COUNT(*) FROM short WHERE doc LIKE '%rare%'"), Outcome::Answered);
     assert_eq!(of("SELECT ABS(id), doc FROM t"), Outcome::Answered);
+    assert_eq!(of("SELECT UPPER(name), doc FROM t WHERE name LIKE 'n%' ORDER BY UPPER(name)"), Outcome::Answered);
 }
 
 #[test]
@@ -66,7 +67,7 @@ fn a_match_of_long_texts_is_small_with_few_hits_alone() {
     assert_eq!(outcome(&db, "SELECT COUNT(*) FROM t WHERE MATCH(doc) AGAINST ('rare')"), Outcome::Answered);
     assert_eq!(outcome(&db, "SELECT COUNT(*) FROM t WHERE MATCH(doc) AGAINST ('common')"), Outcome::Left);
     assert_eq!(outcome(&db, "SELECT id FROM t WHERE MATCH(doc) AGAINST ('common') LIMIT 1"), Outcome::Answered);
-    let more: Vec<String> = (500..1500).map(|id| format!("({id}, 'common')")).collect();
+    let more: Vec<String> = (500..1500).map(|id| format!("({id}, 'common', 'n')")).collect();
     db.ok(&format!("INSERT INTO t VALUES {}", more.join(", ")));
     // Entries of words are counted, so there is nothing to try.
     assert_eq!(outcome(&db, "SELECT COUNT(*) FROM t WHERE MATCH(doc) AGAINST ('common')"), Outcome::NotPlanned);

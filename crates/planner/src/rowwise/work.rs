@@ -1,5 +1,6 @@
 //! How many bytes of rows are few: that depends on what is done with them.
 
+use super::ROWS_MAX;
 use squall_functions::expr::{BoundExpr, Call};
 use squall_functions::fulltext::MatchKernel;
 use squall_types::SqlType;
@@ -37,10 +38,15 @@ fn bytes_max_of(call: &Call) -> usize {
     }
 }
 
-/// Whether an argument is a string or a document that comes from a row.
+/// Whether an argument is a document or a string that comes from a row, and so long that the rows of a small query may have too
+/// many bytes of it.
 fn is_long_of_row(arg: &BoundExpr) -> bool {
+    let may_be_long = match arg.sql_type() {
+        SqlType::String { length, .. } => length as usize > BYTES_LOOKED_AT_MAX / ROWS_MAX,
+        SqlType::Json => true,
+        _ => false,
+    };
     let mut of_row = false;
     arg.visit(&mut |node| of_row |= matches!(node, BoundExpr::Column(_)));
-    let sql_type = arg.sql_type();
-    of_row && (sql_type.is_string() || matches!(sql_type, SqlType::Json))
+    may_be_long && of_row
 }
