@@ -2,7 +2,8 @@
 //!
 //! From the bottom up: [`mod@env`] (what a statement runs in), [`stopping`] (KILL while a plan is made), [`runtime_filters`] (what one operator
 //! finds out for another), [`access`] (paths to rows, and scans), [`operators`], [`document_values`] and [`star`] (aggregates by indexes and by
-//! the star kernel), [`TableOperator`] (those of them that read tables), [`rules`] of the optimizer, [`engine`] (how DataFusion is set up), [`runtime`] (threads, memory and spilling). The
+//! the star kernel), [`TableOperator`] (those of them that read tables), [`rules`] of the optimizer, [`engine`] (how DataFusion is set
+//! up), [`runtime`] (threads, memory and spilling). The
 //! planner is above: it binds statements. This crate must not know SQL texts, sessions or sockets.
 
 pub mod access;

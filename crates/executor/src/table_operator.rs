@@ -1,4 +1,4 @@
-//! Operators that read tables, for whoever tells of plans: EXPLAIN, and MySQL's counters.
+//! Operators that read tables, as EXPLAIN and MySQL's counters look at plans.
 
 use crate::access::RowTable;
 use crate::access::column_scan::ColumnScanExec;
@@ -29,7 +29,8 @@ pub enum TableOperator<'a> {
 impl<'a> TableOperator<'a> {
     /// A plan's topmost operator, if it reads a table.
     pub fn of(plan: &'a dyn ExecutionPlan) -> Option<TableOperator<'a>> {
-        None.or_else(|| plan.downcast_ref().map(TableOperator::Rows))
+        plan.downcast_ref()
+            .map(TableOperator::Rows)
             .or_else(|| plan.downcast_ref().map(TableOperator::Columns))
             .or_else(|| plan.downcast_ref().map(TableOperator::DocumentValues))
             .or_else(|| plan.downcast_ref().map(TableOperator::Virtual))

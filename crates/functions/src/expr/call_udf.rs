@@ -30,7 +30,7 @@ pub struct CallUdf {
     return_field: FieldRef,
     signature: Signature,
     column_name: ColumnName,
-    /// Whether the call has lost its arguments, which hold a huge literal: DataFusion has it.
+    /// Whether the call has lost an argument that holds a huge literal: DataFusion has it.
     is_stripped: bool,
 }
 
@@ -80,12 +80,16 @@ impl ColumnName {
 }
 
 impl CallUdf {
-    /// Wraps a call whose arguments are `args` for DataFusion. Of huge literals among them the call keeps the types alone.
+    /// Wraps a call whose arguments are `args` for DataFusion. Of those that hold a huge literal the call keeps the types alone.
     pub fn over(args: &[Expr], call: &Arc<Call>, slot: Arc<ExecutionSlot>) -> Self {
         if !args.iter().any(holds_huge_literal) {
             return Self::new(call.clone(), slot);
         }
-        let args = call.args.iter().map(|arg| BoundExpr::Literal(Value::Null, arg.ty())).collect();
+        let kept = |(arg, converted): (&BoundExpr, &Expr)| match holds_huge_literal(converted) {
+            true => BoundExpr::Literal(Value::Null, arg.ty()),
+            false => arg.clone(),
+        };
+        let args = call.args.iter().zip(args).map(kept).collect();
         Self { is_stripped: true, ..Self::new(Arc::new(Call { args, ..(**call).clone() }), slot) }
     }
 
