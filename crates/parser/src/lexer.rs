@@ -1,6 +1,7 @@
 //! The lexer: bytes to tokens, one at a time and without allocating.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use memchr::{memchr, memchr2, memmem};
 
@@ -12,6 +13,9 @@ use crate::token::{Token, TokenKind};
 const VERSION: u32 = 80499;
 /// `/*M!NNNNNN … */` is executed up to this version.
 const MARIADB_VERSION: u32 = 101199;
+
+/// So many digits are always an integer of 64 bits.
+const DIGITS_MAX: usize = 18;
 
 /// What the previous token asks of the next.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -73,21 +77,53 @@ impl<'a> Lexer<'a> {
 
     /// Goes on behind integers that follow the one before, each behind a comma.
     pub fn skip_integers(&mut self) {
-        let mut at = self.position;
         loop {
-            let blank = |at: usize| at + self.sql[at..].iter().take_while(|byte| **byte == b' ').count();
-            let comma = blank(at);
-            if self.byte(comma) != b',' {
+            let before = self.position;
+            self.skip_spaces();
+            if self.byte(self.position) != b',' {
+                self.position = before;
                 return;
             }
-            let start = blank(comma + 1);
-            let end = start + self.sql[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-            // Other numbers, and names that begin with digits, are for [`Lexer::next`].
-            if end == start || !matches!(self.byte(end), b',' | b')' | b' ') {
+            self.position += 1;
+            if self.listed_integer().is_none() {
+                self.position = before;
                 return;
             }
-            at = end;
-            self.position = end;
+        }
+    }
+
+    /// Goes behind an integer of 64 bits that a comma or a parenthesis follows, and spaces around it: where its digits are. `None`, and
+    /// nothing is skipped, if anything else comes next: other numbers, and names that begin with digits, are for [`Lexer::next`].
+    pub fn listed_integer(&mut self) -> Option<Range<usize>> {
+        let before = self.position;
+        self.skip_spaces();
+        let start = self.position;
+        self.skip_while(|byte| byte.is_ascii_digit());
+        let end = self.position;
+        self.skip_spaces();
+        if end == start || end - start > DIGITS_MAX || !matches!(self.byte(self.position), b',' | b')') {
+            self.position = before;
+            return None;
+        }
+        Some(start..end)
+    }
+
+    /// A comma, if that is the next byte.
+    pub fn accept_comma(&mut self) -> Option<Token> {
+        if self.byte(self.position) != b',' {
+            return None;
+        }
+        self.position += 1;
+        Some(self.token(TokenKind::Comma, self.position - 1))
+    }
+
+    fn skip_spaces(&mut self) {
+        self.skip_while(|byte| matches!(byte, b' ' | b'\n' | b'\r' | b'\t'));
+    }
+
+    fn skip_while(&mut self, is_skipped: impl Fn(u8) -> bool) {
+        while self.sql.get(self.position).is_some_and(|byte| is_skipped(*byte)) {
+            self.position += 1;
         }
     }
 

@@ -44,7 +44,7 @@ impl ExprBuilder<'_> {
             self.context.kill.check()?;
             let constant = match (constant?, &plain) {
                 (InConstant::Integer(number), Some((SqlType::Int { unsigned: false, .. }, way))) => {
-                    ways[*way].1.set.add(&Value::Int(number))?;
+                    ways[*way].1.set.add_number(number);
                     continue;
                 }
                 (InConstant::Integer(number), _) => self.literal(Value::Int(number)),

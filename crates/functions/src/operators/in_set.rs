@@ -134,14 +134,7 @@ impl ValueSet {
         let start = self.bytes.len();
         let mut bytes = std::mem::take(&mut self.bytes);
         match self.key(value, &mut bytes) {
-            Key::Number(number) => {
-                // A list of the same few over and over takes no more than these.
-                if self.numbers.len() == self.numbers.capacity() && self.numbers.len() >= NUMBERS_MANY {
-                    self.numbers.sort_unstable();
-                    self.numbers.dedup();
-                }
-                self.numbers.push(number);
-            }
+            Key::Number(number) => self.add_number(number),
             Key::Bytes => match (u32::try_from(start), u32::try_from(bytes.len())) {
                 (Ok(start), Ok(end)) => self.ranges.push((start, end)),
                 _ => return Err(SqlError::unsupported("more than 4 GB of strings behind IN")),
@@ -149,6 +142,16 @@ impl ValueSet {
         }
         self.bytes = bytes;
         Ok(())
+    }
+
+    /// Adds an integer.
+    pub fn add_number(&mut self, number: i64) {
+        // A list of the same few over and over takes no more than these.
+        if self.numbers.len() == self.numbers.capacity() && self.numbers.len() >= NUMBERS_MANY {
+            self.numbers.sort_unstable();
+            self.numbers.dedup();
+        }
+        self.numbers.push(number);
     }
 
     /// All values have been added.

@@ -226,6 +226,12 @@ impl PackedValues {
         is_literal
     }
 
+    /// Adds an integer to a list by its digits.
+    pub(crate) fn push_integer(&mut self, digits: &[u8]) {
+        put(self.buffer(), tag::INTEGER, digits);
+        self.count += 1;
+    }
+
     /// Keeps an expression, for [`PackedValues::push_shared`].
     pub(crate) fn add_expr(&mut self, expr: Expr) -> u32 {
         self.exprs.push(expr);

@@ -139,7 +139,14 @@ impl<'a> Parser<'a> {
         }
         self.charge(packed.bytes() as u64);
         let mut memory = self.memory;
-        while self.accept_kind(TokenKind::Comma) {
+        loop {
+            let bytes = packed.bytes();
+            self.packed_integers(&mut packed);
+            memory += (packed.bytes() - bytes) as u64;
+            self.memory = memory;
+            if !self.accept_kind(TokenKind::Comma) {
+                break;
+            }
             let bytes = packed.bytes();
             let item = self.expr()?;
             if !item.is_literal() {
@@ -151,6 +158,26 @@ impl<'a> Parser<'a> {
         }
         self.expect_kind(TokenKind::RightParen)?;
         Ok(Expr::InLiterals { operand, list: Arc::new(packed), negated })
+    }
+
+    /// Goes on with integers, each behind a comma, without a token for each.
+    fn packed_integers(&mut self, packed: &mut PackedValues) {
+        if !self.at_kind(TokenKind::Comma) || self.ahead_count > 0 {
+            return;
+        }
+        let bytes_max = packed.bytes() as u64 + self.options.memory_max.saturating_sub(self.memory);
+        while packed.bytes() as u64 <= bytes_max
+            && let Some(digits) = self.lexer.listed_integer()
+        {
+            packed.push_integer(&self.sql[digits]);
+            match self.lexer.accept_comma() {
+                Some(comma) => self.current = comma,
+                None => {
+                    self.current = self.lexer.next();
+                    return;
+                }
+            }
+        }
     }
 
     /// Goes on with a long list that has turned out to be one of other things too, which is a list of trees.

@@ -98,6 +98,35 @@ fn packed_rows_are_equal_however_they_are_written() {
     assert_ne!(tree("(a + 1),(a + 1)"), tree("(a + 1,a + 1)"));
 }
 
+/// Integers of a long IN list are read without tokens, whatever stands around them.
+#[test]
+fn long_lists_are_equal_however_they_are_written() {
+    let literals = "1, ".repeat(20_000);
+    let tree = |items: &str| {
+        let sql = format!("SELECT a IN ({literals}{items}) AS x");
+        let parsed = parse(&sql, &ParseOptions::default())?;
+        let printed = format!("{:?}", parsed.statement);
+        // Without the place in the text.
+        Ok::<_, squall_parser::ParseError>(printed.split(", span").next().unwrap_or_default().to_string())
+    };
+    let plain = tree("2,3,-4,5").unwrap();
+    for written in ["2 , 3,\n-4\t,5 ", "2/**/,3/**/,-4/**/,5/**/", "2, 3, -4 -- four\n, 5"] {
+        assert!(tree(written).unwrap() == plain, "{written}");
+    }
+    // A number that is too long for 64 bits, other numbers, names and operators are what they always are.
+    let decimal = "9".repeat(20);
+    assert!(tree(&format!("{decimal}, 1")).unwrap().contains("InLiterals"));
+    for general in ["2a, 3", "2 + 3, 4", "2, b"] {
+        assert!(tree(general).unwrap().contains("InList "), "{general}");
+    }
+    for wrong in ["2,", "2,,3", "2 3", "2) 3"] {
+        assert!(tree(wrong).is_err(), "{wrong}");
+    }
+    // The list is counted as it is read.
+    let options = ParseOptions { memory_max: 1 << 20, ..ParseOptions::default() };
+    assert!(parse(&format!("SELECT a IN ({literals}{}1)", "1,".repeat(2_000_000)), &options).is_err());
+}
+
 #[test]
 fn long_tokens() {
     let long = "x".repeat(1_000_000);
