@@ -7,7 +7,7 @@ use crate::logging::Logged;
 use crate::logging::variables::open_error;
 use crate::process::count;
 use crate::result::{Failure, Outcome, ResultSet};
-use crate::session::{Request, Session};
+use crate::session::{Request, Session, StatementRun};
 use crate::settings::{Values, ids};
 use squall_catalog::{Privileges, TableEntry};
 use squall_column_tables::{ColumnTable, SegmentManifest};
@@ -30,16 +30,11 @@ type Note = (&'static str, String);
 
 impl Session {
     /// KILL.
-    pub(crate) async fn run_kill(
-        &mut self,
-        kill: &Kill,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
-    ) -> SqlResult<Outcome> {
+    pub(crate) async fn run_kill(&mut self, kill: &Kill, run: &StatementRun<'_>) -> SqlResult<Outcome> {
         let KillTarget::Id { id, query_id: false } = &kill.target else {
             return Err(SqlError::unsupported("KILL of a user or a statement's number"));
         };
-        let id = match self.evaluate(id, request.sql, request.parameters, context).await?.0 {
+        let id = match self.evaluate(id, run.request.sql, run.request.parameters, &run.context).await?.0 {
             Value::Int(id) if id >= 0 => id as u64,
             Value::UInt(id) => id,
             other => {
@@ -144,14 +139,9 @@ impl Session {
     }
 
     /// DO: values are computed and forgotten.
-    pub(crate) async fn run_do(
-        &mut self,
-        exprs: &[Expr],
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
-    ) -> SqlResult<Outcome> {
+    pub(crate) async fn run_do(&mut self, exprs: &[Expr], run: &StatementRun<'_>) -> SqlResult<Outcome> {
         for expr in exprs {
-            self.evaluate(expr, request.sql, request.parameters, context).await?;
+            self.evaluate(expr, run.request.sql, run.request.parameters, &run.context).await?;
         }
         Ok(Outcome::done())
     }
@@ -199,33 +189,33 @@ impl Session {
     pub(crate) async fn run_execute(
         &mut self,
         execute: &Execute,
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
         let Some(prepared) = self.prepared.named(&execute.name) else {
             let error = ErrorCode::UnknownStatementHandler;
             return Err(SqlError::new(error, &[&execute.name.as_str(), &"EXECUTE"]).into());
         };
-        self.execute_with(prepared, &execute.using, context, writer).await
+        self.execute_with(prepared, &execute.using, run, writer).await
     }
 
     /// EXECUTE IMMEDIATE text USING ….
     pub(crate) async fn run_execute_immediate(
         &mut self,
         execute: &ExecuteImmediate,
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
-        let text = self.statement_text(&execute.source, context).await?;
+        let text = self.statement_text(&execute.source, &run.context).await?;
         let (prepared, _) = self.prepare_text(&text).await?;
-        self.execute_with(prepared, &execute.using, context, writer).await
+        self.execute_with(prepared, &execute.using, run, writer).await
     }
 
     async fn execute_with(
         &mut self,
         prepared: Arc<crate::prepared::PreparedStatement>,
         using: &[Expr],
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
         count(&self.process.status.stmt_execute);
@@ -234,7 +224,7 @@ impl Session {
         }
         let mut parameters = Vec::with_capacity(using.len());
         for expr in using {
-            parameters.push(self.evaluate(expr, &prepared.sql, &[], context).await?.0);
+            parameters.push(self.evaluate(expr, &prepared.sql, &[], &run.context).await?.0);
         }
         let request = Request {
             statement: &prepared.statement,
@@ -250,7 +240,7 @@ impl Session {
         };
         self.log_inner("Execute", Logged { sql: &prepared.sql, executed: Some((prepared.places(), &parameters)) });
         // The inner statement is dispatched as if it stood here: same context, same transaction.
-        Box::pin(self.dispatch(request, context, writer)).await
+        Box::pin(self.dispatch(&run.with_request(request), writer)).await
     }
 
     /// ANALYZE, CHECK, CHECKSUM, OPTIMIZE and REPAIR TABLE.

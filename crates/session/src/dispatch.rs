@@ -6,76 +6,67 @@ use crate::process::count;
 use crate::program::check_program;
 use crate::result::{Failure, Outcome};
 use crate::route::Route;
-use crate::session::{Request, Session};
+use crate::session::{Session, StatementRun};
 use crate::statistics::stages;
 use squall_parser::ast::{Set, Statement};
-use squall_registry::StatementContext;
 use squall_types::{ErrorCode, SqlError};
-use std::sync::Arc;
 
 impl Session {
     /// Runs a statement up to its answer.
     pub(crate) async fn dispatch(
         &mut self,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
-        if commits_first(request.statement) {
-            self.check_may_commit(request.statement)?;
+        if commits_first(run.request.statement) {
+            self.check_may_commit(run.request.statement)?;
             self.implicit_commit().await?;
         }
-        if let Some(stage) = stage_of(request.statement) {
+        if let Some(stage) = stage_of(run.request.statement) {
             self.stage(stage);
         }
-        let _pass = match changes_accounts_or_events(request.statement) {
+        let _pass = match changes_accounts_or_events(run.request.statement) {
             true => Some(self.definition_pass().await?),
             false => None,
         };
-        let request = self.authorize_statement(request)?;
-        self.carry_out(request, context, writer).await
+        let run = self.authorize_statement(run)?;
+        self.carry_out(run, writer).await
     }
 
     /// Runs a statement that the session may run.
     async fn carry_out(
         &mut self,
-        request: Authorized<Request<'_>>,
-        context: &Arc<StatementContext>,
+        run: Authorized<&StatementRun<'_>>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
-        let request = request.into_inner();
-        match (self.choose(&request, context), request.statement) {
-            (Route::PointChange(change), _) => self.run_data_change(request, Some(&change.plan), context, writer).await,
-            (Route::Change, _) => self.run_data_change(request, None, context, writer).await,
-            (Route::Procedure, Statement::Call(call)) => self.run_call(call, request, context, writer).await,
-            (route, Statement::Query(query)) => self.run_query(route, query, request, context, writer).await,
-            _ => self.run_command(request, context, writer).await,
+        let run = run.into_inner();
+        match (self.choose(run), run.request.statement) {
+            (Route::PointChange(change), _) => self.run_data_change(run, Some(&change.plan), writer).await,
+            (Route::Change, _) => self.run_data_change(run, None, writer).await,
+            (Route::Procedure, Statement::Call(call)) => self.run_call(call, run, writer).await,
+            (route, Statement::Query(query)) => self.run_query(route, query, run, writer).await,
+            _ => self.run_command(run, writer).await,
         }
     }
 
     /// Runs a statement that is neither a query nor a change of rows nor CALL.
-    async fn run_command(
-        &mut self,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
-        writer: &mut dyn ResultWriter,
-    ) -> Result<Outcome, Failure> {
-        match request.statement {
-            Statement::LoadData(load) => self.load_data(load, request, context, writer).await,
-            Statement::Do(exprs) => Ok(self.run_do(exprs, request, context).await?),
-            Statement::Explain(explain) => self.run_explain(explain, request, context, writer).await,
-            Statement::Show(show) => Ok(self.run_show(show, context).await?),
+    async fn run_command(&mut self, run: &StatementRun<'_>, writer: &mut dyn ResultWriter) -> Result<Outcome, Failure> {
+        match run.request.statement {
+            Statement::LoadData(load) => self.load_data(load, run, writer).await,
+            Statement::Do(exprs) => Ok(self.run_do(exprs, run).await?),
+            Statement::Explain(explain) => self.run_explain(explain, run, writer).await,
+            Statement::Show(show) => Ok(self.run_show(show, &run.context).await?),
             Statement::DescribeTable(describe) => Ok(self.describe_table(describe)?),
             Statement::Transaction(transaction) => Ok(self.run_transaction(transaction).await?),
-            Statement::Set(set) => Ok(Box::pin(self.run_set(set, request, context)).await?),
+            Statement::Set(set) => Ok(Box::pin(self.run_set(set, run)).await?),
             Statement::Use(name) => {
                 self.use_database(name)?;
                 self.settings_changed();
                 Ok(Outcome::done())
             }
-            Statement::Prepare(prepare) => Ok(self.run_prepare(prepare, context).await?),
-            Statement::Execute(execute) => self.run_execute(execute, context, writer).await,
-            Statement::ExecuteImmediate(execute) => self.run_execute_immediate(execute, context, writer).await,
+            Statement::Prepare(prepare) => Ok(self.run_prepare(prepare, &run.context).await?),
+            Statement::Execute(execute) => self.run_execute(execute, run, writer).await,
+            Statement::ExecuteImmediate(execute) => self.run_execute_immediate(execute, run, writer).await,
             Statement::Deallocate(name) => {
                 if !self.remove_named_statement(name) {
                     let error = ErrorCode::UnknownStatementHandler;
@@ -85,17 +76,18 @@ impl Session {
             }
             Statement::Kill(kill) => {
                 count(&self.process.status.kill);
-                Ok(self.run_kill(kill, request, context).await?)
+                Ok(self.run_kill(kill, run).await?)
             }
-            Statement::Signal(signal) => Ok(self.run_signal(signal, request, context).await?),
-            Statement::GetDiagnostics(get) => Ok(self.get_diagnostics(get, request, context).await?),
+            Statement::Signal(signal) => Ok(self.run_signal(signal, run).await?),
+            Statement::GetDiagnostics(get) => Ok(self.get_diagnostics(get, run).await?),
             Statement::Program(_) => {
-                check_program(request.statement, false)?;
-                self.run_program(request.statement, squall_parser::ast::Span::default(), request.sql, writer).await??;
+                check_program(run.request.statement, false)?;
+                self.run_program(run.request.statement, squall_parser::ast::Span::default(), run.request.sql, writer)
+                    .await??;
                 Ok(Outcome::done())
             }
-            Statement::CreateEvent(event) => Ok(Box::pin(self.run_create_event(event, request, context)).await?),
-            Statement::DropEvent(drop) => Ok(Box::pin(self.run_drop_event(drop, context)).await?),
+            Statement::CreateEvent(event) => Ok(Box::pin(self.run_create_event(event, run)).await?),
+            Statement::DropEvent(drop) => Ok(Box::pin(self.run_drop_event(drop, &run.context)).await?),
             Statement::LockTables(locks) => Ok(self.lock_tables(locks).await?),
             Statement::UnlockTables => {
                 count(&self.process.status.unlock_tables);
@@ -113,21 +105,21 @@ impl Session {
             }
             Statement::Flush(flush) => Ok(self.run_flush(flush).await?),
             Statement::Reset(reset) => Ok(Box::pin(self.run_reset(reset)).await?),
-            Statement::TableMaintenance(maintenance) => Ok(self.maintain_tables(maintenance, context).await?),
+            Statement::TableMaintenance(maintenance) => Ok(self.maintain_tables(maintenance, &run.context).await?),
             Statement::CreateUser(_)
             | Statement::DropUser(_)
             | Statement::RenameUser(_)
             | Statement::CreateRole(_)
             | Statement::DropRole(_)
             | Statement::Grant(_)
-            | Statement::Revoke(_) => Ok(Box::pin(self.run_account_statement(request.statement)).await?),
+            | Statement::Revoke(_) => Ok(Box::pin(self.run_account_statement(run.request.statement)).await?),
             statement if is_definition(statement) => {
-                let outcome = self.run_definition(request, context, writer).await;
+                let outcome = self.run_definition(run, writer).await;
                 // TEMPORARY tables come and go without a new catalog.
                 self.settings_version += 1;
                 outcome
             }
-            other => match self.run_program_definition(other, context)? {
+            other => match self.run_program_definition(other, &run.context)? {
                 Some(outcome) => Ok(outcome),
                 None => Err(SqlError::unsupported(statement_name(other)).into()),
             },

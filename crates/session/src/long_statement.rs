@@ -4,14 +4,13 @@
 use crate::client_text::ClientText;
 use crate::database::Shared;
 use crate::query::SessionTables;
-use crate::session::{Request, Session};
+use crate::session::{Request, Session, StatementRun};
 use bytes::Bytes;
 use squall_catalog::Catalog;
 use squall_executor::runtime::ReservedMemory;
 use squall_parser::ast::Statement;
 use squall_parser::{Digest, ParseError, Parsed, parse_bytes, parse_shared};
 use squall_planner::Binder;
-use squall_registry::StatementContext;
 use squall_types::{SqlResult, Value};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -157,15 +156,15 @@ impl Session {
     /// Binds on the pool what is a long statement's; `None` if the request's statement is not long.
     pub(crate) async fn bind_long<T: Send + 'static>(
         &self,
-        request: Request<'_>,
+        run: &StatementRun<'_>,
         catalog: &Arc<Catalog>,
-        context: &Arc<StatementContext>,
         bind: impl FnOnce(&Binder<'_>, &Statement, &Shared) -> SqlResult<T> + Send + 'static,
     ) -> SqlResult<Option<T>> {
-        let Some(long) = request.long_statement().cloned() else { return Ok(None) };
-        let tables = SessionTables::new(self, context, None);
-        let (catalog, context) = (catalog.clone(), context.clone());
-        let (database, parameters): (_, Vec<Value>) = (self.default_database().cloned(), request.parameters.to_vec());
+        let Some(long) = run.request.long_statement().cloned() else { return Ok(None) };
+        let tables = SessionTables::new(self, &run.context, None);
+        let (catalog, context) = (catalog.clone(), run.context.clone());
+        let (database, parameters): (_, Vec<Value>) =
+            (self.default_database().cloned(), run.request.parameters.to_vec());
         self.blocking(move |shared| {
             let binder = Binder {
                 catalog: &catalog,

@@ -22,7 +22,7 @@ use crate::authorization::Authorized;
 use crate::process::count;
 use crate::result::{Failure, Outcome, ResultSet};
 use crate::route::Route;
-use crate::session::{Request, Session};
+use crate::session::{Session, StatementRun};
 use crate::statistics::stages;
 use datafusion::catalog::TableProvider;
 use squall_catalog::{Catalog, NameKey};
@@ -45,20 +45,19 @@ impl Session {
         &mut self,
         route: Route,
         query: &Query,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
         count(&self.process.status.select);
         let answered = match route {
-            Route::PointLookup(plan) => self.run_point_lookup(&plan, request, context, writer)?,
-            Route::Constant(plan) => Some(self.run_constant(plan, request, context, writer)?),
-            Route::RowByRow(plan) => self.run_row_by_row(&plan, request, context, writer)?,
+            Route::PointLookup(plan) => self.run_point_lookup(&plan, run, writer)?,
+            Route::Constant(plan) => Some(self.run_constant(plan, run, writer)?),
+            Route::RowByRow(plan) => self.run_row_by_row(&plan, run, writer)?,
             _ => None,
         };
         match answered {
             Some(outcome) => Ok(outcome),
-            None => self.run_by_full_planner(query, request, context, writer).await,
+            None => self.run_by_full_planner(query, run, writer).await,
         }
     }
 
@@ -66,8 +65,7 @@ impl Session {
     async fn run_by_full_planner(
         &mut self,
         query: &Query,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
         let catalog = self.shared.catalog.load();
@@ -82,14 +80,14 @@ impl Session {
         };
         // With `sql_select_limit` it is not the query that was sent.
         let bound = match self.settings.select_limit {
-            u64::MAX => self.bind_sent_query(query, request, &catalog, context).await?,
-            _ => self.bind_query(query, request.sql, request.parameters, &catalog, context, None)?,
+            u64::MAX => self.bind_sent_query(query, run, &catalog).await?,
+            _ => self.bind_query(query, run.request.sql, run.request.parameters, &catalog, &run.context, None)?,
         };
         let bound = self.authorize(bound)?;
         if bound.into.is_some() {
-            return Ok(self.select_into(bound, context, catalog).await?);
+            return Ok(self.select_into(bound, &run.context, catalog).await?);
         }
-        let mut running = self.start_query(&bound, context, catalog).await?;
+        let mut running = self.start_query(&bound, &run.context, catalog).await?;
         self.stage(stages::EXECUTING);
         let result = self.send_rows(&bound, &mut running, writer).await;
         let ended = self.end_query(running).await;
@@ -112,17 +110,16 @@ impl Session {
     pub(crate) async fn bind_sent_query(
         &self,
         query: &Query,
-        request: Request<'_>,
+        run: &StatementRun<'_>,
         catalog: &Arc<Catalog>,
-        context: &Arc<StatementContext>,
     ) -> SqlResult<BoundQuery> {
         let bind = |binder: &Binder<'_>, statement: &ast::Statement, _: &crate::database::Shared| match statement {
             ast::Statement::Query(query) => binder.bind_query(query),
             _ => Err(SqlError::internal("a query is another statement")),
         };
-        match self.bind_long(request, catalog, context, bind).await? {
+        match self.bind_long(run, catalog, bind).await? {
             Some(bound) => Ok(bound),
-            None => self.bind_query(query, request.sql, request.parameters, catalog, context, None),
+            None => self.bind_query(query, run.request.sql, run.request.parameters, catalog, &run.context, None),
         }
     }
 
@@ -306,7 +303,7 @@ impl Session {
             ..Default::default()
         })));
         let catalog = self.shared.catalog.load();
-        if let Some(row) = self.constant_row(&query, sql, parameters, &catalog, context) {
+        if let Some(row) = self.constant_row(&query, sql, parameters, context) {
             let sql_type = row.columns.first().map_or(SqlType::Null, |column| column.expr_type.sql_type.clone());
             return Ok((row.values(context)?.pop().unwrap_or_default(), sql_type));
         }

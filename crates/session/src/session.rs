@@ -3,7 +3,9 @@
 //! [`Session::run_text`] goes through the statements of a text; `statement` is the life of one.
 
 mod statement;
+mod statement_run;
 
+pub(crate) use self::statement_run::StatementRun;
 use crate::api::{ConnectionInfo, KillCallback, OkInfo, ResultWriter, SessionChange};
 use crate::appends::Appends;
 use crate::database::{Shared, now_micros};

@@ -2,7 +2,7 @@
 
 use super::Authorized;
 use super::show::needs_of_show;
-use crate::session::{Request, Session};
+use crate::session::{Session, StatementRun};
 use squall_catalog::{Need, Object, Privileges};
 use squall_parser::ast::{
     Call, Delete, DeleteTarget, DropObject, Flush, FlushLock, FlushTarget, Insert, LockTables, MaintenanceKind,
@@ -19,9 +19,12 @@ impl Session {
     ///
     /// # Errors
     /// MySQL's for the first privilege that is missing.
-    pub(crate) fn authorize_statement<'r>(&self, request: Request<'r>) -> SqlResult<Authorized<Request<'r>>> {
-        self.check_needs(&self.needs_of(request.statement)?)?;
-        Ok(Authorized(request))
+    pub(crate) fn authorize_statement<'r, 's>(
+        &self,
+        run: &'r StatementRun<'s>,
+    ) -> SqlResult<Authorized<&'r StatementRun<'s>>> {
+        self.check_needs(&self.needs_of(run.request.statement)?)?;
+        Ok(Authorized(run))
     }
 
     /// What a statement needs, in the order in which it is asked for. Every kind of statement stands here: one that needs

@@ -12,14 +12,13 @@ use crate::api::OkInfo;
 use crate::database::Shared;
 use crate::query::change_environment;
 use crate::result::{Failure, Outcome};
-use crate::session::{Request, Session};
+use crate::session::{Session, StatementRun};
 use squall_catalog::{Catalog, ColumnDef, IndexId, TableDef, TableEntry};
 use squall_executor::StatementEnv;
 use squall_parser::ast::{CreateTable, Ident, Insert, InsertSource, LoadDuplicates, ObjectName, Query, Statement};
 use squall_planner::dml::foreign_key::check_parents_in;
 use squall_planner::dml::target::Target;
 use squall_planner::dml::{DmlContext, DmlPlan, fill_table};
-use squall_registry::StatementContext;
 use squall_row_store::{Direction, ValueRange};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
@@ -54,10 +53,9 @@ impl Session {
         name: &QualifiedName,
         query: &Query,
         selected: Vec<ColumnDef>,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
     ) -> Result<Outcome, Failure> {
-        let env = self.ddl_env(context);
+        let env = self.ddl_env(&run.context);
         let catalog = self.shared.catalog.load();
         if let Some(entry) = catalog.entry(&name.0, &name.1)
             && !(statement.or_replace && matches!(entry, TableEntry::Table(_)))
@@ -83,7 +81,7 @@ impl Session {
         let hidden = (name.0.clone(), format!("#sql-create-{}", table.id.0));
         self.temporary_tables.insert(hidden.clone(), table.clone());
         let insert = insert_of_query(statement, &hidden, &selected, query);
-        let filled = self.fill_hidden(Request { statement: &insert, ..request }, context).await;
+        let filled = self.fill_hidden(&run.with_statement(&insert)).await;
         self.temporary_tables.remove(&hidden);
         let created = match filled {
             Ok(filled) => {
@@ -104,13 +102,13 @@ impl Session {
     }
 
     /// Runs the INSERT and makes its rows durable.
-    async fn fill_hidden(&mut self, request: Request<'_>, context: &Arc<StatementContext>) -> SqlResult<OkInfo> {
+    async fn fill_hidden(&mut self, run: &StatementRun<'_>) -> SqlResult<OkInfo> {
         let catalog = self.shared.catalog.load();
-        let plan = self.bind_change(request, &catalog, context, false)?;
+        let plan = self.bind_change(run, &catalog, false)?;
         self.begin_statement_transaction();
         let options = self.dml_options(self.lock_wait());
         let (shared, session) = (self.shared.clone(), self.process.id);
-        let (statement, parameters) = (context.clone(), request.parameters.to_vec());
+        let (statement, parameters) = (run.context.clone(), run.request.parameters.to_vec());
         let result = self
             .with_transaction_on_pool(move |transaction| {
                 let env = change_environment(&shared, &statement, catalog);
@@ -129,7 +127,7 @@ impl Session {
                 fill_table(&mut dml, plan, session).map_err(SqlError::from)
             })
             .await?;
-        self.end_statement(request.statement).await?;
+        self.end_statement(run.request.statement).await?;
         self.commit().await?;
         let info = format!("{}  Warnings: ", result.info);
         Ok(OkInfo { affected_rows: result.affected_rows, last_insert_id: result.packet_id(), info })

@@ -6,7 +6,7 @@ use super::{alter, create, database, drop, view};
 use crate::api::{OkInfo, ResultWriter};
 use crate::process::count;
 use crate::result::{Failure, Outcome};
-use crate::session::{Request, Session};
+use crate::session::{Session, StatementRun};
 use crate::settings::{Values, ids};
 use squall_catalog::TableDef;
 use squall_parser::ast::{self, Statement};
@@ -38,19 +38,18 @@ impl Session {
     #[expect(clippy::too_many_lines, reason = "one arm for each definition")]
     pub(crate) async fn run_definition(
         &mut self,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
         self.check_writable()?;
-        self.check_definition_locks(request.statement)?;
-        let _pass = match self.is_about_temporary(request.statement) {
+        self.check_definition_locks(run.request.statement)?;
+        let _pass = match self.is_about_temporary(run.request.statement) {
             true => None,
             false => Some(self.definition_pass().await?),
         };
-        let env = self.ddl_env(context);
+        let env = self.ddl_env(&run.context);
         let status = &self.process.status;
-        match request.statement {
+        match run.request.statement {
             Statement::CreateDatabase(statement) => {
                 count(&status.create_db);
                 let statement = statement.clone();
@@ -78,14 +77,14 @@ impl Session {
                 count(&status.create_table);
                 if self.is_virtual_already(statement) {
                     let error = SqlError::new(ErrorCode::TableExists, &[&statement.name.name.as_str()]);
-                    context.diagnostics.push(Level::Note, error);
+                    run.context.diagnostics.push(Level::Note, error);
                     return Ok(Outcome::done());
                 }
-                self.create_table(statement, request, context, writer).await
+                self.create_table(statement, run, writer).await
             }
             Statement::AlterTable(statement) => {
                 count(&status.alter_table);
-                Ok(self.alter_table(statement, context).await?)
+                Ok(self.alter_table(statement, &run.context).await?)
             }
             Statement::DropTable(statement) => {
                 count(&status.drop_table);
@@ -114,17 +113,17 @@ impl Session {
             Statement::CreateIndex(statement) => {
                 count(&status.create_index);
                 let alter = alter::alter_of_create_index(statement);
-                Ok(self.alter_table(&alter, context).await?)
+                Ok(self.alter_table(&alter, &run.context).await?)
             }
             Statement::DropIndex(statement) => {
                 count(&status.drop_index);
                 let alter = alter::alter_of_drop_index(statement);
-                Ok(self.alter_table(&alter, context).await?)
+                Ok(self.alter_table(&alter, &run.context).await?)
             }
             Statement::CreateView(statement) => {
                 count(&status.create_view);
-                let definition = self.resolve_view(statement, request, context).await?;
-                self.note_missing_definer(statement.definer.as_ref(), context)?;
+                let definition = self.resolve_view(statement, run).await?;
+                self.note_missing_definer(statement.definer.as_ref(), &run.context)?;
                 let (statement, account) = (statement.clone(), self.account.clone());
                 // Its definer is not dropped before it is known to define something.
                 let _accounts = self.shared.accounts.begin_change().await;
@@ -257,14 +256,13 @@ impl Session {
     async fn create_table(
         &mut self,
         statement: &ast::CreateTable,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
-        let env = self.ddl_env(context);
+        let env = self.ddl_env(&run.context);
         let name = env.qualify(&statement.name)?;
         let selected = match &statement.query {
-            Some(query) => self.columns_of_query(query, request, context).await?,
+            Some(query) => self.columns_of_query(query, run).await?,
             None => Vec::new(),
         };
         let source = match &statement.like {
@@ -274,7 +272,7 @@ impl Session {
         if let Some(query) = &statement.query
             && !statement.temporary
         {
-            return self.create_from_query(statement, &name, query, selected, request, context).await;
+            return self.create_from_query(statement, &name, query, selected, run).await;
         }
         let created = if statement.temporary {
             self.create_temporary(statement, &env, &name, &selected, source)?
@@ -285,7 +283,7 @@ impl Session {
         if let Some(query) = &statement.query
             && created
         {
-            return self.fill_created(statement, &name, query, request, context, writer).await;
+            return self.fill_created(statement, &name, query, run, writer).await;
         }
         Ok(Outcome::done())
     }

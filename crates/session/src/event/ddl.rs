@@ -7,7 +7,7 @@ use crate::database::now_micros;
 use crate::ddl::names::check_identifier;
 use crate::program::check_program;
 use crate::result::Outcome;
-use crate::session::{Request, Session};
+use crate::session::{Session, StatementRun};
 use crate::settings::{Values, ids};
 use squall_catalog::AccountKey;
 use squall_functions::operators::coerce;
@@ -15,7 +15,6 @@ use squall_parser::ast::{self, AccountName, CreateEvent, DropObject, EventStatus
 use squall_planner::bind::interval_unit;
 use squall_registry::StatementContext;
 use squall_types::{DateTime, ErrorCode, Level, SqlError, SqlResult, Value};
-use std::sync::Arc;
 
 /// The greatest number of units in an event's interval, as in MySQL.
 const INTERVAL_MAX: i64 = 1_000_000_000;
@@ -25,8 +24,7 @@ impl Session {
     pub(crate) async fn run_create_event(
         &mut self,
         statement: &CreateEvent,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
     ) -> SqlResult<Outcome> {
         self.check_writable()?;
         let (database, name) = self.event_name(&statement.name)?;
@@ -37,14 +35,14 @@ impl Session {
             let definer = self.event_definer(statement.definer.as_ref())?;
             if self.shared.accounts.load_now().get(&definer).is_none() {
                 let unknown = SqlError::new(ErrorCode::NoSuchUser, &[&definer.user, &definer.host]);
-                context.diagnostics.push(Level::Note, unknown);
+                run.context.diagnostics.push(Level::Note, unknown);
             }
         }
         let schedule = match &statement.schedule {
-            Some(schedule) => Some(self.event_schedule(schedule, request, context).await?),
+            Some(schedule) => Some(self.event_schedule(schedule, run).await?),
             None => None,
         };
-        let body = statement.body.as_ref().map(|_| statement.body_span.bytes(request.sql));
+        let body = statement.body.as_ref().map(|_| statement.body_span.bytes(run.request.sql));
         let body = body.map(|body| String::from_utf8_lossy(body).trim().to_string());
         let shared = self.shared.clone();
         // Its definer is not dropped before it is known to define something.
@@ -53,7 +51,7 @@ impl Session {
         let known = shared.events.get(&database, &name);
         let new = match (statement.alter, known) {
             (false, Some(_)) if statement.if_not_exists => {
-                context.diagnostics.push(Level::Note, SqlError::new(ErrorCode::EventExists, &[&name]));
+                run.context.diagnostics.push(Level::Note, SqlError::new(ErrorCode::EventExists, &[&name]));
                 return Ok(Outcome::done());
             }
             (false, Some(_)) if !statement.or_replace => {
@@ -78,10 +76,10 @@ impl Session {
                 return Err(SqlError::new(ErrorCode::EventAlteredIntoPast, &[]));
             }
             if !new.preserve {
-                context.diagnostics.push(Level::Note, SqlError::new(ErrorCode::EventCreatedInPast, &[]));
+                run.context.diagnostics.push(Level::Note, SqlError::new(ErrorCode::EventCreatedInPast, &[]));
                 return Ok(Outcome::done());
             }
-            context.diagnostics.push(Level::Note, SqlError::new(ErrorCode::EventTimeInPast, &[]));
+            run.context.diagnostics.push(Level::Note, SqlError::new(ErrorCode::EventTimeInPast, &[]));
             let disabled = EventDef { status: Status::Disabled, ..new };
             self.replace_event(database, name, Some(disabled), changing).await?;
             return Ok(Outcome::done());
@@ -223,22 +221,17 @@ impl Session {
         }
     }
 
-    async fn event_schedule(
-        &mut self,
-        schedule: &ast::Schedule,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
-    ) -> SqlResult<Schedule> {
+    async fn event_schedule(&mut self, schedule: &ast::Schedule, run: &StatementRun<'_>) -> SqlResult<Schedule> {
         let (value, unit, starts, ends) = match schedule {
-            ast::Schedule::At(at) => return Ok(Schedule::At(self.event_moment(at, "AT", request, context).await?)),
+            ast::Schedule::At(at) => return Ok(Schedule::At(self.event_moment(at, "AT", run).await?)),
             ast::Schedule::Every { value, unit, starts, ends } => (value, interval_unit(*unit), starts, ends),
         };
         if unit.has_microseconds() {
             return Err(SqlError::unsupported("MICROSECOND"));
         }
-        let (given, sql_type) = self.evaluate(value, request.sql, request.parameters, context).await?;
+        let (given, sql_type) = self.evaluate(value, run.request.sql, run.request.parameters, &run.context).await?;
         // Of a single unit there is a whole number.
-        let amount = match coerce::to_i64(&given, &sql_type, context)? {
+        let amount = match coerce::to_i64(&given, &sql_type, &run.context)? {
             Some(amount) if !unit.is_composite() => amount.to_string(),
             _ => coerce::to_text(&given, &sql_type).unwrap_or_default().trim().to_string(),
         };
@@ -248,11 +241,11 @@ impl Session {
             return Err(SqlError::new(ErrorCode::EventInterval, &[]));
         }
         let starts = match starts {
-            Some(starts) => self.event_moment(starts, "STARTS", request, context).await?,
-            None => context.now_micros - context.now_micros.rem_euclid(1_000_000),
+            Some(starts) => self.event_moment(starts, "STARTS", run).await?,
+            None => run.context.now_micros - run.context.now_micros.rem_euclid(1_000_000),
         };
         let ends = match ends {
-            Some(ends) => Some(self.event_moment(ends, "ENDS", request, context).await?),
+            Some(ends) => Some(self.event_moment(ends, "ENDS", run).await?),
             None => None,
         };
         if ends.is_some_and(|ends| ends <= starts) {
@@ -262,17 +255,11 @@ impl Session {
     }
 
     /// A moment of a schedule, in whole seconds (1525).
-    async fn event_moment(
-        &mut self,
-        expr: &ast::Expr,
-        clause: &str,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
-    ) -> SqlResult<i64> {
-        let (value, sql_type) = self.evaluate(expr, request.sql, request.parameters, context).await?;
+    async fn event_moment(&mut self, expr: &ast::Expr, clause: &str, run: &StatementRun<'_>) -> SqlResult<i64> {
+        let (value, sql_type) = self.evaluate(expr, run.request.sql, run.request.parameters, &run.context).await?;
         let moment: Option<DateTime> = match &value {
             Value::Null => None,
-            value => coerce::to_datetime(value, &sql_type, context)?,
+            value => coerce::to_datetime(value, &sql_type, &run.context)?,
         };
         let Some(moment) = moment.filter(|moment| !moment.date().has_zero_part()) else {
             let shown = match value {
@@ -281,7 +268,7 @@ impl Session {
             };
             return Err(SqlError::new(ErrorCode::WrongValue, &[&clause, &shown]));
         };
-        let micros = context.settings.time_zone.to_unix_micros(moment).unix_micros;
+        let micros = run.context.settings.time_zone.to_unix_micros(moment).unix_micros;
         Ok(micros - micros.rem_euclid(1_000_000))
     }
 }

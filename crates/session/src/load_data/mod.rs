@@ -18,7 +18,7 @@ use crate::authorization::Authorized;
 use crate::process::{Transfer, count};
 use crate::query::Format;
 use crate::result::{Failure, Outcome};
-use crate::session::{Request, Session};
+use crate::session::{Session, StatementRun};
 use crate::settings::{Values, ids};
 use run::{PlanVersions, run_load};
 use squall_catalog::{NameKey, TableDef};
@@ -28,7 +28,6 @@ use squall_planner::Binder;
 use squall_planner::bind::RowTable;
 use squall_planner::dml::{DmlBinder, InsertPlan};
 use squall_planner::needs;
-use squall_registry::StatementContext;
 use squall_types::collation::Charset;
 use squall_types::work_meter::carried;
 use squall_types::{CollationId, SqlError, SqlResult, SqlType, Value};
@@ -119,8 +118,7 @@ impl Session {
     pub(crate) async fn load_data(
         &mut self,
         statement: &LoadData,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
         count(&self.process.status.load);
@@ -140,13 +138,13 @@ impl Session {
         };
         let with_columns = named.as_ref().map(|file| file.with_columns(statement));
         let statement = with_columns.as_ref().unwrap_or(statement);
-        let load = self.prepare_load(statement, request, context)?;
+        let load = self.prepare_load(statement, run)?;
         let kinds: Vec<FieldKind> = load.targets.iter().map(Target::kind).collect();
         self.begin_statement_transaction();
         let (sender, receiver) = mpsc::channel(CHUNKS_AHEAD);
         let around = PlanVersions {
             shared: self.shared.clone(),
-            context: context.clone(),
+            context: run.context.clone(),
             catalog: self.shared.catalog.load(),
             options: self.dml_options(self.lock_wait()),
             session: self.process.id,
@@ -180,7 +178,7 @@ impl Session {
         fed?;
         let loaded = result?;
         if let Some(id) = loaded.generated_id {
-            context.last_insert_id.store(id, std::sync::atomic::Ordering::Relaxed);
+            run.context.last_insert_id.store(id, std::sync::atomic::Ordering::Relaxed);
         }
         let stored = loaded.records - loaded.skipped;
         Ok(Outcome::Ok(OkInfo {
@@ -193,12 +191,7 @@ impl Session {
         }))
     }
 
-    fn prepare_load(
-        &self,
-        statement: &LoadData,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
-    ) -> SqlResult<Load> {
+    fn prepare_load(&self, statement: &LoadData, run: &StatementRun<'_>) -> SqlResult<Load> {
         let catalog = self.shared.catalog.load();
         let ignore = statement.duplicates == LoadDuplicates::Ignore
             || (statement.local && statement.duplicates == LoadDuplicates::Default && statement.reject_limit.is_none());
@@ -212,9 +205,9 @@ impl Session {
         let insert = insert_of_load(statement, names, ignore);
         self.check_names(&insert)?;
         self.declare_variables(&targets);
-        let tables = crate::query::SessionTables::new(self, context, None);
+        let tables = crate::query::SessionTables::new(self, &run.context, None);
         // The text tells the binder that variables change from row to row.
-        let binder = self.binder(b":=", request.parameters, &catalog, context, &tables);
+        let binder = self.binder(b":=", run.request.parameters, &catalog, &run.context, &tables);
         let dml = DmlBinder::new(&binder, &self.shared.store, &self.shared.rules);
         let Statement::Insert(insert) = &insert else { return Err(SqlError::internal("not an INSERT")) };
         let plan = self.authorize(dml.bind_insert(insert)?)?;

@@ -6,10 +6,9 @@ pub(crate) mod variables;
 
 use crate::database::now_micros;
 use crate::process::count;
-use crate::session::{Request, Session};
+use crate::session::{Session, StatementRun};
 use squall_logs::{Active, Client, Entry, LogSettings, Work};
 use squall_parser::ast::{FlushTarget, MaintenanceKind, ObjectName, Set, Statement};
-use squall_registry::StatementContext;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::atomic::Ordering;
 
@@ -97,10 +96,10 @@ impl Session {
     }
 
     /// A statement begins: the general log and the audit log. An error refuses the statement.
-    pub(crate) fn log_start(&mut self, active: Active, request: &Request<'_>) -> SqlResult<()> {
+    pub(crate) fn log_start(&mut self, run: &StatementRun<'_>) -> SqlResult<()> {
         // What the statement before waited, unless that was logged.
         self.take_lock_micros();
-        let logged = request.logged();
+        let (active, logged) = (run.logs, run.request.logged());
         let start = self.process.since_micros.load(Ordering::Relaxed);
         let settings = self.shared.logs.settings();
         self.take_text(logged, &settings);
@@ -114,7 +113,7 @@ impl Session {
             }
             !active.audit() || session.shared.logs.write_audit(&settings, entry, buffer)
         });
-        if audited || !settings.audit_strict || self.may_mend_logs(request.statement) {
+        if audited || !settings.audit_strict || self.may_mend_logs(run.request.statement) {
             return Ok(());
         }
         Err(SqlError::new(ErrorCode::AuditApiAbort, &[&"audit_log", &1]))
@@ -131,31 +130,33 @@ impl Session {
     }
 
     /// A statement has ended: the slow log and the query log, and its outcome for the audit log.
-    pub(crate) fn log_end(
-        &mut self,
-        active: Active,
-        request: &Request<'_>,
-        context: &StatementContext,
-        lock_micros: u64,
-        error: u16,
-    ) {
+    pub(crate) fn log_end(&mut self, run: &StatementRun<'_>, lock_micros: u64, error: u16) {
         let start = self.process.since_micros.load(Ordering::Relaxed);
         let now = now_micros();
-        let rows_examined = context.rows_examined.load(Ordering::Relaxed) + std::mem::take(&mut self.log.rows_examined);
+        let rows_examined =
+            run.context.rows_examined.load(Ordering::Relaxed) + std::mem::take(&mut self.log.rows_examined);
         let slow = self.is_slow(start, now, rows_examined);
         if slow {
             count(&self.process.status.slow_queries);
         }
+        let active = run.logs;
         if active.any() {
             let work = Work {
                 rows_examined,
-                tmp_tables: context.plan_counts.lock().tmp_tables,
+                tmp_tables: run.context.plan_counts.lock().tmp_tables,
                 error,
                 lock_micros,
                 ..self.work()
             };
             let slow = slow && active.slow();
-            self.write_end(active, request.logged().command(), Some(request.statement), slow, (start, now), work);
+            self.write_end(
+                active,
+                run.request.logged().command(),
+                Some(run.request.statement),
+                slow,
+                (start, now),
+                work,
+            );
         }
     }
 

@@ -2,12 +2,10 @@
 
 use super::{Parameter, ParameterMode, ProcedureHead};
 use crate::program::converted;
-use crate::session::{Request, Session};
+use crate::session::{Session, StatementRun};
 use squall_catalog::NameKey;
 use squall_parser::ast::Expr;
-use squall_registry::StatementContext;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
-use std::sync::Arc;
 
 /// Where the value of an OUT or INOUT parameter goes.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,8 +42,7 @@ impl Session {
         &mut self,
         parameters: &[Parameter],
         arguments: &[Expr],
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
     ) -> SqlResult<Vec<Value>> {
         let mut values = Vec::with_capacity(arguments.len());
         for (parameter, argument) in parameters.iter().zip(arguments) {
@@ -53,8 +50,8 @@ impl Session {
                 values.push(Value::Null);
                 continue;
             }
-            let (value, from) = self.evaluate(argument, request.sql, request.parameters, context).await?;
-            values.push(converted(value, &from, &parameter.sql_type, parameter.name, context)?);
+            let (value, from) = self.evaluate(argument, run.request.sql, run.request.parameters, &run.context).await?;
+            values.push(converted(value, &from, &parameter.sql_type, parameter.name, &run.context)?);
         }
         Ok(values)
     }

@@ -9,7 +9,7 @@ use crate::database::Database;
 use crate::long_statement::Text;
 use crate::process::count;
 use crate::result::{Failure, Outcome, ResultSet, put_rows, typed_column};
-use crate::session::{Request, Session, parse_error};
+use crate::session::{Request, Session, StatementRun, parse_error};
 use squall_catalog::{AccessMap, AccountKey, NameKey, Need};
 use squall_parser::ast::Call;
 use squall_registry::{StatementContext, held_by_variable};
@@ -219,8 +219,7 @@ impl Session {
     pub(crate) async fn run_call(
         &mut self,
         call: &Call,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
         count(&self.process.status.call_procedure);
@@ -238,13 +237,13 @@ impl Session {
             return Err(SqlError::new(ErrorCode::SpRecursionLimit, &[&DEPTH_MAX, &name]).into());
         }
         let destinations = self.destinations(procedure.head(), &call.arguments)?;
-        let arguments = self.argument_values(&procedure.head().parameters, &call.arguments, request, context).await?;
+        let arguments = self.argument_values(&procedure.head().parameters, &call.arguments, run).await?;
         // What the arguments were computed in is no transaction of the procedure's statements.
-        self.end_statement(request.statement).await?;
+        self.end_statement(run.request.statement).await?;
         // Results of the procedure's own go out before the statement has ended: with its conditions, not with those of the statement before.
         self.diagnostics.clear();
         self.call_depth += 1;
-        let mut call = ProcedureCall { session: self, context, writer, arguments };
+        let mut call = ProcedureCall { session: self, context: &run.context, writer, arguments };
         let result = procedure.call(&mut call).await;
         let arguments = call.arguments;
         self.call_depth -= 1;

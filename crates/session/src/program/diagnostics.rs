@@ -2,30 +2,24 @@
 
 use super::errors;
 use crate::result::Outcome;
-use crate::session::{Request, Session};
+use crate::session::{Session, StatementRun};
 use squall_catalog::NameKey;
 use squall_functions::build::literal_type;
 use squall_parser::ast::{DiagnosticsItem, DiagnosticsItems, GetDiagnostics, VariableTarget};
 use squall_registry::{StatementContext, held_by_variable};
 use squall_types::{Level, SqlError, SqlResult, Value, Warning};
-use std::sync::Arc;
 
 impl Session {
     /// GET DIAGNOSTICS of the statement before, or of what is being handled. A statement that succeeds leaves them as they are.
     ///
     /// # Errors
     /// 1887 for STACKED where nothing is handled, 1327 for a variable that is not declared.
-    pub(crate) async fn get_diagnostics(
-        &mut self,
-        get: &GetDiagnostics,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
-    ) -> SqlResult<Outcome> {
+    pub(crate) async fn get_diagnostics(&mut self, get: &GetDiagnostics, run: &StatementRun<'_>) -> SqlResult<Outcome> {
         let handled = self.locals.as_ref().and_then(|locals| locals.lock().handled().cloned());
         let (rows, row_count) = match (get.stacked, handled) {
             (true, None) => return Err(errors::stacked_without_handler()),
             (true, Some(error)) => (vec![Warning { level: Level::Error, error }], -1),
-            (false, _) => (self.warnings().to_vec(), context.row_count),
+            (false, _) => (self.warnings().to_vec(), run.context.row_count),
         };
         let of_statement = |name: &str| match name {
             "NUMBER" => Value::Int(rows.len() as i64),
@@ -33,10 +27,10 @@ impl Session {
         };
         match &get.what {
             DiagnosticsItems::Statement(items) => {
-                items.iter().try_for_each(|item| self.give(item, of_statement(&item.name), context))?;
+                items.iter().try_for_each(|item| self.give(item, of_statement(&item.name), &run.context))?;
             }
             DiagnosticsItems::Condition { number, items } => {
-                let (number, _) = self.evaluate(number, request.sql, request.parameters, context).await?;
+                let (number, _) = self.evaluate(number, run.request.sql, run.request.parameters, &run.context).await?;
                 let at = match number {
                     Value::Int(number) => usize::try_from(number).ok(),
                     Value::UInt(number) => usize::try_from(number).ok(),
@@ -51,7 +45,7 @@ impl Session {
                 };
                 items
                     .iter()
-                    .try_for_each(|item| self.give(item, of_condition(&condition.error, &item.name), context))?;
+                    .try_for_each(|item| self.give(item, of_condition(&condition.error, &item.name), &run.context))?;
             }
         }
         Ok(Outcome::done())

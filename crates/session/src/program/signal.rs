@@ -2,12 +2,10 @@
 
 use super::errors;
 use crate::result::Outcome;
-use crate::session::{Request, Session};
+use crate::session::{Session, StatementRun};
 use squall_functions::operators::coerce::to_text;
 use squall_parser::ast::{Signal, SignalCondition};
-use squall_registry::StatementContext;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
-use std::sync::Arc;
 
 /// Characters of MESSAGE_TEXT; more are cut off.
 const MESSAGE_CHARACTERS_MAX: usize = 128;
@@ -17,12 +15,7 @@ impl Session {
     ///
     /// # Errors
     /// What is signalled; 1645 for a RESIGNAL where nothing is handled.
-    pub(crate) async fn run_signal(
-        &mut self,
-        signal: &Signal,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
-    ) -> SqlResult<Outcome> {
+    pub(crate) async fn run_signal(&mut self, signal: &Signal, run: &StatementRun<'_>) -> SqlResult<Outcome> {
         let handled = self.locals.as_ref().and_then(|locals| locals.lock().handled().cloned());
         let mut error = match (signal.condition.as_ref(), handled) {
             (_, None) if signal.resignal => return Err(errors::resignal_without_handler()),
@@ -39,7 +32,7 @@ impl Session {
             }
         };
         for (name, value) in &signal.items {
-            let (value, sql_type) = self.evaluate(value, request.sql, request.parameters, context).await?;
+            let (value, sql_type) = self.evaluate(value, run.request.sql, run.request.parameters, &run.context).await?;
             match &**name {
                 "MESSAGE_TEXT" => {
                     let text = text_of(&value, &sql_type).ok_or_else(|| wrong_value(name, "NULL"))?;
@@ -55,7 +48,7 @@ impl Session {
             }
         }
         if error.sqlstate.starts_with(b"01") {
-            context.diagnostics.warn(error);
+            run.context.diagnostics.warn(error);
             return Ok(Outcome::done());
         }
         Err(error)

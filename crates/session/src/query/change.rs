@@ -4,7 +4,7 @@ use crate::api::{ColumnMeta, OkInfo, ResultWriter};
 use crate::authorization::Authorized;
 use crate::process::count;
 use crate::result::{Failure, Outcome, ResultSet, typed_column};
-use crate::session::{Request, Session};
+use crate::session::{Session, StatementRun};
 use squall_catalog::{Catalog, TableDef};
 use squall_executor::StatementEnv;
 use squall_functions::expr::{BoundExpr, CompareOp};
@@ -35,48 +35,45 @@ impl Session {
     /// Binds a data change in this session's surroundings; see [`Binder::keeps_parameters`].
     pub(crate) fn bind_change(
         &self,
-        request: Request<'_>,
+        run: &StatementRun<'_>,
         catalog: &Arc<Catalog>,
-        context: &Arc<StatementContext>,
         keeps_parameters: bool,
     ) -> SqlResult<Authorized<DmlPlan>> {
-        self.bind_change_as(request, catalog, context, keeps_parameters, false)
+        self.bind_change_as(run, catalog, keeps_parameters, false)
     }
 
     /// [`Session::bind_change`]; see [`DmlBinder::by_query`].
     pub(crate) fn bind_change_as(
         &self,
-        request: Request<'_>,
+        run: &StatementRun<'_>,
         catalog: &Arc<Catalog>,
-        context: &Arc<StatementContext>,
         keeps_parameters: bool,
         by_query: bool,
     ) -> SqlResult<Authorized<DmlPlan>> {
-        self.check_may_change(request.statement)?;
-        let tables = super::SessionTables::new(self, context, None);
-        let binder = self.binder(request.sql, request.parameters, catalog, context, &tables);
+        self.check_may_change(run.request.statement)?;
+        let tables = super::SessionTables::new(self, &run.context, None);
+        let binder = self.binder(run.request.sql, run.request.parameters, catalog, &run.context, &tables);
         let binder = Binder { keeps_parameters, ..binder };
         let locks = self.change_locks();
         let dml = DmlBinder { by_query, locks, ..DmlBinder::new(&binder, &self.shared.store, &self.shared.rules) };
-        self.authorize(dml.bind(request.statement)?)
+        self.authorize(dml.bind(run.request.statement)?)
     }
 
     /// [`Session::bind_change`], where a long statement belongs.
     pub(crate) async fn bind_change_of(
         &self,
-        request: Request<'_>,
+        run: &StatementRun<'_>,
         catalog: &Arc<Catalog>,
-        context: &Arc<StatementContext>,
     ) -> SqlResult<Authorized<DmlPlan>> {
-        if request.long_statement().is_none() {
-            return self.bind_change(request, catalog, context, false);
+        if run.request.long_statement().is_none() {
+            return self.bind_change(run, catalog, false);
         }
-        self.check_may_change(request.statement)?;
+        self.check_may_change(run.request.statement)?;
         let locks = self.change_locks();
         let bind = move |binder: &Binder<'_>, statement: &Statement, shared: &crate::database::Shared| {
             DmlBinder { locks, ..DmlBinder::new(binder, &shared.store, &shared.rules) }.bind(statement)
         };
-        let bound = self.bind_long(request, catalog, context, bind).await?;
+        let bound = self.bind_long(run, catalog, bind).await?;
         self.authorize(bound.ok_or_else(|| SqlError::internal("a long statement is not long"))?)
     }
 
@@ -99,17 +96,16 @@ impl Session {
     /// Carries a data change out, by a cached plan if there is one.
     pub(crate) async fn run_data_change(
         &mut self,
-        request: Request<'_>,
+        run: &StatementRun<'_>,
         plan: Option<&Arc<Authorized<DmlPlan>>>,
-        context: &Arc<StatementContext>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
         let _ = &writer;
-        self.count_change(request.statement);
+        self.count_change(run.request.statement);
         if plan.is_none()
-            && let Some(table) = self.changed_virtual_table(request.statement)
+            && let Some(table) = self.changed_virtual_table(run.request.statement)
         {
-            return Ok(self.change_virtual_table(table, request, context).await?);
+            return Ok(self.change_virtual_table(table, run).await?);
         }
         self.check_writable()?;
         let catalog = self.shared.catalog.load();
@@ -117,14 +113,14 @@ impl Session {
         let version = plan.is_none().then_some(catalog.version);
         let bound = match plan {
             Some(plan) => Ok(plan.clone()),
-            None => self.bind_change_of(request, &catalog, context).await.map(Arc::new),
+            None => self.bind_change_of(run, &catalog).await.map(Arc::new),
         };
         let mut returning = Vec::new();
         let changed = match bound {
             Ok(plan) => {
                 returning = returned_columns(&plan);
                 let inline = runs_inline(&plan, &catalog);
-                self.change_rows(plan, request, context, catalog, inline).await
+                self.change_rows(plan, run, catalog, inline).await
             }
             Err(error) => Err(error),
         };
@@ -132,21 +128,20 @@ impl Session {
             // The table was defined anew while the statement was bound, or waited for it.
             // Boxed: it is rare, and what every change keeps while it runs would be twice as large.
             Err(error) if error.is(ErrorCode::DoesNotSupportSchemaChange) => {
-                let anew = Box::pin(self.change_rows_anew(request, context, version, error)).await?;
+                let anew = Box::pin(self.change_rows_anew(run, version, error)).await?;
                 returning = anew.1;
                 anew.0
             }
             changed => changed?,
         };
-        Ok(self.change_outcome(result, returning, context))
+        Ok(self.change_outcome(result, returning, &run.context))
     }
 
     /// Does what a definition has come in between of, by the catalog of now; as often as there is a newer one than that which `version` says
     /// (`None`: it is not known which one it was).
     async fn change_rows_anew(
         &mut self,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
         mut version: Option<u64>,
         mut error: SqlError,
     ) -> SqlResult<(DmlResult, Vec<ColumnMeta>)> {
@@ -158,12 +153,12 @@ impl Session {
             if version == Some(catalog.version) {
                 return Err(error);
             }
-            context.kill.check()?;
+            run.context.kill.check()?;
             version = Some(catalog.version);
-            let changed = match self.bind_change_of(request, &catalog, context).await {
+            let changed = match self.bind_change_of(run, &catalog).await {
                 Ok(plan) => {
                     let returning = returned_columns(&plan);
-                    let changed = self.change_rows(Arc::new(plan), request, context, catalog, false).await;
+                    let changed = self.change_rows(Arc::new(plan), run, catalog, false).await;
                     changed.map(|result| (result, returning))
                 }
                 Err(error) => Err(error),
@@ -210,25 +205,24 @@ impl Session {
     pub(crate) async fn change_rows(
         &mut self,
         plan: Arc<Authorized<DmlPlan>>,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
         catalog: Arc<Catalog>,
         inline: bool,
     ) -> SqlResult<DmlResult> {
         if inline {
-            match self.change_rows_here(&plan, request.parameters, context, catalog.clone()) {
-                Err(StoreError::WouldBlock) => context.begin_again(),
+            match self.change_rows_here(&plan, run.request.parameters, &run.context, catalog.clone()) {
+                Err(StoreError::WouldBlock) => run.context.begin_again(),
                 result => return result.map_err(SqlError::from),
             }
         }
-        if let Some(before_pool) = request.before_pool {
+        if let Some(before_pool) = run.request.before_pool {
             before_pool.pass().await?;
         }
         let bulk_session = self.reads_committed_now().then_some(self.process.id);
         self.begin_statement_transaction();
         let options = DmlOptions { bulk_session, ..self.dml_options(self.lock_wait()) };
         let shared = self.shared.clone();
-        let (context, parameters) = (context.clone(), request.parameters.to_vec());
+        let (context, parameters) = (run.context.clone(), run.request.parameters.to_vec());
         self.with_transaction_on_pool(move |transaction| {
             let env = environment(&shared, &context, catalog);
             let mut dml = DmlContext {
@@ -351,13 +345,12 @@ impl Session {
         statement: &squall_parser::ast::CreateTable,
         name: &(String, String),
         query: &squall_parser::ast::Query,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
-        let columns = self.columns_of_query(query, request, context).await?;
+        let columns = self.columns_of_query(query, run).await?;
         let insert = crate::ddl::create_select::insert_of_query(statement, name, &columns, query);
-        let filled = self.run_data_change(Request { statement: &insert, ..request }, None, context, writer).await;
+        let filled = self.run_data_change(&run.with_statement(&insert), None, writer).await;
         if filled.is_err() {
             self.statement_failed().await;
             if let Some(table) = self.temporary_tables.remove(name) {
@@ -371,11 +364,10 @@ impl Session {
     pub(crate) async fn columns_of_query(
         &mut self,
         query: &squall_parser::ast::Query,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
     ) -> SqlResult<Vec<squall_catalog::ColumnDef>> {
         let catalog = self.shared.catalog.load();
-        let bound = self.bind_query(query, request.sql, request.parameters, &catalog, context, None)?;
+        let bound = self.bind_query(query, run.request.sql, run.request.parameters, &catalog, &run.context, None)?;
         let bound = self.authorize(bound)?;
         let mut columns = Vec::with_capacity(bound.columns.len());
         for output in &bound.columns {

@@ -3,7 +3,7 @@
 use crate::api::ResultWriter;
 use crate::result::{Failure, Outcome, ResultSet, text_column, typed_column};
 use crate::route::Route;
-use crate::session::{Request, Session};
+use crate::session::{Session, StatementRun};
 use crate::settings::{Values, ids};
 use squall_executor::StatementEnv;
 use squall_parser::ast::{Explain, ExplainTarget, Query, Statement};
@@ -12,7 +12,6 @@ use squall_planner::explain::{
     ExplainRow, explain_change, explain_change_tree, explain_columns, explain_json, explain_table, explain_tree,
 };
 use squall_planner::{BoundQuery, needs};
-use squall_registry::StatementContext;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 
@@ -29,8 +28,7 @@ impl Session {
     pub(crate) async fn run_explain(
         &mut self,
         explain: &Explain,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
         _writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
         let ExplainTarget::Statement(statement) = &explain.target else {
@@ -51,9 +49,9 @@ impl Session {
             Some(other) => return Err(SqlError::new(ErrorCode::UnknownExplainFormat, &[&other]).into()),
         };
         match &**statement {
-            Statement::Query(query) => Ok(self.explain_query(query, explain.analyze, format, request, context).await?),
+            Statement::Query(query) => Ok(self.explain_query(query, explain.analyze, format, run).await?),
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) if !explain.analyze => {
-                Ok(self.explain_data_change(format, Request { statement, ..request }, context).await?)
+                Ok(self.explain_data_change(format, &run.with_statement(statement)).await?)
             }
             // MySQL's words, also for changes of several tables, which it analyzes.
             _ if explain.analyze => Err(SqlError::unsupported("EXPLAIN ANALYZE on this query").into()),
@@ -66,11 +64,10 @@ impl Session {
         query: &Query,
         analyze: bool,
         format: Format,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
     ) -> SqlResult<Outcome> {
         let catalog = self.shared.catalog.load();
-        let bound = self.bind_query(query, request.sql, request.parameters, &catalog, context, None)?;
+        let bound = self.bind_query(query, run.request.sql, run.request.parameters, &catalog, &run.context, None)?;
         let bound = self.authorize(bound)?;
         self.check_may_explain(&bound)?;
         if analyze && bound.locks() {
@@ -84,7 +81,7 @@ impl Session {
             Some(transaction) => transaction.read_view(),
             None => store.read_view(),
         };
-        let env = Arc::new(StatementEnv::new(context.clone(), catalog, store, Some(view)));
+        let env = Arc::new(StatementEnv::new(run.context.clone(), catalog, store, Some(view)));
         let runtime = self.shared.runtime.clone();
         let plan = runtime.plan_on_pool(&env, bound.plan.clone()).await?;
         if analyze {
@@ -96,7 +93,7 @@ impl Session {
         Ok(Outcome::Rows(match format {
             Format::Table => table_of(&explain_table(&plan)),
             Format::Json => {
-                let route = self.choose_for_query(query, &request, context);
+                let route = self.choose_for_query(query, run);
                 one_text(explain_json(&explain_table(&plan), route.name()))
             }
             Format::Tree => one_text(explain_tree(&plan, analyze)),
@@ -109,17 +106,12 @@ impl Session {
         self.check_needs(&needs).map_err(|_| SqlError::new(ErrorCode::ViewNoExplain, &[]))
     }
 
-    async fn explain_data_change(
-        &mut self,
-        format: Format,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
-    ) -> SqlResult<Outcome> {
+    async fn explain_data_change(&mut self, format: Format, run: &StatementRun<'_>) -> SqlResult<Outcome> {
         let catalog = self.shared.catalog.load();
-        let plan = self.bind_change_as(request, &catalog, context, false, format == Format::Tree)?;
+        let plan = self.bind_change_as(run, &catalog, false, format == Format::Tree)?;
         self.begin_statement_transaction();
         let options = self.dml_options(self.lock_wait());
-        let (shared, context, parameters) = (self.shared.clone(), context.clone(), request.parameters.to_vec());
+        let (shared, context, parameters) = (self.shared.clone(), run.context.clone(), run.request.parameters.to_vec());
         let result = self
             .with_transaction_on_pool(move |transaction| {
                 let env = super::change::environment(&shared, &context, catalog);

@@ -88,11 +88,11 @@ impl Session {
         request: Request<'_>,
     ) -> SqlResult<(Vec<ColumnMeta>, Option<Vec<Need>>)> {
         let statement = request.statement;
-        let context = Arc::new(self.statement_context(statement));
+        let run = self.statement_run(request);
         let catalog = self.shared.catalog.load();
         match statement {
             Statement::Query(query) => {
-                let bound = self.bind_sent_query(query, request, &catalog, &context).await?;
+                let bound = self.bind_sent_query(query, &run, &catalog).await?;
                 let bound = self.authorize(bound)?;
                 let columns = if bound.into.is_some() { Vec::new() } else { columns(&bound.columns) };
                 Ok((columns, reads_base_tables(&bound).then(|| bound.needs())))
@@ -102,7 +102,7 @@ impl Session {
                     self.check_virtual_change(&*table, statement)?;
                     return Ok((Vec::new(), None));
                 }
-                let plan = self.bind_change_of(request, &catalog, &context).await?;
+                let plan = self.bind_change_of(&run, &catalog).await?;
                 Ok((super::change::returned_columns(&plan), changes_base_tables(&plan).then(|| plan.needs())))
             }
             Statement::TableMaintenance(maintenance) => {
@@ -111,7 +111,7 @@ impl Session {
             // What these show does not depend on parameters: they are run once for their columns.
             Statement::Show(_) | Statement::DescribeTable(_) => {
                 let mut buffer = CursorBuffer::new(&self.process.memory);
-                match Box::pin(self.dispatch(request, &context, &mut buffer)).await {
+                match Box::pin(self.dispatch(&run, &mut buffer)).await {
                     Ok(crate::result::Outcome::Rows(result)) => Ok((result.columns, None)),
                     Ok(_) | Err(crate::result::Failure::Client(_)) => Ok((Vec::new(), None)),
                     Err(crate::result::Failure::Sql(error)) => Err(error),

@@ -4,7 +4,7 @@ use crate::api::ResultWriter;
 use crate::process::count;
 use crate::result::Outcome;
 use crate::route::{ConstantPlan, RowsPlan, SelectPlan};
-use crate::session::{Request, Session};
+use crate::session::{Session, StatementRun};
 use squall_planner::point::{PointSelect, PointSource, PreparedLookup};
 use squall_planner::rowwise::Answer;
 use squall_registry::{StatementContext, TableOperation};
@@ -17,17 +17,16 @@ impl Session {
     pub(super) fn run_point_lookup(
         &mut self,
         plan: &SelectPlan,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> SqlResult<Option<Outcome>> {
-        let Some(lookup) = plan.point.prepare(request.parameters)? else { return Ok(None) };
+        let Some(lookup) = plan.point.prepare(run.request.parameters)? else { return Ok(None) };
         let Some(rows) = self.read_rows(&plan.point, &lookup)? else { return Ok(None) };
-        context.planned(&plan.point.counts(rows.len() as u64));
+        run.context.planned(&plan.point.counts(rows.len() as u64));
         let (table, found) = (plan.point.table().def().id, rows.len().max(1) as u64);
-        context.table_uses.note(table, plan.point.index(), TableOperation::Fetch, found, None);
+        run.context.table_uses.note(table, plan.point.index(), TableOperation::Fetch, found, None);
         writer.begin_result_set(&plan.columns);
-        let rows = self.write_rows(&plan.point, rows, lookup.limit, Some(context), writer)?;
+        let rows = self.write_rows(&plan.point, rows, lookup.limit, Some(&run.context), writer)?;
         Ok(Some(Outcome::Streamed { rows }))
     }
 
@@ -35,20 +34,19 @@ impl Session {
     pub(super) fn run_constant(
         &mut self,
         plan: Arc<ConstantPlan>,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> SqlResult<Outcome> {
-        let values = plan.row.values(context)?;
+        let values = plan.row.values(&run.context)?;
         writer.begin_result_set(&plan.columns);
         plan.row.write(&values, writer);
-        if request.parameters.is_empty()
+        if run.request.parameters.is_empty()
             && plan.row.is_literal
-            && context.diagnostics.count() == 0
+            && run.context.diagnostics.count() == 0
             && let Ok(plan) = Arc::try_unwrap(plan)
         {
             let now = self.plan_versions();
-            self.session_plans.insert_constant(request.sql, now, ConstantPlan { values: Some(values), ..plan });
+            self.session_plans.insert_constant(run.request.sql, now, ConstantPlan { values: Some(values), ..plan });
         }
         Ok(Outcome::Streamed { rows: 1 })
     }
@@ -57,12 +55,11 @@ impl Session {
     pub(super) fn run_row_by_row(
         &mut self,
         rows: &RowsPlan,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> SqlResult<Option<Outcome>> {
         let view = self.view_at_once();
-        let Some(answer) = rows.plan.run(&view, request.parameters, context) else { return Ok(None) };
+        let Some(answer) = rows.plan.run(&view, run.request.parameters, &run.context) else { return Ok(None) };
         self.note_rowwise(&answer);
         writer.begin_result_set(&rows.columns);
         answer.write(&rows.plan, &self.settings.bind.time_zone, writer)?;

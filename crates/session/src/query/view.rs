@@ -4,7 +4,7 @@ use crate::ddl::column::holds_blob;
 use crate::ddl::view::ResolvedView;
 use crate::information_schema;
 use crate::query::SessionTables;
-use crate::session::{Request, Session, parse_error};
+use crate::session::{Session, StatementRun, parse_error};
 use parking_lot::Mutex;
 use squall_catalog::{ColumnDef, ColumnDefault, ColumnId};
 use squall_parser::ast::{
@@ -66,17 +66,16 @@ impl Session {
     pub(crate) async fn resolve_view(
         &mut self,
         statement: &CreateView,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
     ) -> SqlResult<ResolvedView> {
-        if request.placeholders > 0 || assigns(&statement.query) {
+        if run.request.placeholders > 0 || assigns(&statement.query) {
             return Err(SqlError::new(ErrorCode::ViewSelectVariable, &[]));
         }
         if statement.query.into.is_some() {
             return Err(SqlError::new(ErrorCode::ViewSelectClause, &[]));
         }
         let catalog = self.shared.catalog.load();
-        let bound = self.bind_query(&statement.query, request.sql, &[], &catalog, context, None)?;
+        let bound = self.bind_query(&statement.query, run.request.sql, &[], &catalog, &run.context, None)?;
         let bound = self.authorize(bound)?;
         let own = self.qualify(&statement.name)?;
         for table in &bound.tables {
@@ -90,19 +89,19 @@ impl Session {
         let mut query = (*statement.query).clone();
         let with = query.with.clone();
         expand_body(&mut query.body, with.as_ref(), &|block| {
-            Ok(self.bind_query(block, request.sql, &[], &catalog, context, None)?.columns)
+            Ok(self.bind_query(block, run.request.sql, &[], &catalog, &run.context, None)?.columns)
         })?;
-        query.name_items(request.sql);
+        query.name_items(run.request.sql);
         if let Some(database) = self.default_database() {
             qualify_query(&mut query, database);
         }
         let found = FoundColumns::default();
-        let tables = SessionTables::new(self, context, None).telling(&found);
-        self.binder(request.sql, &[], &catalog, context, &tables).bind_query(&query)?;
+        let tables = SessionTables::new(self, &run.context, None).telling(&found);
+        self.binder(run.request.sql, &[], &catalog, &run.context, &tables).bind_query(&query)?;
         found.qualify(&mut query);
         let text = query.to_string();
         // It has more parentheses than the statement, which may have been as deep as any.
-        squall_parser::parse(&text, &parse_options(context.settings.sql_mode)).map_err(parse_error)?;
+        squall_parser::parse(&text, &parse_options(run.context.settings.sql_mode)).map_err(parse_error)?;
         Ok(ResolvedView { query: text, columns: bound.columns.iter().map(|column| column.name.to_string()).collect() })
     }
 

@@ -3,7 +3,7 @@
 
 use crate::api::OkInfo;
 use crate::result::Outcome;
-use crate::session::{Request, Session};
+use crate::session::{Session, StatementRun};
 use squall_parser::ast::{
     Assignment, ColumnName, DeleteTarget, Expr, Ident, Literal, ObjectName, Query, QueryBody, Select, SelectExpr,
     SelectItem, Statement, TableFactor, TableReference,
@@ -67,13 +67,12 @@ impl Session {
     pub(super) async fn change_virtual_table(
         &mut self,
         table: Arc<dyn VirtualTable>,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
     ) -> SqlResult<Outcome> {
-        self.check_virtual_change(&*table, request.statement)?;
-        match request.statement {
+        self.check_virtual_change(&*table, run.request.statement)?;
+        match run.request.statement {
             Statement::Insert(_) => {
-                table.change(VirtualChange::Insert, context)?;
+                table.change(VirtualChange::Insert, &run.context)?;
                 Ok(Outcome::done())
             }
             Statement::Update(update) => {
@@ -86,7 +85,7 @@ impl Session {
                     limit: update.limit.clone(),
                     ..rows_of(&*table, alias, update.selection.clone(), &update.assignments)
                 };
-                Box::pin(self.update_virtual_rows(table, &query, &update.assignments, request, context)).await
+                Box::pin(self.update_virtual_rows(table, &query, &update.assignments, run)).await
             }
             Statement::Delete(delete) => {
                 let alias = match &delete.target {
@@ -98,9 +97,9 @@ impl Session {
                     limit: delete.limit.clone(),
                     ..rows_of(&*table, alias, delete.selection.clone(), &[])
                 };
-                let rows = self.virtual_rows(&*table, &query, request, context).await?.0;
+                let rows = self.virtual_rows(&*table, &query, run).await?.0;
                 for row in &rows {
-                    table.change(VirtualChange::Delete { old: row }, context)?;
+                    table.change(VirtualChange::Delete { old: row }, &run.context)?;
                 }
                 Ok(Outcome::affected(rows.len() as u64))
             }
@@ -112,17 +111,23 @@ impl Session {
         &mut self,
         table: &dyn VirtualTable,
         query: &Query,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
     ) -> SqlResult<(Vec<Vec<Value>>, Vec<SqlType>)> {
         let catalog = self.shared.catalog.load();
-        let mut bound = self.bind_query(query, request.sql, request.parameters, &catalog, context, None)?;
-        let read =
-            self.bind_query(&without_rows(query, table), request.sql, request.parameters, &catalog, context, None)?;
+        let mut bound =
+            self.bind_query(query, run.request.sql, run.request.parameters, &catalog, &run.context, None)?;
+        let read = self.bind_query(
+            &without_rows(query, table),
+            run.request.sql,
+            run.request.parameters,
+            &catalog,
+            &run.context,
+            None,
+        )?;
         only_what_is_read(&mut bound.tables, &read.tables);
         let bound = self.authorize(bound)?;
         let types = bound.columns.iter().map(|column| column.expr_type.sql_type.clone()).collect();
-        Ok((self.collect_rows(&bound, context, catalog, usize::MAX).await?, types))
+        Ok((self.collect_rows(&bound, &run.context, catalog, usize::MAX).await?, types))
     }
 
     async fn update_virtual_rows(
@@ -130,8 +135,7 @@ impl Session {
         table: Arc<dyn VirtualTable>,
         query: &Query,
         assignments: &[Assignment],
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
     ) -> SqlResult<Outcome> {
         let columns = table.columns();
         let targets = assignments.iter().map(|assignment| {
@@ -140,7 +144,7 @@ impl Session {
             at.ok_or_else(|| SqlError::new(ErrorCode::BadField, &[&name.as_str(), &"field list"]))
         });
         let targets = targets.collect::<SqlResult<Vec<usize>>>()?;
-        let (rows, types) = self.virtual_rows(&*table, query, request, context).await?;
+        let (rows, types) = self.virtual_rows(&*table, query, run).await?;
         let found = rows.len() as u64;
         let mut changed = Vec::new();
         for (number, row) in rows.into_iter().enumerate() {
@@ -150,8 +154,8 @@ impl Session {
             for (nth, (target, value)) in targets.iter().zip(&given).enumerate() {
                 let column = &columns[*target];
                 let conversion = ConversionContext {
-                    mode: context.settings.sql_mode,
-                    time_zone: &context.settings.time_zone,
+                    mode: run.context.settings.sql_mode,
+                    time_zone: &run.context.settings.time_zone,
                     current_date: Date::ZERO,
                     table: "",
                     column: &column.name,
@@ -160,8 +164,8 @@ impl Session {
                 let from = &types[columns.len() + nth];
                 let stored = store_value(value.clone(), from, &column.sql_type, &conversion);
                 let mut warnings = Vec::new();
-                new[*target] = stored.resolve(context.strict_write, &mut warnings)?;
-                warnings.into_iter().for_each(|warning| context.diagnostics.push(warning.level, warning.error));
+                new[*target] = stored.resolve(run.context.strict_write, &mut warnings)?;
+                warnings.into_iter().for_each(|warning| run.context.diagnostics.push(warning.level, warning.error));
                 if new[*target].is_null() && !column.nullable {
                     return Err(SqlError::new(ErrorCode::BadNull, &[&column.name]));
                 }
@@ -171,7 +175,7 @@ impl Session {
             }
         }
         let count = changed.len() as u64;
-        let context = context.clone();
+        let context = run.context.clone();
         // A setting that is kept waits for the disk.
         self.blocking(move |_| update_all(&*table, &changed, &context)).await?;
         let info = format!("Rows matched: {found}  Changed: {count}  Warnings: ");

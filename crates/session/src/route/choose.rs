@@ -3,7 +3,7 @@
 use super::{ChangePlan, ConstantPlan, QueryRoute, Route, RowsPlan, SelectPlan};
 use crate::authorization::Authorized;
 use crate::query::SessionTables;
-use crate::session::{Request, Session};
+use crate::session::{Request, Session, StatementRun};
 use squall_catalog::Catalog;
 use squall_parser::ast::{self, Query, Statement};
 use squall_planner::dml::DmlPlan;
@@ -18,14 +18,14 @@ use std::sync::Arc;
 
 impl Session {
     /// Chooses how a statement is run. What goes wrong here is left to the chosen route to report.
-    pub(crate) fn choose(&mut self, request: &Request<'_>, context: &Arc<StatementContext>) -> Route {
+    pub(crate) fn choose(&mut self, run: &StatementRun<'_>) -> Route {
         // Whether a cached plan may be used at all is looked at where it is kept.
-        if let Some(route @ (Route::PointChange(_) | Route::FullPlanner)) = request.route {
+        if let Some(route @ (Route::PointChange(_) | Route::FullPlanner)) = run.request.route {
             return route.clone();
         }
-        match request.statement {
-            Statement::Query(_) if request.long_statement().is_some() => Route::FullPlanner,
-            Statement::Query(query) => self.choose_for_query(query, request, context),
+        match run.request.statement {
+            Statement::Query(_) if run.request.long_statement().is_some() => Route::FullPlanner,
+            Statement::Query(query) => self.choose_for_query(query, run),
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => Route::Change,
             Statement::Call(_) => Route::Procedure,
             _ => Route::Command,
@@ -33,12 +33,7 @@ impl Session {
     }
 
     /// Chooses for a query with these very values.
-    pub(crate) fn choose_for_query(
-        &mut self,
-        query: &Query,
-        request: &Request<'_>,
-        context: &Arc<StatementContext>,
-    ) -> Route {
+    pub(crate) fn choose_for_query(&mut self, query: &Query, run: &StatementRun<'_>) -> Route {
         let allowed = self.settings.query_route;
         if allowed == QueryRoute::FullPlanner || self.settings.select_limit != u64::MAX {
             return Route::FullPlanner;
@@ -47,18 +42,17 @@ impl Session {
         let may_read = self.table_locks.is_none();
         // Variables of a stored program hide columns, which only the binder knows.
         if allowed == QueryRoute::Auto && self.locals.is_none() {
-            if may_read && let Ok(Some(plan)) = self.point_select(query, request.sql, context) {
+            if may_read && let Ok(Some(plan)) = self.point_select(query, run) {
                 return Route::PointLookup(Arc::new(plan));
             }
-            let catalog = self.shared.catalog.load();
-            if let Some(row) = self.constant_row(query, request.sql, request.parameters, &catalog, context) {
+            if let Some(row) = self.constant_row(query, run.request.sql, run.request.parameters, &run.context) {
                 return Route::Constant(Arc::new(ConstantPlan::new(row)));
             }
         }
         // A view may begin a transaction: not for what cannot be small.
         if may_read && rowwise::may_be_small(query) {
             let view = self.view_at_once();
-            let plan = self.row_plan(query, request.sql, request.parameters, context, &view, false);
+            let plan = self.row_plan(query, run, &view, false);
             if let Some(plan) = plan {
                 return Route::RowByRow(Arc::new(RowsPlan::new(plan, Box::default())));
             }
@@ -73,39 +67,39 @@ impl Session {
         sql: &[u8],
         parameters: &[Value],
     ) -> Option<Route> {
-        let context = Arc::new(self.statement_context(statement));
+        let request = Request {
+            parameters,
+            placeholders: parameters.len() as u32,
+            ..Request::without_parameters(statement, sql)
+        };
+        let run = self.statement_run(request);
         match statement {
             Statement::Query(query) => {
-                if let Some(plan) = self.point_select(query, sql, &context).ok()? {
+                if let Some(plan) = self.point_select(query, &run).ok()? {
                     return Some(Route::PointLookup(Arc::new(plan)));
                 }
-                let catalog = self.shared.catalog.load();
-                let row = self.constant_row(query, sql, parameters, &catalog, &context);
-                let constant = row.and_then(|row| ConstantPlan::of_literals(row, &context).ok().flatten());
+                let row = self.constant_row(query, run.request.sql, run.request.parameters, &run.context);
+                let constant = row.and_then(|row| ConstantPlan::of_literals(row, &run.context).ok().flatten());
                 match constant {
                     Some(plan) => Some(Route::Constant(Arc::new(plan))),
-                    None => self.rows_for_kinds(query, sql, parameters, &context),
+                    None => self.rows_for_kinds(query, &run),
                 }
             }
             change if point::is_point_change(change) => {
-                let plan = self.point_change(change, sql, parameters, &context).ok()??;
-                Some(Route::PointChange(Arc::new(plan)))
+                Some(Route::PointChange(Arc::new(self.point_change(&run).ok()??)))
             }
             _ => None,
         }
     }
 
     /// The plan of a query that is a look-up by key, if the session may read what it reads.
-    fn point_select(
-        &self,
-        query: &Query,
-        sql: &[u8],
-        context: &StatementContext,
-    ) -> SqlResult<Option<Authorized<SelectPlan>>> {
+    fn point_select(&self, query: &Query, run: &StatementRun<'_>) -> SqlResult<Option<Authorized<SelectPlan>>> {
         let catalog = self.shared.catalog.load();
         let table_of = |name: &ast::ObjectName| self.base_table(&catalog, name);
         let registry = &self.shared.registry;
-        let Some(plan) = point::recognize(query, sql, context, registry, &self.shared.store, &table_of)? else {
+        let Some(plan) =
+            point::recognize(query, run.request.sql, &run.context, registry, &self.shared.store, &table_of)?
+        else {
             return Ok(None);
         };
         let columns = crate::query::columns(plan.columns()).into();
@@ -118,27 +112,20 @@ impl Session {
         query: &Query,
         sql: &[u8],
         parameters: &[Value],
-        catalog: &Catalog,
         context: &Arc<StatementContext>,
     ) -> Option<ConstantRow> {
-        let tables = SessionTables::new(self, context, None);
-        point::constant_row(query, &self.binder(sql, parameters, catalog, context, &tables))
+        let (catalog, tables) = (self.shared.catalog.load(), SessionTables::new(self, context, None));
+        point::constant_row(query, &self.binder(sql, parameters, &catalog, context, &tables))
     }
 
-    fn rows_for_kinds(
-        &mut self,
-        query: &Query,
-        sql: &[u8],
-        parameters: &[Value],
-        context: &Arc<StatementContext>,
-    ) -> Option<Route> {
-        let kinds = parameters.iter().map(ParameterKind::of).collect::<Option<Box<[_]>>>()?;
+    fn rows_for_kinds(&mut self, query: &Query, run: &StatementRun<'_>) -> Option<Route> {
+        let kinds = run.request.parameters.iter().map(ParameterKind::of).collect::<Option<Box<[_]>>>()?;
         // Variables are bound with the values and types that they have.
-        if sql.contains(&b'@') || !rowwise::may_be_small(query) {
+        if run.request.sql.contains(&b'@') || !rowwise::may_be_small(query) {
             return None;
         }
         let view = self.view_at_once();
-        let plan = self.row_plan(query, sql, parameters, context, &view, true)?;
+        let plan = self.row_plan(query, run, &view, true)?;
         plan.keeps_meaning().then(|| Route::RowByRow(Arc::new(RowsPlan::new(plan, kinds))))
     }
 
@@ -146,37 +133,24 @@ impl Session {
     fn row_plan(
         &self,
         query: &Query,
-        sql: &[u8],
-        parameters: &[Value],
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
         view: &ReadView,
         keeps_parameters: bool,
     ) -> Option<Authorized<Arc<RowPlan>>> {
         let catalog: Arc<Catalog> = self.shared.catalog.load();
         let table_of = |name: &ast::ObjectName| self.base_table(&catalog, name);
-        let tables = SessionTables::new(self, context, None);
-        let binder = Binder { keeps_parameters, ..self.binder(sql, parameters, &catalog, context, &tables) };
+        let tables = SessionTables::new(self, &run.context, None);
+        let (sql, parameters) = (run.request.sql, run.request.parameters);
+        let binder = Binder { keeps_parameters, ..self.binder(sql, parameters, &catalog, &run.context, &tables) };
         let plan = rowwise::plan(query, &binder, &self.shared.store, view, &table_of)?;
         self.authorize(Arc::new(plan)).ok()
     }
 
-    fn point_change(
-        &self,
-        statement: &Statement,
-        sql: &[u8],
-        parameters: &[Value],
-        context: &Arc<StatementContext>,
-    ) -> SqlResult<Option<ChangePlan>> {
-        let Some(kinds) = parameters.iter().map(ParameterKind::of).collect::<Option<Box<[_]>>>() else {
+    fn point_change(&self, run: &StatementRun<'_>) -> SqlResult<Option<ChangePlan>> {
+        let Some(kinds) = run.request.parameters.iter().map(ParameterKind::of).collect::<Option<Box<[_]>>>() else {
             return Ok(None);
         };
-        let request = Request {
-            parameters,
-            placeholders: parameters.len() as u32,
-            ..Request::without_parameters(statement, sql)
-        };
-        let catalog = self.shared.catalog.load();
-        let plan = self.bind_change(request, &catalog, context, true)?;
+        let plan = self.bind_change(run, &self.shared.catalog.load(), true)?;
         let by_key = match &*plan {
             DmlPlan::Insert(insert) => insert.target.view.is_none() && matches!(insert.source, InsertRows::Values(_)),
             DmlPlan::Update(update) => update.selection.key.is_some(),

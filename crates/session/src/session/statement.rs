@@ -1,13 +1,11 @@
 //! The life of a statement: context, privileges, dispatch, transaction, diagnostics, answer.
 
-use super::{Request, Session, TimerGuard, syntax_error_near};
+use super::{Request, Session, StatementRun, TimerGuard, syntax_error_near};
 use crate::api::{ResultWriter, StatusInfo};
 use crate::database::now_micros;
 use crate::process::count;
 use crate::result::{Failure, Outcome, put_rows};
-use crate::statistics::Begun;
 use parking_lot::Mutex;
-use squall_logs::Active;
 use squall_parser::ast::Statement;
 use squall_registry::{NestedStatements, StatementContext, TableUses, VariableValues};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult};
@@ -63,74 +61,67 @@ impl Session {
             return Ok(false);
         }
         self.log.rows_examined = 0;
-        let processor_nanos = self.begin_processor_time();
-        let begun = Begun { micros: now_micros(), database: self.default_database().cloned(), processor_nanos };
-        self.begin_stages(begun.micros);
-        let active = self.shared.logs.active();
-        let logged = if active.any() { self.log_start(active, &request) } else { Ok(()) };
-        let context = Arc::new(self.statement_context(request.statement));
-        let timer = self.start_timer(request.statement, &context);
-        let keeps_diagnostics = keeps_diagnostics(request.statement);
-        let kept = if keeps_diagnostics { self.diagnostics.total() } else { 0 };
+        let run = self.statement_run(request);
+        self.begin_stages(run.start_micros);
+        let logged = if run.logs.any() { self.log_start(&run) } else { Ok(()) };
+        let timer = self.start_timer(&run);
+        let kept = if keeps_diagnostics(request.statement) { self.diagnostics.total() } else { 0 };
         let result = match logged.and_then(|()| self.check_state(request.statement)) {
-            Ok(()) => self.dispatch(request, &context, writer).await,
+            Ok(()) => self.dispatch(&run, writer).await,
             Err(error) => Err(Failure::Sql(error)),
         };
         drop(timer);
-        let result = match result {
-            Ok(outcome) => self.insert_appended(&context).await.map(|()| outcome).map_err(Failure::Sql),
-            Err(failure) => {
-                self.appends.take();
-                Err(failure)
-            }
-        };
-        let result = match result {
-            Ok(outcome) => self.end_statement(request.statement).await.map(|()| outcome).map_err(Failure::Sql),
-            Err(failure) => {
-                self.statement_failed().await;
-                Err(failure)
-            }
-        };
-        match result {
+        match self.end(&run, result).await {
             Ok(outcome) => {
-                self.finish(&outcome, &context, keeps_diagnostics);
+                self.finish(&outcome, &run);
                 let written = self.write(outcome, kept, more_results, writer).await;
-                self.note_end(active, &request, &context, &begun, 0);
+                self.note_end(&run, 0);
                 written.map(|()| true)
             }
             Err(Failure::Sql(error)) => {
-                self.finish_with_error(&error, Some(&context));
+                self.finish_with_error(&error, Some(&run.context));
                 writer.error(&error);
-                self.note_end(active, &request, &context, &begun, error.code);
+                self.note_end(&run, error.code);
                 Ok(false)
             }
             Err(Failure::Client(error)) => {
-                self.note_end(active, &request, &context, &begun, CLIENT_GONE);
+                self.note_end(&run, CLIENT_GONE);
                 Err(error)
             }
         }
     }
 
+    /// Ends what a statement has done: rows that its functions append are inserted, its transaction is committed or taken back.
+    async fn end(&mut self, run: &StatementRun<'_>, result: Result<Outcome, Failure>) -> Result<Outcome, Failure> {
+        let result = match result {
+            Ok(outcome) => self.insert_appended(&run.context).await.map(|()| outcome).map_err(Failure::Sql),
+            Err(failure) => {
+                self.appends.take();
+                Err(failure)
+            }
+        };
+        match result {
+            Ok(outcome) => Ok(self.end_statement(run.request.statement).await.map(|()| outcome)?),
+            Err(failure) => {
+                self.statement_failed().await;
+                Err(failure)
+            }
+        }
+    }
+
     /// A statement has ended: it is counted, and logged.
-    fn note_end(
-        &mut self,
-        active: Active,
-        request: &Request<'_>,
-        context: &StatementContext,
-        begun: &Begun,
-        error: u16,
-    ) {
+    fn note_end(&mut self, run: &StatementRun<'_>, error: u16) {
         let now = now_micros();
-        let micros = u64::try_from(now - begun.micros).unwrap_or(0);
+        let micros = u64::try_from(now - run.start_micros).unwrap_or(0);
         self.process.stages.end(now);
-        let lock_micros = self.lock_micros_of(micros, active.any());
-        self.process.status.add_plan(&context.plan_counts.lock());
+        let lock_micros = self.lock_micros_of(micros, run.logs.any());
+        self.process.status.add_plan(&run.context.plan_counts.lock());
         if self.counts_statements() {
             self.note_written_bytes();
-            self.count_statement(request, context, begun, (micros, lock_micros), error);
+            self.count_statement(run, (micros, lock_micros), error);
         }
-        self.log_end(active, request, context, lock_micros, error);
-        self.tell_of_statement(Some(request.statement), request.text(), micros, (error != 0).then_some(error));
+        self.log_end(run, lock_micros, error);
+        self.tell_of_statement(Some(run.request.statement), run.request.text(), micros, (error != 0).then_some(error));
     }
 
     /// Warnings, notes and errors of the statement before, as far as they were kept.
@@ -202,10 +193,10 @@ impl Session {
     }
 
     /// Stops a SELECT after `max_execution_time`.
-    fn start_timer(&self, statement: &Statement, context: &Arc<StatementContext>) -> Option<TimerGuard> {
-        let Statement::Query(query) = statement else { return None };
+    fn start_timer(&self, run: &StatementRun<'_>) -> Option<TimerGuard> {
+        let Statement::Query(query) = run.request.statement else { return None };
         let millis = crate::hints::max_execution_millis(query).unwrap_or(self.settings.max_execution_millis);
-        self.start_timer_of(millis, context)
+        self.start_timer_of(millis, &run.context)
     }
 
     /// Stops a statement after so many milliseconds; 0 for never.
@@ -224,7 +215,8 @@ impl Session {
     }
 
     /// Remembers what later statements ask about a statement that succeeded.
-    fn finish(&mut self, outcome: &Outcome, context: &StatementContext, keeps_diagnostics: bool) {
+    fn finish(&mut self, outcome: &Outcome, run: &StatementRun<'_>) {
+        let context = &*run.context;
         self.last_insert_id = context.last_insert_id.load(Ordering::Relaxed);
         match outcome {
             Outcome::Ok(ok) => {
@@ -245,7 +237,7 @@ impl Session {
         for (level, note) in self.pending_notes.drain(..) {
             context.diagnostics.push(level, note);
         }
-        if !keeps_diagnostics {
+        if !keeps_diagnostics(run.request.statement) {
             self.diagnostics.replace(context, None, self.settings.notes);
         }
         self.publish_counts();

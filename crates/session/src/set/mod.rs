@@ -7,7 +7,7 @@ use crate::charset;
 use crate::logging::variables;
 use crate::process::count;
 use crate::result::Outcome;
-use crate::session::{Request, Session};
+use crate::session::{Session, StatementRun};
 use crate::settings::{ALIASES, Values, ids};
 use check::{check, merge_switches};
 use squall_catalog::{AccountKey, NameKey};
@@ -15,7 +15,6 @@ use squall_parser::ast::{Expr, Set, SetItem, SystemVariable, VariableScope};
 use squall_registry::variables::{DefaultValue, Effect, Kind, Scope, VariableDef};
 use squall_registry::{StatementContext, VariableId, held_by_variable};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
-use std::sync::Arc;
 
 /// An assignment whose value has been checked, to be carried out together with the others.
 enum Assignment {
@@ -33,15 +32,10 @@ enum Persist {
 
 impl Session {
     /// SET in all its forms.
-    pub(crate) async fn run_set(
-        &mut self,
-        set: &Set,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
-    ) -> SqlResult<Outcome> {
+    pub(crate) async fn run_set(&mut self, set: &Set, run: &StatementRun<'_>) -> SqlResult<Outcome> {
         count(&self.process.status.set_option);
         match set {
-            Set::Items(items) => self.set_items(items, request, context).await,
+            Set::Items(items) => self.set_items(items, run).await,
             Set::Transaction { scope, characteristics } => self.set_transaction(*scope, *characteristics),
             Set::Password(password) => Box::pin(self.set_password(password)).await,
             Set::Role(roles) => self.set_role(roles),
@@ -52,26 +46,23 @@ impl Session {
         }
     }
 
-    async fn set_items(
-        &mut self,
-        items: &[SetItem],
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
-    ) -> SqlResult<Outcome> {
+    async fn set_items(&mut self, items: &[SetItem], run: &StatementRun<'_>) -> SqlResult<Outcome> {
         let mut assignments = Vec::with_capacity(items.len());
         for item in items {
             match item {
                 SetItem::User { name, value } => {
-                    let (value, sql_type) = self.evaluate(value, request.sql, request.parameters, context).await?;
+                    let (value, sql_type) =
+                        self.evaluate(value, run.request.sql, run.request.parameters, &run.context).await?;
                     assignments.push(Assignment::User { name: NameKey::new(name), value, sql_type });
                 }
                 SetItem::System { variable, value } if self.is_local(variable) => {
-                    let (value, sql_type) = self.evaluate(value, request.sql, request.parameters, context).await?;
+                    let (value, sql_type) =
+                        self.evaluate(value, run.request.sql, run.request.parameters, &run.context).await?;
                     // In the order written: the next may use it.
-                    self.set_local(&variable.name.value, (value, &sql_type), context)?;
+                    self.set_local(&variable.name.value, (value, &sql_type), &run.context)?;
                 }
                 SetItem::System { variable, value } => {
-                    self.check_item(variable, value, request, context, &mut assignments).await?;
+                    self.check_item(variable, value, run, &mut assignments).await?;
                 }
                 SetItem::NewColumn { .. } => {
                     return Err(SqlError::new(ErrorCode::UnknownSystemVariable, &[&"NEW"]));
@@ -94,8 +85,7 @@ impl Session {
         &mut self,
         variable: &SystemVariable,
         value: &Expr,
-        request: Request<'_>,
-        context: &Arc<StatementContext>,
+        run: &StatementRun<'_>,
         assignments: &mut Vec<Assignment>,
     ) -> SqlResult<()> {
         let (id, definition, item) = self.find_variable_or_item(variable)?;
@@ -113,7 +103,7 @@ impl Session {
                 Value::String(name.column.to_string())
             }
             Expr::Default => Value::from("default"),
-            other => self.evaluate(other, request.sql, request.parameters, context).await?.0,
+            other => self.evaluate(other, run.request.sql, run.request.parameters, &run.context).await?.0,
         };
         let given = match item {
             Some(item) => {
@@ -142,10 +132,10 @@ impl Session {
         let strict = self.settings.bind.sql_mode.contains(SqlMode::STRICT_ALL_TABLES);
         let checked = check(&definition, &given, strict)?;
         if let Some(warning) = checked.warning {
-            context.diagnostics.warn(warning);
+            run.context.diagnostics.warn(warning);
         }
         if let (ids::SESSION_TRACK_SYSTEM_VARIABLES, Value::String(list)) = (id, &checked.value) {
-            self.warn_of_unknown(list, context);
+            self.warn_of_unknown(list, &run.context);
         }
         self.check_value(id, &definition, scope)?;
         self.check_account_variables(id, &checked.value)?;

@@ -19,8 +19,6 @@ pub(crate) mod totals;
 pub(crate) mod transactions;
 pub(crate) mod waits;
 
-pub(crate) use record::Begun;
-
 use crate::process::Process;
 use crate::socket_use::SocketTotals;
 use accounts::Accounts;

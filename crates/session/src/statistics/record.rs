@@ -9,10 +9,9 @@ use super::transactions::TransactionOutcome;
 use crate::database::now_micros;
 use crate::prepared::PreparedStatement;
 use crate::route::{Answered, Route};
-use crate::session::{Request, Session};
+use crate::session::{Session, StatementRun};
 use squall_parser::Digest;
 use squall_parser::ast::Statement;
-use squall_registry::StatementContext;
 use squall_row_store::Transaction;
 use squall_types::work_meter::{self, Meter};
 use squall_types::{ErrorCode, SqlResult};
@@ -23,25 +22,6 @@ use std::time::Instant;
 /// A statement that took less has not waited for a lock, as far as anybody would notice.
 const LOCK_WAIT_FROM_MICROS: u64 = 100;
 const NANOS_PER_MICRO: u64 = 1000;
-
-/// A statement at its beginning.
-#[derive(Debug)]
-pub(crate) struct Begun {
-    /// Microseconds since 1970 UTC.
-    pub micros: i64,
-    /// Its default database.
-    pub database: Option<Arc<str>>,
-    /// What the meter of processor time said, if there is one.
-    pub processor_nanos: Option<u64>,
-}
-
-impl Begun {
-    /// Processor time since then; 0 if it is not measured.
-    fn processor_nanos(&self) -> u64 {
-        let passed = |start| Some(work_meter::current_nanos()?.saturating_sub(start));
-        self.processor_nanos.and_then(passed).unwrap_or(0)
-    }
-}
 
 impl Session {
     /// Whether statements are counted: of all sessions, and of this one.
@@ -135,49 +115,49 @@ impl Session {
     }
 
     /// Counts a statement that [`Session::run`] has run.
-    pub(crate) fn count_statement(
-        &mut self,
-        request: &Request<'_>,
-        context: &StatementContext,
-        begun: &Begun,
-        (micros, lock_micros): (u64, u64),
-        errno: u16,
-    ) {
+    pub(crate) fn count_statement(&mut self, run: &StatementRun<'_>, (micros, lock_micros): (u64, u64), errno: u16) {
         let measured = Measured {
-            start_micros: begun.micros,
+            start_micros: run.start_micros,
             micros,
             lock_micros,
-            processor_nanos: begun.processor_nanos(),
+            processor_nanos: run.processor_nanos(),
             failed: errno != 0,
             errno,
-            rows_examined: context.rows_examined.load(Ordering::Relaxed) + self.log.rows_examined,
+            rows_examined: run.context.rows_examined.load(Ordering::Relaxed) + self.log.rows_examined,
             memory_bytes: self.process.memory.statement_high() as u64,
-            plan: *context.plan_counts.lock(),
+            plan: *run.context.plan_counts.lock(),
             ..self.measured_work()
         };
         let computed;
-        let digest = match (request.long_statement(), request.prepared.or(request.normalized)) {
+        let digest = match (run.request.long_statement(), run.request.prepared.or(run.request.normalized)) {
             (Some(long), _) => long.digest(),
             (None, Some(prepared)) => prepared.digest(),
             (None, None) => {
-                computed = Arc::new(squall_parser::digest(request.text(), &self.parse_options()));
+                computed = Arc::new(squall_parser::digest(run.request.text(), &self.parse_options()));
                 &computed
             }
         };
         let statistics = &self.shared.statistics;
-        let event = event_name::of(request.statement);
+        let event = event_name::of(run.request.statement);
         let error = self.diagnostics.last_error().filter(|error| error.code == errno);
-        let (retired, schema) = (&statistics.statements, begun.database.as_ref());
-        self.process.statements.add(retired, schema, digest, event, &measured, Shown { text: request.text(), error });
-        let uses = context.table_uses.take();
+        let (retired, schema) = (&statistics.statements, run.database.as_ref());
+        self.process.statements.add(
+            retired,
+            schema,
+            digest,
+            event,
+            &measured,
+            Shown { text: run.request.text(), error },
+        );
+        let uses = run.context.table_uses.take();
         if !uses.is_empty() {
             self.process.tables.add(&statistics.tables, &uses, micros.saturating_mul(NANOS_PER_MICRO));
         }
-        let named = match request.statement {
+        let named = match run.request.statement {
             Statement::Execute(execute) => self.prepared.named(&execute.name),
             _ => None,
         };
-        let executed = request.prepared.or(named.as_deref()).and_then(|prepared| prepared.counted.get());
+        let executed = run.request.prepared.or(named.as_deref()).and_then(|prepared| prepared.counted.get());
         if let Some(executed) = executed {
             executed.add(&measured);
         }
