@@ -3,7 +3,7 @@
 use super::scan::{BATCH_ROWS, decode_columns, make_batch, stream_of};
 use super::table::RowTable;
 use crate::env::StatementEnv;
-use crate::leaf::leaf_methods;
+use crate::operator::{Operator, execution_plan};
 use crate::runtime_filters::JoinKeys;
 use arrow::array::{ArrayRef, AsArray, BinaryViewBuilder, Int64Array};
 use arrow::datatypes::{Int64Type, SchemaRef};
@@ -13,9 +13,8 @@ use datafusion::common::{ColumnStatistics, Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
-use datafusion::physical_plan::metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
-use datafusion::physical_plan::statistics::StatisticsArgs;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use datafusion::physical_plan::metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder};
+use datafusion::physical_plan::{ExecutionPlan, Partitioning, PlanProperties};
 use parking_lot::Mutex;
 use roaring::RoaringBitmap;
 use squall_column_store::ZONE_ROWS;
@@ -26,6 +25,7 @@ use squall_row_store::Row;
 use squall_types::temporal::TimeZone;
 use squall_types::{DateTime, SqlResult, SqlType};
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -181,32 +181,28 @@ impl ColumnScanExec {
     }
 }
 
-impl DisplayAs for ColumnScanExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "ColumnScanExec: table={}, segments={}", self.source.def.name, self.snapshot.segments.len())?;
+impl Operator for ColumnScanExec {
+    fn label(&self) -> &str {
+        "ColumnScanExec"
+    }
+
+    fn output(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, ": table={}, segments={}", self.source.def.name, self.snapshot.segments.len())?;
         match self.fetch {
             Some(fetch) => write!(f, ", fetch={fetch}"),
             None => Ok(()),
         }
     }
-}
 
-impl ExecutionPlan for ColumnScanExec {
-    fn name(&self) -> &str {
-        "ColumnScanExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    leaf_methods!();
-
-    fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
+    fn over(self: Arc<Self>, _inputs: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<Self>> {
         Ok(Arc::new(self.anew(self.fetch)))
     }
 
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+    fn stream(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let env = StatementEnv::of(context.session_config())?;
         let batch_rows = context.session_config().batch_size().clamp(1, BATCH_ROWS);
         let reader = self.reader(partition, env, batch_rows);
@@ -214,11 +210,11 @@ impl ExecutionPlan for ColumnScanExec {
         Ok(stream_of(reader, self.schema(), metrics, Reader::next_batch))
     }
 
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
+    fn counters(&self) -> Option<&ExecutionPlanMetricsSet> {
+        Some(&self.metrics)
     }
 
-    fn statistics_from_inputs(&self, _: &[Arc<Statistics>], args: &StatisticsArgs) -> Result<Arc<Statistics>> {
+    fn estimate(&self, _: &[Arc<Statistics>], partition: Option<usize>) -> Result<Arc<Statistics>> {
         let all = self.visible_rows() as f64;
         let found = match &*self.condition {
             Condition::Constant(true) => all,
@@ -226,7 +222,7 @@ impl ExecutionPlan for ColumnScanExec {
             _ => (all * SELECTIVITY).max(1.0),
         };
         let mut rows = found.min(self.fetch.map_or(f64::MAX, |fetch| fetch as f64));
-        if args.partition().is_some() {
+        if partition.is_some() {
             rows /= self.properties.partitioning.partition_count().max(1) as f64;
         }
         let columns = self.schema().fields().iter().map(|_| ColumnStatistics::new_unknown()).collect();
@@ -237,18 +233,16 @@ impl ExecutionPlan for ColumnScanExec {
         }))
     }
 
-    fn supports_limit_pushdown(&self) -> bool {
-        false
-    }
-
-    fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
-        Some(Arc::new(self.anew(limit)))
-    }
-
-    fn fetch(&self) -> Option<usize> {
+    fn limit(&self) -> Option<usize> {
         self.fetch
     }
+
+    fn with_limit(&self, limit: Option<usize>) -> Option<Self> {
+        Some(self.anew(limit))
+    }
 }
+
+execution_plan!(ColumnScanExec);
 
 /// Reads for one partition.
 struct Reader {

@@ -6,19 +6,18 @@ use super::path::{AccessPath, KeySpace};
 use super::range::EncodedRange;
 use super::table::{RowTable, SortExprs};
 use crate::env::StatementEnv;
-use crate::leaf::leaf_methods;
+use crate::operator::{Operator, execution_plan};
 use arrow::array::RecordBatchOptions;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::EquivalenceProperties;
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalSortExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
-use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
-use datafusion::physical_plan::statistics::StatisticsArgs;
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use datafusion::physical_plan::{ExecutionPlan, Partitioning, PlanProperties};
 use rustc_hash::FxHashSet;
 use squall_column_tables::{ColumnDecoder, append_column};
 use squall_functions::expr::datafusion_error;
@@ -26,6 +25,7 @@ use squall_registry::{GrowingCharge, TableOperation};
 use squall_row_store::{Cursor, Direction, IndexEntry, KeyRange, PiecewiseSearch, ReadView, Row, Table, ValueRef};
 use squall_types::SqlResult;
 use std::collections::VecDeque;
+use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Instant;
@@ -236,9 +236,17 @@ impl RowScanExec {
     }
 }
 
-impl DisplayAs for RowScanExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "RowScanExec: table={}", self.source.def.name)?;
+impl Operator for RowScanExec {
+    fn label(&self) -> &str {
+        "RowScanExec"
+    }
+
+    fn output(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, ": table={}", self.source.def.name)?;
         if let Some(index) = self.path.index_def(&self.source.def) {
             write!(f, ", index={}", index.name)?;
         }
@@ -253,24 +261,12 @@ impl DisplayAs for RowScanExec {
             None => Ok(()),
         }
     }
-}
 
-impl ExecutionPlan for RowScanExec {
-    fn name(&self) -> &str {
-        "RowScanExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    leaf_methods!();
-
-    fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
+    fn over(self: Arc<Self>, _inputs: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<Self>> {
         Ok(Arc::new(RowScanExec { metrics: ExecutionPlanMetricsSet::new(), ..(*self).clone() }))
     }
 
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+    fn stream(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let env = StatementEnv::of(context.session_config())?;
         // Small where memory is: what sorts and joins hold is counted in batches.
         let batch_rows_max = context.session_config().batch_size().clamp(1, BATCH_ROWS);
@@ -279,13 +275,13 @@ impl ExecutionPlan for RowScanExec {
         Ok(stream_of(reader, self.schema(), metrics, RowReader::next_batch))
     }
 
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
+    fn counters(&self) -> Option<&ExecutionPlanMetricsSet> {
+        Some(&self.metrics)
     }
 
-    fn statistics_from_inputs(&self, _: &[Arc<Statistics>], args: &StatisticsArgs) -> Result<Arc<Statistics>> {
+    fn estimate(&self, _: &[Arc<Statistics>], partition: Option<usize>) -> Result<Arc<Statistics>> {
         let mut rows = self.path.rows.min(self.fetch.map_or(f64::MAX, |fetch| fetch as f64)).max(0.0);
-        if args.partition().is_some() {
+        if partition.is_some() {
             rows /= self.partitions.len().max(1) as f64;
         }
         let columns = self.schema().fields().iter().map(|_| ColumnStatistics::new_unknown()).collect();
@@ -296,34 +292,28 @@ impl ExecutionPlan for RowScanExec {
         }))
     }
 
-    fn supports_limit_pushdown(&self) -> bool {
-        false
-    }
-
-    fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
-        Some(Arc::new(RowScanExec { fetch: limit, metrics: ExecutionPlanMetricsSet::new(), ..self.clone() }))
-    }
-
-    fn fetch(&self) -> Option<usize> {
+    fn limit(&self) -> Option<usize> {
         self.fetch
     }
 
-    fn try_pushdown_sort(
-        &self,
-        order: &[datafusion::physical_expr::PhysicalSortExpr],
-    ) -> Result<datafusion::physical_plan::SortOrderPushdownResult<Arc<dyn ExecutionPlan>>> {
-        use datafusion::physical_plan::SortOrderPushdownResult;
+    fn with_limit(&self, limit: Option<usize>) -> Option<Self> {
+        Some(RowScanExec { fetch: limit, metrics: ExecutionPlanMetricsSet::new(), ..self.clone() })
+    }
+
+    fn in_order(&self, order: &[PhysicalSortExpr]) -> Result<Option<Self>> {
         if self.fetch.is_some() || self.source.lock.is_some() {
-            return Ok(SortOrderPushdownResult::Unsupported);
+            return Ok(None);
         }
         for scan in [self.clone(), self.reversed()] {
             if scan.properties.equivalence_properties().ordering_satisfy(order.to_vec())? {
-                return Ok(SortOrderPushdownResult::Exact { inner: Arc::new(scan) });
+                return Ok(Some(scan));
             }
         }
-        Ok(SortOrderPushdownResult::Unsupported)
+        Ok(None)
     }
 }
+
+execution_plan!(RowScanExec);
 
 /// What a scan's reader gives, measured.
 pub fn stream_of<R: Send + 'static>(

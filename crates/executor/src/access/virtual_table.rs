@@ -4,7 +4,7 @@ use super::filter::{equal_texts, predicate_of, with_constants};
 use super::predicate::{CompareOp, Predicate};
 use super::scan::{make_batch, stream_of};
 use crate::env::StatementEnv;
-use crate::leaf::leaf_methods;
+use crate::operator::{Operator, execution_plan};
 use crate::runtime_filters::noted_bounds::NotedBounds;
 use crate::runtime_filters::scalar_bound::ScalarBound;
 use arrow::compute::SortOptions;
@@ -19,10 +19,8 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalSortExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
-use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, SortOrderPushdownResult,
-};
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
+use datafusion::physical_plan::{ExecutionPlan, Partitioning, PlanProperties};
 use squall_catalog::{ColumnDef, ColumnDefault, ColumnId, TableDef, TableId};
 use squall_functions::arrow_map::{ValueArrayBuilder, field_for};
 use squall_functions::expr::datafusion_error;
@@ -31,6 +29,7 @@ use squall_registry::{
     VirtualTable,
 };
 use squall_types::{CollationId, SqlResult, SqlType, Value};
+use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -327,9 +326,17 @@ impl PartsExec {
     }
 }
 
-impl DisplayAs for PartsExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "PartsExec: table={}, ranges={}", self.table.name(), self.ranges.len())?;
+impl Operator for PartsExec {
+    fn label(&self) -> &str {
+        "PartsExec"
+    }
+
+    fn output(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, ": table={}, ranges={}", self.table.name(), self.ranges.len())?;
         if self.backward {
             write!(f, ", backward")?;
         }
@@ -341,24 +348,12 @@ impl DisplayAs for PartsExec {
             None => Ok(()),
         }
     }
-}
 
-impl ExecutionPlan for PartsExec {
-    fn name(&self) -> &str {
-        "PartsExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    leaf_methods!();
-
-    fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
+    fn over(self: Arc<Self>, _inputs: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<Self>> {
         Ok(Arc::new(PartsExec { metrics: ExecutionPlanMetricsSet::new(), ..(*self).clone() }))
     }
 
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+    fn stream(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let env = StatementEnv::of(context.session_config())?;
         let batch_rows_max = context.session_config().batch_size().max(1);
         let remaining = self.fetch.unwrap_or(usize::MAX);
@@ -368,19 +363,21 @@ impl ExecutionPlan for PartsExec {
         Ok(stream_of(reader, self.schema.clone(), metrics, PartsReader::next_batch))
     }
 
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
+    fn counters(&self) -> Option<&ExecutionPlanMetricsSet> {
+        Some(&self.metrics)
     }
 
-    fn try_pushdown_sort(&self, order: &[PhysicalSortExpr]) -> Result<SortOrderPushdownResult<Arc<dyn ExecutionPlan>>> {
+    fn in_order(&self, order: &[PhysicalSortExpr]) -> Result<Option<Self>> {
         for scan in [self.clone(), self.reversed()] {
             if scan.properties.equivalence_properties().ordering_satisfy(order.to_vec())? {
-                return Ok(SortOrderPushdownResult::Exact { inner: Arc::new(scan) });
+                return Ok(Some(scan));
             }
         }
-        Ok(SortOrderPushdownResult::Unsupported)
+        Ok(None)
     }
 }
+
+execution_plan!(PartsExec);
 
 /// Makes batches of parts.
 struct PartsReader {

@@ -5,7 +5,7 @@ use crate::access::key::{storage_index_id, storage_range};
 use crate::access::range::EncodedRange;
 use crate::access::scan::{BATCH_ROWS, make_batch, stream_of};
 use crate::env::StatementEnv;
-use crate::leaf::leaf_methods;
+use crate::operator::{Operator, execution_plan};
 use arrow::array::{Array, ArrayBuilder, ArrayRef, AsArray, Float64Array, StringViewArray, StringViewBuilder};
 use arrow::datatypes::{Float64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
@@ -15,9 +15,8 @@ use datafusion::common::{ColumnStatistics, Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
-use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
-use datafusion::physical_plan::statistics::StatisticsArgs;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
+use datafusion::physical_plan::{ExecutionPlan, Partitioning, PlanProperties};
 use squall_catalog::{IndexDef, IndexId};
 use squall_functions::expr::{datafusion_error, sql_error_from};
 use squall_registry::TableOperation;
@@ -25,6 +24,7 @@ use squall_row_store::{Cursor, Direction, IndexEntry, Table, ValueRange};
 use squall_types::json::quote;
 use squall_types::json::terms::value::{Found, Wanted, push_number};
 use squall_types::{SqlError, SqlResult};
+use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -102,37 +102,33 @@ impl DocumentValuesExec {
     }
 }
 
-impl DisplayAs for DocumentValuesExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "DocumentValuesExec: table={}, index={}", self.source.table.def.name, self.index().name)
-    }
-}
-
-impl ExecutionPlan for DocumentValuesExec {
-    fn name(&self) -> &str {
+impl Operator for DocumentValuesExec {
+    fn label(&self) -> &str {
         "DocumentValuesExec"
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
+    fn output(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
 
-    leaf_methods!();
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, ": table={}, index={}", self.source.table.def.name, self.index().name)
+    }
 
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+    fn stream(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let env = StatementEnv::of(context.session_config())?;
         let reader = self.open(partition, &env).map_err(datafusion_error)?;
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         Ok(stream_of(reader, self.schema(), metrics, ValuesReader::next_batch))
     }
 
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
+    fn counters(&self) -> Option<&ExecutionPlanMetricsSet> {
+        Some(&self.metrics)
     }
 
-    fn statistics_from_inputs(&self, _: &[Arc<Statistics>], args: &StatisticsArgs) -> Result<Arc<Statistics>> {
+    fn estimate(&self, _: &[Arc<Statistics>], partition: Option<usize>) -> Result<Arc<Statistics>> {
         let mut rows = self.source.sample.entries();
-        if args.partition().is_some() {
+        if partition.is_some() {
             rows /= self.ranges.len().max(1) as f64;
         }
         let columns = self.schema().fields().iter().map(|_| ColumnStatistics::new_unknown()).collect();
@@ -143,6 +139,8 @@ impl ExecutionPlan for DocumentValuesExec {
         }))
     }
 }
+
+execution_plan!(DocumentValuesExec);
 
 /// Reads the entries of one partition.
 struct ValuesReader {

@@ -1,5 +1,6 @@
 //! The physical operator of [`Apply`](crate::operators::apply::Apply).
 
+use crate::operator::{Operator, execution_plan, only_input};
 use crate::operators::apply::{ApplyKind, substitute};
 use crate::operators::in_order::in_order;
 use crate::operators::subquery_result::{SubqueryCache, SubqueryResult, truth_of};
@@ -10,21 +11,16 @@ use arrow::compute::{concat_batches, take};
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use arrow::row::{RowConverter, SortField};
-use async_trait::async_trait;
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DataFusionError, Result, ScalarValue, Statistics, internal_err};
 use datafusion::execution::context::SessionState;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_plan::execution_plan::{EmissionType, ReplaceChildrenOptions};
-use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
-use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
+use datafusion::physical_plan::execution_plan::EmissionType;
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties, execute_stream,
-};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, PlanProperties, execute_stream};
 use futures::{StreamExt, TryStreamExt};
 use squall_parser::ast::with_stack;
 use squall_registry::StatementContext;
@@ -116,59 +112,40 @@ impl ApplyExec {
     }
 }
 
-impl DisplayAs for ApplyExec {
-    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "ApplyExec: kind={:?}, correlated={}", self.spec.kind, self.is_correlated())
-    }
-}
-
-#[async_trait]
-impl ExecutionPlan for ApplyExec {
-    fn name(&self) -> &str {
+impl Operator for ApplyExec {
+    fn label(&self) -> &str {
         "ApplyExec"
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
+    fn asks_inputs(&self) -> bool {
+        true
+    }
+
+    fn output(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
 
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, ": kind={:?}, correlated={}", self.spec.kind, self.is_correlated())
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+    fn inputs(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         vec![&self.input]
     }
 
-    fn apply_expressions(
-        &self,
-        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        for expr in self.spec.outer_values.iter().map(|(_, value)| value).chain(&self.spec.operands) {
-            if f(expr)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
+    fn expressions(&self) -> impl Iterator<Item = &Arc<dyn PhysicalExpr>> {
+        self.spec.outer_values.iter().map(|(_, value)| value).chain(&self.spec.operands)
     }
 
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        match children.pop() {
-            Some(input) => Ok(Arc::new(self.publishing(input, std::iter::empty()))),
-            None => internal_err!("ApplyExec has one child"),
-        }
+    fn over(self: Arc<Self>, inputs: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<Self>> {
+        Ok(Arc::new(self.publishing(only_input(inputs)?, std::iter::empty())))
     }
 
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        use datafusion::physical_plan::execution_plan::ChildrenPropertiesMode;
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
-    }
-
-    fn execute(&self, partition: usize, task: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+    fn stream(&self, partition: usize, task: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let input = self.input.execute(partition, Arc::clone(&task))?;
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         let runner = Runner::new(Arc::clone(&self.spec), Arc::clone(&self.constant), self.schema(), task)?;
@@ -194,29 +171,23 @@ impl ExecutionPlan for ApplyExec {
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream)))
     }
 
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
+    fn counters(&self) -> Option<&ExecutionPlanMetricsSet> {
+        Some(&self.metrics)
     }
 
-    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
-        vec![ChildStats::At(partition)]
-    }
-
-    fn statistics_from_inputs(
-        &self,
-        input_stats: &[Arc<Statistics>],
-        _args: &StatisticsArgs,
-    ) -> Result<Arc<Statistics>> {
+    fn estimate(&self, inputs: &[Arc<Statistics>], _: Option<usize>) -> Result<Arc<Statistics>> {
         let mut statistics = Statistics::new_unknown(&self.schema());
         // A lateral join multiplies rows; every other kind keeps their number.
         if !matches!(self.spec.kind, ApplyKind::Lateral | ApplyKind::LeftLateral)
-            && let Some(input) = input_stats.first()
+            && let Some(input) = inputs.first()
         {
             statistics.num_rows = input.num_rows;
         }
         Ok(Arc::new(statistics))
     }
 }
+
+execution_plan!(ApplyExec);
 
 /// One partition's work.
 struct Runner {

@@ -17,9 +17,11 @@ use std::sync::Arc;
 struct InOrder;
 
 impl PassThrough for InOrder {
-    const NAME: &'static str = "InOrderExec";
+    fn label(&self) -> &str {
+        "InOrderExec"
+    }
 
-    fn properties(input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
+    fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
         // What is equal in every row stays so; what is in order within a partition is in none beyond it.
         let mut equalities = input.properties().equivalence_properties().clone();
         equalities.clear_orderings();

@@ -1,19 +1,19 @@
 //! JSON_TABLE: each row of the input beside the rows that its document is taken apart into.
 
+use crate::operator::{Operator, execution_plan, only_input};
 use crate::operators::wider_rows::known_of_wider_rows;
 use arrow::array::{ArrayRef, UInt64Array};
 use arrow::compute::take;
 use arrow::datatypes::{FieldRef, SchemaRef};
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DFSchema, DFSchemaRef, Result, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions};
-use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::execution_plan::EmissionType;
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, PlanProperties};
 use futures::{StreamExt, TryStreamExt};
 use squall_functions::arrow_map::{ValueArrayBuilder, sql_type_of, value_at};
 use squall_functions::expr::datafusion_error;
@@ -195,54 +195,37 @@ impl JsonTableExec {
     }
 }
 
-impl DisplayAs for JsonTableExec {
-    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "JsonTableExec: {}, document={}", self.spec.alias, self.document)
-    }
-}
-
-impl ExecutionPlan for JsonTableExec {
-    fn name(&self) -> &str {
+impl Operator for JsonTableExec {
+    fn label(&self) -> &str {
         "JsonTableExec"
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
+    fn output(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
 
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, ": {}, document={}", self.spec.alias, self.document)
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+    fn inputs(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         vec![&self.input]
     }
 
-    fn apply_expressions(
-        &self,
-        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        f(&self.document)
+    fn expressions(&self) -> impl Iterator<Item = &Arc<dyn PhysicalExpr>> {
+        std::iter::once(&self.document)
     }
 
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        match children.pop() {
-            Some(input) => {
-                Ok(Arc::new(Self::new(input, Arc::clone(&self.document), Arc::clone(&self.spec), self.schema())))
-            }
-            None => internal_err!("JsonTableExec has one child"),
-        }
+    fn over(self: Arc<Self>, inputs: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<Self>> {
+        let input = only_input(inputs)?;
+        Ok(Arc::new(Self::new(input, Arc::clone(&self.document), Arc::clone(&self.spec), self.schema())))
     }
 
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
-    }
-
-    fn execute(&self, partition: usize, task: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+    fn stream(&self, partition: usize, task: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let env = StatementEnv::of(task.session_config())?;
         let input = self.input.execute(partition, task)?;
         let metrics = BaselineMetrics::new(&self.metrics, partition);
@@ -268,10 +251,12 @@ impl ExecutionPlan for JsonTableExec {
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream)))
     }
 
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
+    fn counters(&self) -> Option<&ExecutionPlanMetricsSet> {
+        Some(&self.metrics)
     }
 }
+
+execution_plan!(JsonTableExec);
 
 struct Expander {
     document: Arc<dyn PhysicalExpr>,

@@ -7,29 +7,27 @@ use crate::access::predicate::{CompareOp, Predicate};
 use crate::access::range::after_prefix;
 use crate::access::scan::{BATCH_ROWS, RowScanExec, decode_columns, make_batch};
 use crate::env::StatementEnv;
+use crate::operator::{Operator, execution_plan, only_input};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, UInt32Array};
 use arrow::compute::{and, take};
 use arrow::datatypes::{Int64Type, SchemaRef, UInt64Type};
 use arrow::record_batch::RecordBatch;
 use datafusion::common::cast::as_boolean_array;
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{JoinSide, Result, ScalarValue, Statistics, internal_datafusion_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::joins::utils::JoinFilter;
-use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
-use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties,
-};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties};
 use futures::StreamExt;
 use squall_functions::expr::datafusion_error;
 use squall_registry::TableOperation;
 use squall_row_store::{Direction, KeyRange, Row, Table};
 use squall_types::{SqlResult, SqlType, Value};
 use std::collections::HashMap;
+use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -154,45 +152,38 @@ impl IndexLookupJoinExec {
     }
 }
 
-impl DisplayAs for IndexLookupJoinExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let def = &self.inner.scan.source.def;
-        let index = def.indexes.get(self.inner.index).map_or("", |index| &index.name);
-        write!(f, "IndexLookupJoinExec: table={}, index={index}, kept={:?}", def.name, self.kept)
-    }
-}
-
-impl ExecutionPlan for IndexLookupJoinExec {
-    fn name(&self) -> &str {
+impl Operator for IndexLookupJoinExec {
+    fn label(&self) -> &str {
         "IndexLookupJoinExec"
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
+    fn asks_inputs(&self) -> bool {
+        true
+    }
+
+    fn output(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let def = &self.inner.scan.source.def;
+        let index = def.indexes.get(self.inner.index).map_or("", |index| &index.name);
+        write!(f, ": table={}, index={index}, kept={:?}", def.name, self.kept)
+    }
+
+    fn inputs(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         vec![&self.outer]
     }
 
-    fn apply_expressions(
-        &self,
-        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
+    fn expressions(&self) -> impl Iterator<Item = &Arc<dyn PhysicalExpr>> {
         let keys = self.inner.keys.iter().map(|key| &key.outer);
         let rest = self.rest.iter().flat_map(|(outer, inner)| [outer, inner]);
-        for expr in keys.chain(rest).chain(&self.inner.filter) {
-            if f(expr)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
+        keys.chain(rest).chain(&self.inner.filter)
     }
 
-    fn with_new_children(self: Arc<Self>, mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        let outer = children.pop().ok_or_else(|| internal_datafusion_err!("a look-up join has one child"))?;
+    fn over(self: Arc<Self>, inputs: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<Self>> {
         Ok(Arc::new(IndexLookupJoinExec::try_new(
-            outer,
+            only_input(inputs)?,
             self.inner.clone(),
             self.kept,
             self.inner_side,
@@ -203,7 +194,7 @@ impl ExecutionPlan for IndexLookupJoinExec {
         )?))
     }
 
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+    fn stream(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let env = StatementEnv::of(context.session_config())?;
         let input = self.outer.execute(partition, context)?;
         let scan = &self.inner.scan;
@@ -248,15 +239,11 @@ impl ExecutionPlan for IndexLookupJoinExec {
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream)))
     }
 
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
+    fn counters(&self) -> Option<&ExecutionPlanMetricsSet> {
+        Some(&self.metrics)
     }
 
-    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
-        vec![ChildStats::At(partition)]
-    }
-
-    fn statistics_from_inputs(&self, inputs: &[Arc<Statistics>], _: &StatisticsArgs) -> Result<Arc<Statistics>> {
+    fn estimate(&self, inputs: &[Arc<Statistics>], _: Option<usize>) -> Result<Arc<Statistics>> {
         let mut statistics = Statistics::new_unknown(&self.schema());
         if let Some(outer) = inputs.first() {
             statistics.num_rows = outer.num_rows.to_inexact();
@@ -264,6 +251,8 @@ impl ExecutionPlan for IndexLookupJoinExec {
         Ok(Arc::new(statistics))
     }
 }
+
+execution_plan!(IndexLookupJoinExec);
 
 /// A batch of the outer side, on its way.
 struct Current {

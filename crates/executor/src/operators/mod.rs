@@ -28,6 +28,7 @@ mod window_input;
 pub use apply::{Apply, ApplyKind, OuterValue};
 pub use apply_exec::ApplyExec;
 pub use kill_check::check_kill_in_joins;
+pub use pass_through::moves_rows;
 pub use recursive::RecursiveUnion;
 pub use recursive_exec::{RecursiveUnionExec, WorkTable, WorkTableExec};
 pub use spilling_join::{as_hash_join, let_joins_spill};

@@ -100,6 +100,11 @@ pub fn nested_block_exec(input: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan
 struct RowsOfBlock;
 
 impl PassThrough for RowsOfBlock {
-    const NAME: &'static str = "NestedBlockExec";
-    const HAS_STATISTICS: bool = false;
+    fn label(&self) -> &str {
+        "NestedBlockExec"
+    }
+
+    fn has_statistics(&self) -> bool {
+        false
+    }
 }

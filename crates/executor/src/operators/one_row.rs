@@ -17,7 +17,9 @@ use std::sync::Arc;
 struct OneRow;
 
 impl PassThrough for OneRow {
-    const NAME: &'static str = "OneRowExec";
+    fn label(&self) -> &str {
+        "OneRowExec"
+    }
 
     fn execute(
         &self,

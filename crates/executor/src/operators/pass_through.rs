@@ -1,30 +1,39 @@
 //! Operators that hand the rows of their one input on: what they all have to tell DataFusion about themselves.
 
-use datafusion::common::tree_node::TreeNodeRecursion;
+use crate::operator::{Operator, execution_plan, only_input};
 use datafusion::common::{Result, Statistics, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
-use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use datafusion::physical_plan::buffer::BufferExec;
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::coop::CooperativeExec;
+use datafusion::physical_plan::limit::LocalLimitExec;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use datafusion::physical_plan::{ExecutionPlan, PlanProperties};
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
 /// What is done to rows on their way. There are as many of them afterwards, in the same order, unless the properties say otherwise.
-pub(crate) trait PassThrough: fmt::Debug + Clone + Send + Sync + 'static {
+pub(crate) trait PassThrough: Any + fmt::Debug + Send + Sync {
     /// The operator's name in plans.
-    const NAME: &'static str;
+    fn label(&self) -> &str;
+
     /// Whether what is known of the input's rows is asked for.
-    const HAS_STATISTICS: bool = true;
+    fn has_statistics(&self) -> bool {
+        true
+    }
 
     /// What is known of the rows that come out.
-    fn properties(input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
+    fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
         Arc::clone(input.properties())
     }
 
     /// Expressions that it evaluates.
-    fn expressions(&self) -> impl Iterator<Item = &Arc<dyn PhysicalExpr>> {
-        std::iter::empty()
+    fn expressions(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
+        Vec::new()
     }
 
     /// The rows of a partition: the input's, for an operator that only says something else of them.
@@ -38,86 +47,84 @@ pub(crate) trait PassThrough: fmt::Debug + Clone + Send + Sync + 'static {
     }
 }
 
-/// An operator that does `T` to the rows of its input.
+/// An operator that does something to the rows of its input.
 #[derive(Debug)]
-pub(crate) struct PassThroughExec<T> {
+pub(crate) struct PassThroughExec {
     input: Arc<dyn ExecutionPlan>,
     properties: Arc<PlanProperties>,
-    what: T,
+    what: Arc<dyn PassThrough>,
 }
 
-impl<T: PassThrough> PassThroughExec<T> {
-    pub fn new(input: Arc<dyn ExecutionPlan>, what: T) -> Self {
-        Self { properties: T::properties(&input), input, what }
+impl PassThroughExec {
+    pub fn new(input: Arc<dyn ExecutionPlan>, what: impl PassThrough) -> Self {
+        Self::of(input, Arc::new(what))
+    }
+
+    fn of(input: Arc<dyn ExecutionPlan>, what: Arc<dyn PassThrough>) -> Self {
+        Self { properties: what.properties(&input), input, what }
+    }
+
+    /// Whether a plan's topmost operator is one that does `T`.
+    pub fn is_of<T: PassThrough>(plan: &Arc<dyn ExecutionPlan>) -> bool {
+        plan.downcast_ref::<Self>().is_some_and(|operator| (&*operator.what as &dyn Any).is::<T>())
     }
 }
 
-impl<T: PassThrough> DisplayAs for PassThroughExec<T> {
-    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(T::NAME)
-    }
-}
-
-impl<T: PassThrough> ExecutionPlan for PassThroughExec<T> {
-    fn name(&self) -> &str {
-        T::NAME
+impl Operator for PassThroughExec {
+    fn label(&self) -> &str {
+        self.what.label()
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
+    fn wants_partitions(&self) -> bool {
+        false
+    }
+
+    fn asks_inputs(&self) -> bool {
+        self.what.has_statistics()
+    }
+
+    fn output(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
 
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
-        vec![false]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+    fn inputs(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         vec![&self.input]
     }
 
-    fn apply_expressions(
-        &self,
-        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        for expr in self.what.expressions() {
-            if f(expr)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
+    fn expressions(&self) -> impl Iterator<Item = &Arc<dyn PhysicalExpr>> {
+        self.what.expressions().into_iter()
     }
 
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        match children.pop() {
-            Some(input) => Ok(Arc::new(Self::new(input, self.what.clone()))),
-            None => internal_err!("{} has one child", T::NAME),
-        }
+    fn over(self: Arc<Self>, inputs: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<Self>> {
+        Ok(Arc::new(Self::of(only_input(inputs)?, Arc::clone(&self.what))))
     }
 
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
-    }
-
-    fn execute(&self, partition: usize, task: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+    fn stream(&self, partition: usize, task: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         self.what.execute(&self.input, partition, task)
     }
 
-    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
-        vec![if T::HAS_STATISTICS { ChildStats::At(partition) } else { ChildStats::Skip }]
-    }
-
-    fn statistics_from_inputs(&self, inputs: &[Arc<Statistics>], _: &StatisticsArgs) -> Result<Arc<Statistics>> {
+    fn estimate(&self, inputs: &[Arc<Statistics>], _: Option<usize>) -> Result<Arc<Statistics>> {
         match inputs.first() {
             Some(statistics) => Ok(Arc::clone(statistics)),
-            None => internal_err!("{} has one child", T::NAME),
+            None => internal_err!("{} has one input", self.label()),
         }
     }
+}
+
+execution_plan!(PassThroughExec);
+
+/// Whether a plan's topmost operator only hands rows on, as users see it: it has no line in EXPLAIN.
+pub fn moves_rows(plan: &dyn ExecutionPlan) -> bool {
+    plan.is::<PassThroughExec>()
+        || plan.is::<ProjectionExec>()
+        || plan.is::<RepartitionExec>()
+        || plan.is::<CoalescePartitionsExec>()
+        || plan.is::<CooperativeExec>()
+        || plan.is::<BufferExec>()
+        || plan.is::<SortPreservingMergeExec>()
+        || plan.is::<LocalLimitExec>()
 }

@@ -1,6 +1,6 @@
 //! The physical operator of [`RecursiveUnion`](crate::operators::recursive::RecursiveUnion) and the table it works on.
 
-use crate::leaf::leaf_methods;
+use crate::operator::{Operator, execution_plan};
 use crate::operators::apply_exec::conform;
 use arrow::array::{ArrayRef, BooleanArray};
 use arrow::compute::filter_record_batch;
@@ -9,20 +9,16 @@ use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use arrow::row::{RowConverter, SortField};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{DataFusionError, Result, internal_err};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
-use datafusion::physical_plan::execution_plan::{
-    Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions, reset_plan_states,
-};
-use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, reset_plan_states};
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, InputDistributionRequirements, PlanProperties,
-};
+use datafusion::physical_plan::{ExecutionPlan, PlanProperties};
 use futures::{StreamExt, TryStreamExt};
 use parking_lot::Mutex;
 use squall_registry::StatementContext;
@@ -84,24 +80,20 @@ impl WorkTableExec {
     }
 }
 
-impl DisplayAs for WorkTableExec {
-    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "WorkTableExec: id={}", self.id)
-    }
-}
-
-impl ExecutionPlan for WorkTableExec {
-    fn name(&self) -> &str {
+impl Operator for WorkTableExec {
+    fn label(&self) -> &str {
         "WorkTableExec"
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
+    fn output(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
 
-    leaf_methods!();
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, ": id={}", self.id)
+    }
 
-    fn execute(&self, _partition: usize, _task: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+    fn stream(&self, _partition: usize, _task: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let Some(rows) = &self.rows else { return internal_err!("a work table outside of its recursion") };
         let schema = self.schema();
         let batches = rows
@@ -116,6 +108,8 @@ impl ExecutionPlan for WorkTableExec {
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, futures::stream::iter(batches.into_iter().map(Ok)))))
     }
 }
+
+execution_plan!(WorkTableExec);
 
 /// The operator.
 #[derive(Debug)]
@@ -146,44 +140,32 @@ impl RecursiveUnionExec {
     }
 }
 
-impl DisplayAs for RecursiveUnionExec {
-    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "RecursiveUnionExec: name={}, distinct={}", self.name, self.distinct_keys.is_some())
-    }
-}
-
-impl ExecutionPlan for RecursiveUnionExec {
-    fn name(&self) -> &str {
+impl Operator for RecursiveUnionExec {
+    fn label(&self) -> &str {
         "RecursiveUnionExec"
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
+    fn takes_partitions(&self) -> bool {
+        false
+    }
+
+    fn output(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
 
-    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
-        InputDistributionRequirements::new(vec![Distribution::SinglePartition, Distribution::SinglePartition])
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, ": name={}, distinct={}", self.name, self.distinct_keys.is_some())
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+    fn inputs(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         vec![&self.seed, &self.recursive]
     }
 
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        // The keys are over the output: a rewrite against a child's columns must not see them.
-        Ok(TreeNodeRecursion::Continue)
-    }
+    // The keys are no expressions over an input: a rewrite by an input's columns must not see them.
 
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let (Some(recursive), Some(seed)) = (children.pop(), children.pop()) else {
-            return internal_err!("RecursiveUnionExec has two children");
+    fn over(self: Arc<Self>, inputs: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<Self>> {
+        let Ok([seed, recursive]) = <[_; 2]>::try_from(inputs) else {
+            return internal_err!("a recursive union has two inputs");
         };
         Ok(Arc::new(Self::new(
             self.name.clone(),
@@ -196,11 +178,7 @@ impl ExecutionPlan for RecursiveUnionExec {
         )))
     }
 
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
-    }
-
-    fn execute(&self, _partition: usize, task: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+    fn stream(&self, _partition: usize, task: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         // The same plan may run at the same time for several outer rows: each run has a work table of its own.
         let rows: WorkRows = Arc::default();
         let recursive = assign_rows(Arc::clone(&self.recursive), self.work_table, &rows)?;
@@ -224,10 +202,12 @@ impl ExecutionPlan for RecursiveUnionExec {
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream)))
     }
 
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
+    fn counters(&self) -> Option<&ExecutionPlanMetricsSet> {
+        Some(&self.metrics)
     }
 }
+
+execution_plan!(RecursiveUnionExec);
 
 struct Recursion {
     schema: SchemaRef,

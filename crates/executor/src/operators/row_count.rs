@@ -18,14 +18,16 @@ struct RowCount;
 
 /// `input` as one batch, if its rows have no columns.
 pub(super) fn as_row_count(input: &Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
-    match input.schema().fields().is_empty() && !input.is::<PassThroughExec<RowCount>>() {
+    match input.schema().fields().is_empty() && !PassThroughExec::is_of::<RowCount>(input) {
         true => Arc::new(PassThroughExec::new(Arc::clone(input), RowCount)),
         false => Arc::clone(input),
     }
 }
 
 impl PassThrough for RowCount {
-    const NAME: &'static str = "RowCountExec";
+    fn label(&self) -> &str {
+        "RowCountExec"
+    }
 
     fn execute(
         &self,

@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub(crate) fn charge_windows(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     plan.transform_up(|plan| {
         let Some(window) = plan.downcast_ref::<WindowAggExec>() else { return Ok(Transformed::no(plan)) };
-        if window.input().is::<PassThroughExec<WindowInput>>() {
+        if PassThroughExec::is_of::<WindowInput>(window.input()) {
             return Ok(Transformed::no(plan));
         }
         let input = Arc::new(PassThroughExec::new(window.input().clone(), WindowInput));
@@ -33,7 +33,9 @@ pub(crate) fn charge_windows(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Exe
 struct WindowInput;
 
 impl PassThrough for WindowInput {
-    const NAME: &'static str = "WindowInputExec";
+    fn label(&self) -> &str {
+        "WindowInputExec"
+    }
 
     fn execute(
         &self,

@@ -170,10 +170,12 @@ fn rows_of(plan: &Arc<dyn ExecutionPlan>) -> Result<f64> {
 struct KeysOfSide(Vec<(Arc<dyn PhysicalExpr>, Arc<JoinKeys>)>);
 
 impl PassThrough for KeysOfSide {
-    const NAME: &'static str = "KeysOfSideExec";
+    fn label(&self) -> &str {
+        "KeysOfSideExec"
+    }
 
-    fn expressions(&self) -> impl Iterator<Item = &Arc<dyn PhysicalExpr>> {
-        self.0.iter().map(|(expr, _)| expr)
+    fn expressions(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
+        self.0.iter().map(|(expr, _)| expr).collect()
     }
 
     fn execute(

@@ -76,9 +76,11 @@ fn join_type_of(plan: &dyn ExecutionPlan) -> Option<JoinType> {
 struct NullSupply;
 
 impl PassThrough for NullSupply {
-    const NAME: &'static str = "NullSupplyExec";
+    fn label(&self) -> &str {
+        "NullSupplyExec"
+    }
 
-    fn properties(input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
+    fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
         let order = input.output_ordering().cloned();
         Arc::new(PlanProperties::new(
             EquivalenceProperties::new_with_orderings(input.schema(), order),

@@ -156,7 +156,9 @@ impl NoteBounds {
 }
 
 impl PassThrough for NoteBounds {
-    const NAME: &'static str = "NoteBoundsExec";
+    fn label(&self) -> &str {
+        "NoteBoundsExec"
+    }
 
     fn execute(
         &self,

@@ -7,20 +7,18 @@ use super::spec::{GroupPart, StarSpec};
 use crate::access::column_scan::{ROWS_SKIPPED_BY_BITMAPS, ROWS_SKIPPED_BY_ZONE_MAPS};
 use crate::access::scan::make_batch;
 use crate::env::StatementEnv;
+use crate::operator::{Operator, execution_plan};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_err};
 use datafusion::execution::context::SessionState;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
-use datafusion::physical_plan::metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
+use datafusion::physical_plan::metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, collect, execute_stream,
-};
+use datafusion::physical_plan::{ExecutionPlan, Partitioning, PlanProperties, collect, execute_stream};
 use futures::{StreamExt, TryStreamExt};
 use squall_column_store::Error;
 use squall_column_store::predicate::{ColumnSource, Condition};
@@ -28,6 +26,7 @@ use squall_column_store::star::{GroupBy, StarAnswer, StarJoin, StarOptions, Star
 use squall_column_tables::{TableColumns, VisibleSegment};
 use squall_functions::expr::datafusion_error;
 use squall_registry::TableOperation;
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -93,37 +92,28 @@ impl StarExec {
     }
 }
 
-impl DisplayAs for StarExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "StarExec: table={}, joins={}", self.spec.fact.def.name, self.spec.joins.len())
-    }
-}
-
-impl ExecutionPlan for StarExec {
-    fn name(&self) -> &str {
+impl Operator for StarExec {
+    fn label(&self) -> &str {
         "StarExec"
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
+    fn output(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, ": table={}, joins={}", self.spec.fact.def.name, self.spec.joins.len())
+    }
+
+    fn inputs(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         self.dimensions.iter().collect()
     }
 
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
+    fn over(self: Arc<Self>, inputs: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<Self>> {
+        Ok(Arc::new(StarExec::new(self.spec.clone(), self.filter.clone(), self.beside.clone(), inputs)?))
     }
 
-    fn with_new_children(self: Arc<Self>, dimensions: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(StarExec::new(self.spec.clone(), self.filter.clone(), self.beside.clone(), dimensions)?))
-    }
-
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+    fn stream(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         if partition > 0 {
             return internal_err!("a star query has one partition");
         }
@@ -141,10 +131,12 @@ impl ExecutionPlan for StarExec {
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream)))
     }
 
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
+    fn counters(&self) -> Option<&ExecutionPlanMetricsSet> {
+        Some(&self.metrics)
     }
 }
+
+execution_plan!(StarExec);
 
 /// The aggregation that the kernel stands for, planned by DataFusion once it turns out that the kernel cannot run it.
 #[derive(Clone, Debug)]

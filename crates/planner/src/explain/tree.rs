@@ -5,15 +5,11 @@ use super::literals::over_table;
 use crate::bind::NUMBER_MARK;
 use datafusion::physical_expr::PhysicalSortExpr;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
-use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::{CrossJoinExec, NestedLoopJoinExec};
-use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
+use datafusion::physical_plan::limit::GlobalLimitExec;
 use datafusion::physical_plan::metrics::MetricsSet;
 use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
-use datafusion::physical_plan::projection::ProjectionExec;
-use datafusion::physical_plan::repartition::RepartitionExec;
-use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
 use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{DisplayFormatType, ExecutionPlan};
@@ -26,7 +22,7 @@ use squall_executor::access::column_scan::{
 use squall_executor::access::path::AccessPath;
 use squall_executor::access::scan::RowScanExec;
 use squall_executor::operators::lookup_join::{IndexLookupJoinExec, Kept};
-use squall_executor::operators::{as_hash_join, as_sort};
+use squall_executor::operators::{as_hash_join, as_sort, moves_rows};
 use squall_executor::star::{SEGMENTS_OF_DICTIONARIES, SEGMENTS_SKIPPED, StarExec, ZONES_ANSWERED, ZONES_READ};
 use squall_row_store::Direction;
 use std::fmt::Write;
@@ -195,26 +191,7 @@ pub(super) fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
     if plan.is::<PlaceholderRowExec>() {
         return Some("Rows fetched before execution".to_string());
     }
-    let moves_rows = plan.is::<ProjectionExec>()
-        || plan.is::<RepartitionExec>()
-        || plan.is::<CoalescePartitionsExec>()
-        || plan.is::<SortPreservingMergeExec>()
-        || plan.is::<LocalLimitExec>()
-        || matches!(
-            plan.name(),
-            "CooperativeExec"
-                | "CoalesceBatchesExec"
-                | "BufferExec"
-                | "InOrderExec"
-                | "NoteBoundsExec"
-                | "KeysOfSideExec"
-                | "RowCountExec"
-                | "WindowInputExec"
-                | "NestedBlockExec"
-                | "NullSupplyExec"
-                | "OneRowExec"
-        );
-    if moves_rows { None } else { Some(one_line(plan)) }
+    if moves_rows(plan.as_ref()) { None } else { Some(one_line(plan)) }
 }
 
 /// What rows are sorted by, and in which direction.

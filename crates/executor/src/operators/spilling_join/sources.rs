@@ -1,6 +1,6 @@
 //! Plans that stand for rows which a join already has, or for inputs that run in other surroundings than it.
 
-use crate::leaf::leaf_methods;
+use crate::operator::{Operator, execution_plan};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use datafusion::common::{Result, internal_datafusion_err};
@@ -10,7 +10,7 @@ use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalSor
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, PlanProperties};
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
@@ -50,27 +50,21 @@ impl fmt::Debug for StreamExec {
     }
 }
 
-impl DisplayAs for StreamExec {
-    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "StreamExec")
-    }
-}
-
-impl ExecutionPlan for StreamExec {
-    fn name(&self) -> &str {
+impl Operator for StreamExec {
+    fn label(&self) -> &str {
         "StreamExec"
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
+    fn output(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
 
-    leaf_methods!();
-
-    fn execute(&self, _partition: usize, _context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+    fn stream(&self, _partition: usize, _context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         self.stream.lock().take().ok_or_else(|| internal_datafusion_err!("the rows of a stream come once"))
     }
 }
+
+execution_plan!(StreamExec);
 
 /// An input, or one partition of it, that runs in the surroundings given here: in its own memory pool.
 ///
@@ -110,24 +104,18 @@ impl InContextExec {
     }
 }
 
-impl DisplayAs for InContextExec {
-    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "InContextExec")
-    }
-}
-
-impl ExecutionPlan for InContextExec {
-    fn name(&self) -> &str {
+impl Operator for InContextExec {
+    fn label(&self) -> &str {
         "InContextExec"
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
+    fn output(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
 
-    leaf_methods!();
-
-    fn execute(&self, partition: usize, _context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+    fn stream(&self, partition: usize, _context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         self.input.execute(self.partition.unwrap_or(partition), Arc::clone(&self.context))
     }
 }
+
+execution_plan!(InContextExec);
