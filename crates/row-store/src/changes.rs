@@ -1,17 +1,18 @@
 //! What a commit changes, as the engine takes it and as others have to be told of it.
 
 use crate::batch::{Batch, Part};
-use crate::cursor::is_row_key;
 use crate::engine::{Engine, Slice};
 use crate::error::io_error;
 use crate::gate::WriteGate;
+use crate::index_key::is_row_key;
 use crate::level_keys::LevelKeys;
 use crate::pending_files::{self, PendingFiles};
-use crate::sealed::{DELETED, SealedLevel};
 use crate::table::TableData;
+use crate::table::sealed::{DELETED, SealedLevel};
 use crate::table_files::{FilePlan, MadeFile, TableFiles, check_order, for_ranges, parts_max};
 use crate::validation::Keys;
-use crate::write_set::{Change, DeadSteps, TableWrites, WriteSet};
+use crate::write_set::{DeadSteps, TableWrites, WriteSet};
+use crate::written::Change;
 use parking_lot::Mutex;
 use squall_catalog::TableId;
 use squall_types::SqlResult;

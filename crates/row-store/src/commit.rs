@@ -14,8 +14,8 @@ use crate::locks::{LockKey, LockTable, Owner};
 use crate::meta;
 use crate::options::{Durability, TableLock};
 use crate::redo::RedoLog;
-use crate::sealed::{SealedLevel, UncommittedRows};
 use crate::table::TableData;
+use crate::table::sealed::{SealedLevel, UncommittedRows};
 use crate::ticket::{CommitTicket, TicketSender};
 use crate::validation::{CommitLog, ReadSet};
 use crate::visible::VisibleSnapshot;
@@ -114,7 +114,7 @@ pub(crate) struct CommitRequest {
     pub ticket: TicketSender,
 }
 
-/// Rows on their way out of the store, see [`crate::sealed`].
+/// Rows on their way out of the store, see [`crate::table::sealed`].
 pub(crate) struct SealRequest {
     pub data: Arc<TableData>,
     /// Where they go to.
@@ -209,7 +209,7 @@ pub(crate) struct Committer {
     /// Commits come into it under the lock of `log`, which is taken first.
     queue: Mutex<Queue>,
     queued: Condvar,
-    /// Commits that a global read lock holds up; see [`crate::read_lock`]. Comes into it under the lock of `log`.
+    /// Commits that a global read lock holds up; see [`crate::store::read_lock`]. Comes into it under the lock of `log`.
     pub deferred: Mutex<Vec<PreparedCommit>>,
     /// Something is written that no sync has covered yet.
     pub unsynced: AtomicBool,

@@ -1,9 +1,9 @@
 //! Which rows of a bulk load meet others on a unique key, and who of them stays.
 
 use crate::index_key::{is_exclusive_entry, split_index_id};
-use crate::sealed::SealedRows;
 use crate::sorter::{Record, Sorted};
 use crate::table::Table;
+use crate::table::sealed::SealedRows;
 use rustc_hash::FxHashSet;
 use squall_catalog::IndexId;
 use squall_types::SqlResult;

@@ -58,7 +58,7 @@ impl LevelKeys {
     /// Whether a key is one of [`LevelKeys::delta_range`].
     pub fn is_delta_key(self, key: &[u8]) -> bool {
         match self {
-            LevelKeys::Rows => crate::cursor::is_row_key(key),
+            LevelKeys::Rows => crate::index_key::is_row_key(key),
             LevelKeys::Copy(index) => key.starts_with(&mark_prefix(index)),
         }
     }

@@ -22,7 +22,8 @@
 //! 6. The tickets are completed, which wakes their connections.
 //! 7. After each 24 MB of changes the background thread (`maintenance`) has the memory tables written to files.
 //!
-//! Reading order: `store`, `recovery`, `table`, `row`, `index_key`, `transaction`, `commit`, `redo`, `locks`, `engine`.
+//! From the bottom up: `engine` (the key-value engine), `index_key`, `locks`, `table` (its rows, keys and the level below the store's),
+//! `write_set`, `redo`, `commit`, `store` (with recovery, definitions and the background thread), `read_view`, `transaction`, `bulk`.
 
 mod batch;
 mod bulk;
@@ -30,15 +31,11 @@ mod bytes;
 mod catalog_codec;
 mod changes;
 mod check;
-mod column;
 mod commit;
 mod conflicts;
-mod cursor;
-mod ddl;
 mod directory_lock;
 mod engine;
 mod error;
-mod file_io;
 mod forward_scan;
 mod gate;
 mod index_key;
@@ -46,20 +43,15 @@ mod layout;
 mod level_keys;
 mod locks;
 mod log_check;
-mod maintenance;
 mod memory_reuse;
 mod meta;
 mod options;
-mod packing;
 mod pending_files;
 mod physical;
-mod read_lock;
 mod read_view;
-mod recovery;
 mod redo;
-mod row;
 mod row_cache;
-mod sealed;
+mod sealing;
 mod sorter;
 mod statistics;
 mod store;
@@ -72,36 +64,34 @@ mod validation;
 mod value_text;
 mod visible;
 mod write_set;
+mod written;
 
-pub use bulk::{BlockKeys, BulkEncoder, BulkLoad, BulkOutcome, BulkWriter, EncodedRows, OnDuplicate, RowIds};
+pub use bulk::{BulkEncoder, BulkLoad, BulkOutcome, BulkWriter, EncodedRows, OnDuplicate, RowIds};
 pub use bytes::{Malformed, Reader, Writer};
 pub use catalog_codec::{read_type, read_value, write_type, write_value};
 pub use check::IndexFault;
-pub use column::FixedColumn;
-pub use cursor::{Cursor, Direction, IndexEntry};
-pub use ddl::{DdlChanges, SystemChange};
 pub use directory_lock::DirectoryLock;
 pub use error::{DuplicateKey, StoreError, StoreResult};
-pub use file_io::{FileIo, TableFileIo};
 pub use gate::DiskRoom;
-pub use index_key::{KeyRange, RowKeyBuf, ValueRange};
+pub use index_key::{Direction, KeyRange, RowKeyBuf, ValueRange};
 pub use locks::{BACKGROUND_FAMILY, LockInfo, LockStrength, LockWaitEvent, LockWaits, RowLock, WaitTimes};
 pub use options::{
     Durability, IsolationLevel, LockMode, LockRequest, LockWait, StoreOptions, TableLock, TransactionOptions,
 };
 pub use physical::Physical;
-pub use read_lock::{COMMIT_LOCK, GLOBAL_LOCK, GlobalReadLock};
-pub use read_view::{DeltaRows, ReadView};
+pub use read_view::{Cursor, DeltaRows, IndexEntry, ReadView};
 pub use redo::{LogContents, LogDamage, LogPlace};
-pub use row::{Row, RowKey, RowView, ValueRef};
 pub use row_cache::RowCacheStatus;
-pub use sealed::{
-    DeltaRow, ManifestEntry, SealedBlock, SealedRows, SealedScan, SealedSource, SealedTables, SealedWriter, Sealing,
-    UncommittedRows,
-};
+pub use sealing::Sealing;
 pub use statistics::TableStatistics;
-pub use store::{HeldTable, RowStore, SessionLocks};
-pub use table::Table;
+pub use store::{
+    COMMIT_LOCK, DdlChanges, FileIo, GLOBAL_LOCK, GlobalReadLock, HeldTable, RowStore, SessionLocks, SystemChange,
+    TableFileIo,
+};
+pub use table::{
+    BlockKeys, DeltaRow, FixedColumn, ManifestEntry, Row, RowKey, RowView, SealedBlock, SealedRows, SealedScan,
+    SealedSource, SealedTables, SealedWriter, Table, UncommittedRows, ValueRef,
+};
 pub use ticket::CommitTicket;
 pub use transaction::{LockedRow, LockingScan, PiecewiseSearch, Savepoint, Transaction};
 pub use write_set::ManifestChange;

@@ -2,9 +2,9 @@
 
 use crate::directory_lock::DirectoryLock;
 use crate::error::io_error;
-use crate::recovery::LOG_FOLDER;
 use crate::redo::{self, LogContents};
 use crate::store::RowStore;
+use crate::store::recovery::LOG_FOLDER;
 use squall_types::{SqlError, SqlResult};
 use std::path::Path;
 

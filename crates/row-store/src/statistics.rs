@@ -2,9 +2,9 @@
 
 use crate::batch::Batch;
 use crate::bytes::{Reader, Writer};
-use crate::cursor::Direction;
 use crate::engine::AbstractTree;
 use crate::error::engine_error;
+use crate::index_key::Direction;
 use crate::index_key::{IndexCodec, split_index_id};
 use crate::meta;
 use crate::read_view::ReadView;

@@ -3,11 +3,11 @@
 use crate::engine::Slice;
 use crate::index_key::{Entry, TermScratch};
 use crate::level_keys::mark_key;
-use crate::row::{ValueRef, append_borrowed};
-use crate::sealed::SealedBlock;
 use crate::sorter::Sorter;
 use crate::store::RowStore;
 use crate::table::Table;
+use crate::table::row::{ValueRef, append_borrowed};
+use crate::table::sealed::{BlockKeys, SealedBlock};
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,29 +27,6 @@ pub struct BulkEncoder {
     row: Vec<u8>,
     entry: Entry,
     scratch: TermScratch,
-}
-
-/// Storage keys of rows, in order.
-#[derive(Default)]
-pub struct BlockKeys {
-    bytes: Vec<u8>,
-    /// Where each ends in `bytes`.
-    ends: Vec<usize>,
-}
-
-impl BlockKeys {
-    fn push(&mut self, key: &[u8]) {
-        self.bytes.extend_from_slice(key);
-        self.ends.push(self.bytes.len());
-    }
-
-    /// The keys.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> + DoubleEndedIterator {
-        self.ends.iter().enumerate().map(|(at, end)| {
-            let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
-            &self.bytes[start..*end]
-        })
-    }
 }
 
 /// Rows that one encoder has made one after the other.
@@ -78,7 +55,7 @@ impl EncodedRows {
 
     /// What the rows take in memory, with their keys.
     pub(super) fn bytes(&self) -> usize {
-        let block = self.block.as_ref().map_or(0, |(block, keys)| block.bytes() + keys.bytes.len());
+        let block = self.block.as_ref().map_or(0, |(block, keys)| block.bytes() + keys.bytes());
         self.bytes.len() + block
     }
 

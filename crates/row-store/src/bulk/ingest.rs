@@ -1,15 +1,15 @@
 //! Sorted records become files of a table.
 
-use super::{BlockKeys, EncodedRows};
+use super::EncodedRows;
 use crate::batch::Batch;
 use crate::engine::{AbstractTree, Slice};
 use crate::error::io_error;
 use crate::level_keys::LevelKeys;
-use crate::row::Row;
-use crate::sealed::{ManifestEntry, SealedBlock, SealedRows, SealedWriter};
 use crate::sorter::{Merge, Record, Sorted};
 use crate::store::RowStore;
 use crate::table::Table;
+use crate::table::row::Row;
+use crate::table::sealed::{BlockKeys, ManifestEntry, SealedBlock, SealedRows, SealedWriter};
 use crate::table_files::{FilePlan, MadeFile, TableFiles, add_files, check_order, for_ranges, parts_max, path_in};
 use crate::validation::{CommitLog, Keys};
 use rustc_hash::FxHashSet;

@@ -12,21 +12,21 @@ mod index;
 pub(crate) use index::collect_entries;
 mod ingest;
 
-pub use encoder::{BlockKeys, BulkEncoder, EncodedRows};
+pub use encoder::{BulkEncoder, EncodedRows};
 
 use crate::batch::Batch;
 use crate::conflicts::Conflicts;
-use crate::cursor::{Direction, is_row_key};
 use crate::engine::Slice;
 use crate::error::{StoreError, StoreResult, corrupted, engine_error, io_error};
 use crate::index_key::KeyRange;
+use crate::index_key::{Direction, is_row_key};
 use crate::memory_reuse::MemoryKept;
 use crate::options::{LockWait, TableLock};
-use crate::row::{Row, ValueRef};
-use crate::sealed::SealedRows;
 use crate::sorter::{Record, Sorted, Sorter};
 use crate::store::{RowStore, SessionLocks};
 use crate::table::Table;
+use crate::table::row::{Row, ValueRef};
+use crate::table::sealed::SealedRows;
 use ingest::Ingesting;
 use rustc_hash::FxHashSet;
 use squall_types::work_meter::carried;

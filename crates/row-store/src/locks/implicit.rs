@@ -5,25 +5,52 @@
 //! of them has by it explicit: then it waits as for any other. It looks when it has the lock itself, so that nothing is written
 //! in between: a large writer, too, has a key's lock when it writes it.
 
-use super::Owner;
-use crate::read_view::Uncommitted;
+use super::{LockKey, Owner};
+use crate::written::Written;
 use parking_lot::Mutex;
+use squall_catalog::TableId;
+use squall_types::SqlResult;
+use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What a transaction has written and not committed, as others ask of it who meet it at a lock.
+pub(crate) trait UncommittedWrites: Send + Sync {
+    /// Notes a lock that another has given the transaction; `false` if that has ended.
+    fn add_explicit(&self, lock: &LockKey) -> bool;
+
+    /// Ends the transaction for those who wait for it; gives the locks that are to be given back for it.
+    fn take_explicit(&self) -> Vec<LockKey>;
+
+    /// Whether it has written a key, or is being committed, so that nobody can tell any more. `None`: to find out is to wait for a write
+    /// to a file, which is not wanted.
+    fn has_written(&self, table: TableId, key: &[u8], may_wait: bool) -> SqlResult<Option<bool>>;
+
+    /// Whether who reads its writes of a range may have to wait: some are on their way to a file, or have to be sorted first.
+    fn is_busy(&self, table: TableId, bounds: (Bound<&[u8]>, Bound<&[u8]>)) -> bool;
+
+    /// Up to `limit` of its writes to a range of a table, in order; `None` while it is being committed.
+    fn writes_of(
+        &self,
+        table: TableId,
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+        limit: usize,
+    ) -> SqlResult<Option<Vec<Written>>>;
+}
 
 /// The large writers of one table.
 #[derive(Default)]
 pub(crate) struct LargeWriters {
     /// How many there are, so that locking a row takes no lock of the list when there are none.
     count: AtomicUsize,
-    writers: Mutex<Vec<(Owner, Arc<Uncommitted>)>>,
+    writers: Mutex<Vec<(Owner, Arc<dyn UncommittedWrites>)>>,
 }
 
 impl LargeWriters {
     /// Adds a transaction, from now until it ends.
-    pub fn add(&self, owner: Owner, written: &Arc<Uncommitted>) {
+    pub fn add(&self, owner: Owner, written: Arc<dyn UncommittedWrites>) {
         let mut writers = self.writers.lock();
-        writers.push((owner, written.clone()));
+        writers.push((owner, written));
         self.count.store(writers.len(), Ordering::SeqCst);
     }
 
@@ -39,7 +66,7 @@ impl LargeWriters {
     }
 
     /// Those of other sessions.
-    pub fn others(&self, owner: Owner) -> Vec<(Owner, Arc<Uncommitted>)> {
+    pub fn others(&self, owner: Owner) -> Vec<(Owner, Arc<dyn UncommittedWrites>)> {
         self.writers.lock().iter().filter(|(writer, _)| writer.family != owner.family).cloned().collect()
     }
 }

@@ -1,11 +1,10 @@
 //! The locks as a list, for tables that show what a statement waits for.
 
-use super::{LockTable, Owner};
+use super::{LockTable, OWN_FAMILY, Owner};
 use crate::index_key::KeyRange;
 use crate::locks::modes::Mode;
 use crate::locks::queue::Outcome;
 use crate::locks::ranges::range_of;
-use crate::store::{OWN_FAMILY, RowStore};
 use squall_catalog::TableId;
 
 /// A lock that somebody holds or waits for.
@@ -80,12 +79,5 @@ impl LockTable {
             }
         }
         found
-    }
-}
-
-impl RowStore {
-    /// The locks of rows and tables that are held or waited for now.
-    pub fn locks(&self) -> Vec<LockInfo> {
-        self.0.locks.list()
     }
 }

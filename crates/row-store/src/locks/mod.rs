@@ -14,13 +14,12 @@ mod tests;
 mod waited;
 
 pub use fresh::RowLock;
-pub(crate) use implicit::LargeWriters;
+pub(crate) use implicit::{LargeWriters, UncommittedWrites};
 pub use list::{LockInfo, LockStrength};
 pub(crate) use ranges::{SearchedRanges, range_lock};
 pub use waited::{LockWaitEvent, LockWaits, WaitTimes};
 
 use crate::options::{LockMode, LockWait, TableLock};
-use crate::read_view::Uncommitted;
 use modes::Mode;
 use parking_lot::Mutex;
 use queue::{Entry, Holder, Outcome, Waiter};
@@ -39,6 +38,9 @@ const SHARDS: usize = 64;
 
 /// So long a key takes no memory of its own: one of a number or two.
 const INLINE_KEY_BYTES: usize = 16;
+
+/// Owners without a session get families of their own, out of the way of session numbers.
+pub(crate) const OWN_FAMILY: u64 = 1 << 63;
 
 /// The family of locks that work in the background takes; sessions are counted from 1. Such work ends soon, and by itself.
 pub const BACKGROUND_FAMILY: u64 = 1 << 62;
@@ -127,7 +129,7 @@ pub(crate) struct LockTable {
     /// What each family waits for; touched only by those who wait.
     waiting: Mutex<FxHashMap<u64, Waiting>>,
     waited: Waited,
-    /// How many hold or want the global read lock; see [`crate::read_lock`].
+    /// How many hold or want the global read lock; see [`crate::store::read_lock`].
     read_locks: AtomicUsize,
 }
 
@@ -185,10 +187,10 @@ impl LockTable {
         &self,
         owner: Owner,
         table: TableId,
-        (mode, written): (TableLock, &Arc<Uncommitted>),
+        (mode, written): (TableLock, Arc<dyn UncommittedWrites>),
         wait: LockWait,
     ) -> Result<Acquired, LockFailure> {
-        let wants = Holder { written: Some(written.clone()), ..Holder::new(owner, Mode::from(mode)) };
+        let wants = Holder { written: Some(written), ..Holder::new(owner, Mode::from(mode)) };
         self.acquire(wants, &table_key(table), wait)
     }
 
@@ -198,7 +200,7 @@ impl LockTable {
     }
 
     /// What transactions of other sessions, which may write to a table, have written.
-    pub fn writers(&self, owner: Owner, table: TableId) -> Vec<(Owner, Arc<Uncommitted>)> {
+    pub fn writers(&self, owner: Owner, table: TableId) -> Vec<(Owner, Arc<dyn UncommittedWrites>)> {
         let key = table_key(table);
         let shard = self.shard(&key).lock();
         let others = shard.get(&key).into_iter().flat_map(Entry::holders);
@@ -207,7 +209,7 @@ impl LockTable {
     }
 
     /// Gives another transaction a lock that it has had all along by what it has written, so that others can wait for its end.
-    pub fn make_explicit(&self, owner: Owner, written: &Uncommitted, key: &LockKey) {
+    pub fn make_explicit(&self, owner: Owner, written: &dyn UncommittedWrites, key: &LockKey) {
         let in_line: Vec<u64> = {
             let mut shard = self.shard(key).lock();
             let entry = shard.entry(key.clone()).or_default();
@@ -304,7 +306,7 @@ impl LockTable {
 
     /// Makes a lock that an owner holds a weaker one, or gives it back, and hands on what others can have of it.
     /// Tells what a transaction has written whose lock of a table is gone.
-    fn set_mode(&self, owner: Owner, key: &LockKey, mode: Option<Mode>) -> Option<Arc<Uncommitted>> {
+    fn set_mode(&self, owner: Owner, key: &LockKey, mode: Option<Mode>) -> Option<Arc<dyn UncommittedWrites>> {
         let mut shard = self.shard(key).lock();
         let entry = shard.get_mut(key)?;
         let gone = match mode {

@@ -1,8 +1,8 @@
 //! One lock: who holds it and who waits in line for it.
 
 use super::Owner;
+use super::implicit::UncommittedWrites;
 use super::modes::Mode;
-use crate::read_view::Uncommitted;
 use parking_lot::{Condvar, Mutex};
 use smallvec::{SmallVec, smallvec};
 use std::collections::VecDeque;
@@ -15,7 +15,7 @@ pub(super) struct Holder {
     pub owner: Owner,
     pub mode: Mode,
     /// Of a table's lock: what the owner's transaction has written.
-    pub written: Option<Arc<Uncommitted>>,
+    pub written: Option<Arc<dyn UncommittedWrites>>,
 }
 
 impl Holder {

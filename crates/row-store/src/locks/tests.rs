@@ -220,7 +220,7 @@ fn a_lock_that_is_made_explicit_may_close_a_deadlock() {
         let older = scope.spawn(|| locks.lock_row(owner(1), &row, LockMode::Exclusive, SECOND));
         await_waiters(&locks, 2);
         // What 1 has put into the range is found only now.
-        locks.make_explicit(owner(1), &Uncommitted::default(), &range);
+        locks.make_explicit(owner(1), &crate::read_view::Uncommitted::default(), &range);
         assert_eq!(younger.join().unwrap(), Err(LockFailure::Deadlock));
         assert!(older.join().unwrap().is_ok());
     });

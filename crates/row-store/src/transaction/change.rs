@@ -6,8 +6,8 @@ use crate::error::{StoreError, StoreResult, corrupted};
 use crate::index_key::{Entry, IndexCodec, row_key_of_entry};
 use crate::level_keys::mark_key;
 use crate::options::{LockMode, LockRequest};
-use crate::row::{Row, RowKey, encode_row};
 use crate::table::Table;
+use crate::table::row::{Row, RowKey, encode_row};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::atomic::Ordering;
 

@@ -21,17 +21,11 @@ impl Transaction {
         }
         let mut any = false;
         for (owner, written) in table.data.large_writers.others(self.locks.owner) {
-            let has_written = {
-                let writes = match written.writes.try_read() {
-                    Some(writes) => writes,
-                    None if wait == LockWait::WouldBlock => return Err(StoreError::WouldBlock),
-                    None => written.writes.read(),
-                };
-                // What is being committed cannot be looked into any more: its end is waited for.
-                writes.is_taken() || writes.get(key.table, &key.key)?.is_some()
-            };
+            let may_wait = wait != LockWait::WouldBlock;
+            // What is being committed cannot be looked into any more: its end is waited for.
+            let has_written = written.has_written(key.table, &key.key, may_wait)?.ok_or(StoreError::WouldBlock)?;
             if has_written {
-                self.locks.table.make_explicit(owner, &written, key);
+                self.locks.table.make_explicit(owner, &*written, key);
                 any = true;
             }
         }
@@ -47,7 +41,7 @@ impl Transaction {
             return;
         }
         if let Some(table) = table.filter(|table| locks.large.iter().all(|data| data.id != table.id())) {
-            table.data.large_writers.add(locks.owner, &self.own);
+            table.data.large_writers.add(locks.owner, self.own.clone());
             locks.large.push(table.data.clone());
         }
         let writes = self.own.writes.read();

@@ -1,13 +1,13 @@
 //! Scans that lock what they yield.
 
 use super::Transaction;
-use crate::cursor::Cursor;
 use crate::engine::Slice;
 use crate::error::{StoreError, StoreResult, corrupted};
 use crate::index_key::row_key_of_entry;
 use crate::locks::RowLock;
 use crate::options::{LockRequest, LockWait};
-use crate::row::Row;
+use crate::read_view::Cursor;
+use crate::table::row::Row;
 use squall_types::ErrorCode;
 
 /// A row in its newest version, and its lock.
@@ -38,7 +38,7 @@ impl LockingScan {
                 Some(key) => key,
                 None => {
                     let Some((key, value)) = self.cursor.next_pair()? else { return Ok(None) };
-                    if crate::cursor::is_row_key(&key) {
+                    if crate::index_key::is_row_key(&key) {
                         key
                     } else {
                         let row_key = row_key_of_entry(&key, &value).ok_or_else(|| corrupted(&table.def().name))?;

@@ -9,17 +9,18 @@ mod read_lock;
 mod search;
 
 use crate::commit::{CommitRequest, HeldLocks};
-use crate::cursor::{Cursor, Direction};
 use crate::engine::{Slice, Snapshot};
 use crate::error::{StoreError, StoreResult, engine_error, io_error};
+use crate::index_key::Direction;
 use crate::index_key::KeyRange;
-use crate::locks::{Acquired, LockFailure, LockKey, RowLock};
+use crate::locks::{Acquired, LockFailure, LockKey, RowLock, UncommittedWrites};
 use crate::options::{IsolationLevel, LockMode, LockRequest, LockWait, TableLock, TransactionOptions};
+use crate::read_view::Cursor;
 use crate::read_view::{ReadView, Uncommitted};
-use crate::row::Row;
-use crate::sealed::SealedRows;
 use crate::store::RowStore;
 use crate::table::Table;
+use crate::table::row::Row;
+use crate::table::sealed::SealedRows;
 use crate::ticket::{CommitTicket, TicketSender};
 use crate::validation::ReadSet;
 use locking_scan::is_held;
@@ -58,6 +59,19 @@ pub struct Transaction {
     validated_since: Option<u64>,
     lock_wait: LockWait,
     aborted: bool,
+}
+
+impl RowStore {
+    /// Begins a transaction.
+    pub fn begin(&self, isolation: IsolationLevel, read_only: bool) -> Transaction {
+        let durability = self.0.options.durability;
+        self.begin_with(TransactionOptions { read_only, durability, ..TransactionOptions::new(isolation) }, None)
+    }
+
+    /// Begins a transaction with all options. Owners of one session never wait for each other's locks.
+    pub fn begin_with(&self, options: TransactionOptions, session: Option<u64>) -> Transaction {
+        Transaction::new(self.clone(), options, self.new_owner(session))
+    }
 }
 
 impl Transaction {
@@ -219,8 +233,8 @@ impl Transaction {
         if self.locks.tables.iter().any(|(id, held)| *id == table.id() && covers(*held, mode)) && !table.is_outdated() {
             return Ok(());
         }
-        let mode_of = (mode, &self.own);
-        match self.locks.table.lock_written_table(self.locks.owner, table.id(), mode_of, wait) {
+        let own: Arc<dyn UncommittedWrites> = self.own.clone();
+        match self.locks.table.lock_written_table(self.locks.owner, table.id(), (mode, own), wait) {
             Ok(acquired) => {
                 if acquired.is_new() {
                     self.locks.tables.push((table.id(), mode));

@@ -1,13 +1,13 @@
 //! Searches whose ranges are locked piece by piece as they go on, because LIMIT may end them before the end.
 
 use super::{LockingScan, Transaction};
-use crate::cursor::Direction;
 use crate::error::StoreResult;
+use crate::index_key::Direction;
 use crate::index_key::{KeyRange, split_index_id};
 use crate::options::LockRequest;
 use crate::read_view::ReadView;
-use crate::row::Row;
 use crate::table::Table;
+use crate::table::row::Row;
 use squall_catalog::IndexId;
 use squall_types::SqlResult;
 use std::ops::Bound;

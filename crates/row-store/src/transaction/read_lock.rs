@@ -1,9 +1,9 @@
-//! What a transaction does where somebody has the global read lock; see [`crate::read_lock`].
+//! What a transaction does where somebody has the global read lock; see [`crate::store::read_lock`].
 
 use super::Transaction;
 use crate::error::StoreResult;
 use crate::options::{LockWait, TableLock};
-use crate::read_lock::{COMMIT_LOCK, GLOBAL_LOCK, is_temporary};
+use crate::store::{COMMIT_LOCK, GLOBAL_LOCK, is_temporary};
 use crate::table::Table;
 
 impl Transaction {

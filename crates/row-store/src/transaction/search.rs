@@ -5,12 +5,12 @@ use super::{LockedRow, Transaction, table_lock};
 use crate::engine::Slice;
 use crate::error::{StoreError, StoreResult};
 use crate::index_key::{KeyRange, index_range, split_index_id};
-use crate::locks::{LockFailure, LockKey, RowLock, range_lock};
+use crate::locks::{LockFailure, LockKey, RowLock, UncommittedWrites, range_lock};
 use crate::options::{IsolationLevel, LockMode, LockRequest, LockWait};
-use crate::read_lock::is_temporary;
-use crate::read_view::Uncommitted;
+use crate::store::is_temporary;
 use crate::table::Table;
-use crate::write_set::{Change, WriteSet};
+use crate::write_set::WriteSet;
+use crate::written::Change;
 use parking_lot::RwLockWriteGuard;
 use std::ops::Bound;
 use std::sync::atomic::Ordering;
@@ -182,9 +182,9 @@ impl Transaction {
             if wait == LockWait::WouldBlock && written.is_busy(table.id(), bounds) {
                 return Err(StoreError::WouldBlock);
             }
-            let met = self.met_in(table, range, &written)?;
+            let met = self.met_in(table, range, &*written)?;
             if met != Met::Nothing {
-                self.locks.table.make_explicit(owner, &written, lock);
+                self.locks.table.make_explicit(owner, &*written, lock);
             }
             if all != Met::Keys && met != Met::Nothing {
                 all = met;
@@ -193,17 +193,17 @@ impl Transaction {
         Ok(all)
     }
 
-    fn met_in(&self, table: &Table, range: &KeyRange, written: &Uncommitted) -> StoreResult<Met> {
+    fn met_in(&self, table: &Table, range: &KeyRange, written: &dyn UncommittedWrites) -> StoreResult<Met> {
         let mut start = range.start.as_ref().map(|key| Slice::new(key));
         let end = range.end.as_ref().map(Vec::as_slice);
         loop {
             let bounds = (start.as_ref().map(|key| &key[..]), end);
-            let Some(batch) = written.range(table.id(), bounds, false, u64::MAX, WRITES_MET)? else {
+            let Some(batch) = written.writes_of(table.id(), bounds, WRITES_MET)? else {
                 return Ok(Met::Committing);
             };
             for key in batch.iter().filter(|written| written.change.is_some()).map(|written| &written.key) {
                 // A row that was there is found by the search, which waits at its own lock.
-                if !crate::cursor::is_row_key(key) || table.newest(key)?.0.is_none() {
+                if !crate::index_key::is_row_key(key) || table.newest(key)?.0.is_none() {
                     return Ok(Met::Keys);
                 }
             }

@@ -16,9 +16,10 @@ pub(crate) use spill::{DeadSteps, Newest, SpillPlace};
 
 use crate::engine::Slice;
 use crate::level_keys::LevelKeys;
-use crate::sealed::UncommittedRows;
 use crate::sorter::Taken;
 use crate::table::TableData;
+use crate::table::sealed::UncommittedRows;
+use crate::written::{Change, Written};
 use entries::{Entries, Version, Versions};
 use lsm_tree::BoxedIterator;
 use postings::Postings;
@@ -34,17 +35,6 @@ const ENTRY_OVERHEAD_BYTES: usize = 200;
 
 /// Entries of indexes of terms that are read are put among the others if they take less than this part of what may be in memory.
 const SETTLED_PART: usize = 64;
-
-/// A value, or its absence.
-pub(crate) type Change = Option<Slice>;
-
-/// A key, the step at which it was written, and what became of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Written {
-    pub key: Slice,
-    pub step: u64,
-    pub change: Change,
-}
 
 /// One table's writes.
 pub(crate) struct TableWrites {

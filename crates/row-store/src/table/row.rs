@@ -4,16 +4,16 @@
 //! format u8 | layout u16 | checksum u32 | null bitmap | fixed part | ends of variable values | variable values
 //! ```
 //!
-//! A row may also be [packed](crate::packing).
+//! A row may also be [packed](crate::table::packing).
 //!
 //! See `docs/formats/row-store.md`.
 
 use crate::engine::Slice;
 use crate::error::corrupted;
 use crate::layout::{HEADER_BYTES, Place, Projection, RowLayout, Slot};
-use crate::packing::is_packed;
 use crate::physical::Physical;
 use crate::table::Table;
+use crate::table::packing::is_packed;
 use arrow_buffer::i256;
 use squall_types::json::Document;
 use squall_types::{Date, DateTime, Decimal, SqlError, SqlResult, Time, Value};

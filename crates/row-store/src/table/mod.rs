@@ -1,18 +1,30 @@
 //! A table as its readers and writers hold it.
 
-use crate::cursor::is_row_key;
+mod column;
+mod keys;
+pub(crate) mod packing;
+pub(crate) mod row;
+pub(crate) mod sealed;
+
+pub use self::column::FixedColumn;
+use self::packing::Packing;
+use self::row::encode_row;
+pub use self::row::{Row, RowKey, RowView, ValueRef};
+pub use self::sealed::{
+    BlockKeys, DeltaRow, ManifestEntry, SealedBlock, SealedRows, SealedScan, SealedSource, SealedTables, SealedWriter,
+    UncommittedRows,
+};
+use self::sealed::{DELETED, SealedLevel};
 use crate::engine::{AbstractTree, Keyspace, SeqNo, Slice};
 use crate::error::{corrupted, engine_error};
 use crate::forward_scan::FilesSeen;
+use crate::index_key::is_row_key;
 use crate::index_key::{IndexCodec, push_index_id, split_index_id};
 use crate::layout::{Projection, RowLayout};
 use crate::level_keys::LevelKeys;
 use crate::locks::{LargeWriters, SearchedRanges};
 use crate::meta::TablePlace;
-use crate::packing::Packing;
-use crate::row::encode_row;
 use crate::row_cache::{Place, RowCache, Version};
-use crate::sealed::{DELETED, SealedLevel, SealedRows, SealedSource};
 use crate::unused_files::UnusedFiles;
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;

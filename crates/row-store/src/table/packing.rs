@@ -12,16 +12,11 @@
 //! What is packed is everything behind a row's checksum. What a frame of Zstandard has before its blocks is the same for all rows, so it is
 //! not stored. The checksum is over what is behind it.
 
-use crate::batch::Batch;
 use crate::bytes::{Reader, Writer};
 use crate::engine::Slice;
 use crate::layout::HEADER_BYTES;
-use crate::meta;
-use crate::row::WIDE;
-use crate::store::{RowStore, StoreInner};
-use crate::table::{Table, TableData};
+use crate::table::row::WIDE;
 use parking_lot::{Mutex, MutexGuard};
-use squall_types::SqlResult;
 use std::cell::RefCell;
 use std::sync::OnceLock;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -42,7 +37,7 @@ const LEVEL: i32 = 3;
 /// Buffers of a thread are kept up to this size.
 const KEPT_BYTES_MAX: usize = 1 << 20;
 
-/// What the format's byte says, beside [`WIDE`](crate::row::WIDE): that the row is packed,
+/// What the format's byte says, beside [`WIDE`](crate::table::row::WIDE): that the row is packed,
 const PACKED: u8 = 2;
 /// that it has been packed with the table's dictionary,
 const WITH_DICTIONARY: u8 = 4;
@@ -240,7 +235,7 @@ impl Packing {
             let row = &mut packer.row;
             row.clear();
             row.try_reserve(HEADER_BYTES + length).ok()?;
-            row.push(format & WIDE | crate::row::FORMAT);
+            row.push(format & WIDE | crate::table::row::FORMAT);
             row.extend_from_slice(&layout.to_le_bytes());
             row.extend_from_slice(&sum);
             row.resize(HEADER_BYTES + length, 0);
@@ -267,57 +262,6 @@ fn checksum(key: &[u8], packed: &[u8]) -> u32 {
     xxh3_64_with_seed(packed.get(PACKED_HEADER_BYTES..).unwrap_or_default(), xxh3_64(key) ^ u64::from(format)) as u32
 }
 
-impl RowStore {
-    /// Packs a row that a statement has made, if rows of the table are packed.
-    pub(crate) fn pack_row(&self, table: &Table, key: &[u8], row: &mut Vec<u8>) {
-        if table.packs_rows() {
-            // Who makes the dictionary is the background: a statement would take two hundred times as long.
-            table.data.packing.sample(row);
-            table.data.packing.pack(key, row, 0);
-        }
-    }
-
-    /// Packs the row of a load that has been written last into `row`, from `start` on, if rows of the table are packed.
-    pub(crate) fn pack_row_of_load(&self, table: &Table, key: &[u8], row: &mut Vec<u8>, start: usize) -> SqlResult<()> {
-        if !table.packs_rows() {
-            return Ok(());
-        }
-        if let Some(mut sample) = table.data.packing.sample_of_load(row, start) {
-            let full = sample.take();
-            self.0.make_dictionary(&table.data, &full)?;
-        }
-        table.data.packing.pack(key, row, start);
-        Ok(())
-    }
-}
-
-impl StoreInner {
-    /// Makes the dictionaries that writes have given rows for.
-    pub(crate) fn make_dictionaries(&self) {
-        let tables: Vec<_> = self.data.read().values().cloned().collect();
-        for data in tables {
-            if let Some(sample) = data.packing.take_full_sample() {
-                // Rows stay as they are if it cannot be written; a commit that cannot be reports it to a client.
-                let _ = self.make_dictionary(&data, &sample);
-            }
-        }
-    }
-
-    /// Makes a dictionary, which is durable before the first row is packed with it: files of a load are not in the log's order.
-    fn make_dictionary(&self, data: &TableData, sample: &Sample) -> SqlResult<()> {
-        if data.is_retired() {
-            // The record would never be removed.
-            return Ok(());
-        }
-        let dictionary = sample.dictionary();
-        let mut batch = Batch::default();
-        batch.insert(&self.meta, meta::dictionary_key(data.id, data.generation), dictionary.as_slice());
-        self.committer.write(batch, true)?;
-        data.packing.set_dictionary(&dictionary);
-        Ok(())
-    }
-}
-
 /// What follows the header of a frame.
 fn blocks_of_frame(frame: &[u8]) -> Option<&[u8]> {
     let descriptor = *frame.strip_prefix(&FRAME_MAGIC)?.first()?;
@@ -339,7 +283,7 @@ fn only_block(blocks: &[u8]) -> Option<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::FORMAT;
+    use crate::table::row::FORMAT;
     use squall_test_support::random::Random;
 
     const KEY: &[u8] = b"key";

@@ -1,16 +1,20 @@
 //! Reading in one snapshot: a snapshot of what is committed, with a transaction's own writes over it.
 
-use crate::cursor::{Cursor, Direction};
+mod cursor;
+
+pub use self::cursor::{Cursor, IndexEntry};
 use crate::engine::{SeqNo, Slice, Snapshot};
 use crate::error::{corrupted, engine_error};
+use crate::index_key::Direction;
 use crate::index_key::{KeyRange, row_key_of_entry};
 use crate::level_keys::LevelKeys;
-use crate::locks::LockKey;
-use crate::row::Row;
-use crate::sealed::{DeltaRow, SealedRows, changed_manifest};
+use crate::locks::{LockKey, UncommittedWrites};
 use crate::table::Table;
+use crate::table::row::Row;
+use crate::table::sealed::{DeltaRow, SealedRows, changed_manifest};
 use crate::validation::ReadSet;
-use crate::write_set::{Change, WriteSet, Written};
+use crate::write_set::WriteSet;
+use crate::written::{Change, Written};
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use squall_catalog::{IndexId, TableId};
 use squall_types::{SqlError, SqlResult};
@@ -53,27 +57,6 @@ pub(crate) struct OwnManifest {
 }
 
 impl Uncommitted {
-    /// Notes a lock that another has given the transaction; `false` if that has ended.
-    pub fn add_explicit(&self, lock: &LockKey) -> bool {
-        let mut explicit = self.explicit.lock();
-        if !explicit.has_ended {
-            explicit.keys.push(lock.clone());
-        }
-        !explicit.has_ended
-    }
-
-    /// Ends the transaction for those who wait for it; gives the locks that are to be given back for it.
-    pub fn take_explicit(&self) -> Vec<LockKey> {
-        let mut explicit = self.explicit.lock();
-        explicit.has_ended = true;
-        std::mem::take(&mut explicit.keys)
-    }
-
-    /// Whether a reader of the writes may have to wait: some are on their way to a file, or have to be sorted first.
-    pub fn is_busy(&self, table: TableId, bounds: (Bound<&[u8]>, Bound<&[u8]>)) -> bool {
-        self.writes.try_read().is_none_or(|writes| writes.is_unsettled(table, bounds))
-    }
-
     /// Up to `limit` writes of a range of a table as of a step, in order, or from its end; `None` if they have been handed over to be
     /// committed.
     pub fn range(
@@ -120,6 +103,44 @@ impl Uncommitted {
         let rows = level.source().open(changed_manifest(&table.data.keyspace, seqno, changes)?)?;
         *kept = Some(OwnManifest { table: table.id(), seqno, step, rows: rows.clone() });
         Ok(Some(rows))
+    }
+}
+
+impl UncommittedWrites for Uncommitted {
+    fn add_explicit(&self, lock: &LockKey) -> bool {
+        let mut explicit = self.explicit.lock();
+        if !explicit.has_ended {
+            explicit.keys.push(lock.clone());
+        }
+        !explicit.has_ended
+    }
+
+    fn take_explicit(&self) -> Vec<LockKey> {
+        let mut explicit = self.explicit.lock();
+        explicit.has_ended = true;
+        std::mem::take(&mut explicit.keys)
+    }
+
+    fn has_written(&self, table: TableId, key: &[u8], may_wait: bool) -> SqlResult<Option<bool>> {
+        let writes = match self.writes.try_read() {
+            Some(writes) => writes,
+            None if may_wait => self.writes.read(),
+            None => return Ok(None),
+        };
+        Ok(Some(writes.is_taken() || writes.get(table, key)?.is_some()))
+    }
+
+    fn is_busy(&self, table: TableId, bounds: (Bound<&[u8]>, Bound<&[u8]>)) -> bool {
+        self.writes.try_read().is_none_or(|writes| writes.is_unsettled(table, bounds))
+    }
+
+    fn writes_of(
+        &self,
+        table: TableId,
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+        limit: usize,
+    ) -> SqlResult<Option<Vec<Written>>> {
+        self.range(table, bounds, false, u64::MAX, limit)
     }
 }
 

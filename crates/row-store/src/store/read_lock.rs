@@ -8,11 +8,12 @@
 //! A commit that has looked before there was a read lock, and comes to the log after it, is deferred there and
 //! goes on when the lock is given back; the log's lock makes one order of both.
 
+use super::{RowStore, SessionLocks};
 use crate::commit::HeldLocks;
 use crate::error::StoreResult;
+use crate::locks::OWN_FAMILY;
 use crate::locks::{LockFailure, LockTable, Owner};
 use crate::options::{LockWait, TableLock};
-use crate::store::{OWN_FAMILY, RowStore, SessionLocks};
 use squall_catalog::TableId;
 
 /// In the lock table: changes and definitions. No table of the catalog has this number.

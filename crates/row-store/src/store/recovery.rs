@@ -2,17 +2,17 @@
 
 use crate::batch::Batch;
 use crate::commit::Committer;
-use crate::ddl::{convert_references, load_catalog};
 use crate::engine::{AbstractTree, EarlierList, Engine, EngineOptions, Keyspace, Kind, Place, SeqNo};
 use crate::error::{engine_error, io_error};
-use crate::file_io::FileWatch;
 use crate::gate::WriteGate;
 use crate::meta::{self, TablePlace};
 use crate::options::StoreOptions;
 use crate::pending_files::{self, FileRecord};
 use crate::redo::{self, LogContents, LogError, Logged, LoggedChange, RedoLog};
-use crate::sealed::SealedTables;
+use crate::store::ddl::{convert_references, load_catalog};
+use crate::store::file_io::FileWatch;
 use crate::store::{TEMPORARY_FOLDER, keyspace_name, keyspaces, kind_of, malformed, wait_for_files};
+use crate::table::sealed::SealedTables;
 use rustc_hash::FxHashMap;
 use squall_catalog::{Catalog, TableEntry, TableId};
 use squall_types::durable_files::{create_folder, sync_folder};

@@ -1,15 +1,15 @@
 //! Scans: a snapshot's range merged with the transaction's own writes.
 
+use super::ReadView;
 use crate::engine::{Iter, Slice};
 use crate::error::{corrupted, engine_error};
 use crate::forward_scan::ForwardScan;
-use crate::index_key::{KeyRange, split_index_id};
-use crate::read_view::ReadView;
-use crate::row::Row;
-use crate::sealed::{DELETED, Merged};
+use crate::index_key::{Direction, KeyRange, is_row_key};
 use crate::table::Table;
-use crate::write_set::Change;
-use squall_catalog::{IndexId, TableId};
+use crate::table::row::Row;
+use crate::table::sealed::{DELETED, Merged};
+use crate::written::Change;
+use squall_catalog::TableId;
 use squall_types::{SqlError, SqlResult};
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -22,15 +22,6 @@ const OWN_BATCH: usize = 64;
 /// Rows that a scan of an index leaves in the row cache: those of a short range are read again, those of a long one would
 /// only push others out.
 const KEPT_ROWS_MAX: u32 = 64;
-
-/// Which end a scan begins at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// In key order.
-    Forward,
-    /// Against it.
-    Backward,
-}
 
 /// A scan of a range of storage keys; of a table's rows, or of an index's entries.
 pub struct Cursor {
@@ -277,11 +268,6 @@ impl OwnWrites {
         self.fetched = batch.into_iter().map(|written| (written.key, written.change)).collect();
         Ok(())
     }
-}
-
-/// Whether a storage key is that of a row, not of an index entry.
-pub(crate) fn is_row_key(key: &[u8]) -> bool {
-    split_index_id(key).is_some_and(|(id, _)| id == IndexId(0))
 }
 
 fn as_ref(bound: &Bound<Slice>) -> Bound<&[u8]> {

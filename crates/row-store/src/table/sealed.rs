@@ -11,22 +11,19 @@
 //!   entries of them, and commits: rows that have not changed meanwhile leave the store in the same step. To readers
 //!   nothing changes.
 
-use crate::bulk::BlockKeys;
-use crate::commit::SealRequest;
-use crate::cursor::Direction;
-use crate::engine::{AbstractTree, Iter, Keyspace, SeqNo, Slice, Snapshot};
+use super::Table;
+use super::row::ValueRef;
+use crate::engine::{AbstractTree, Keyspace, SeqNo, Slice};
 use crate::error::engine_error;
 use crate::gate::DiskRoom;
+use crate::index_key::Direction;
 use crate::index_key::KeyRange;
 use crate::level_keys::LevelKeys;
-use crate::row::ValueRef;
-use crate::store::RowStore;
-use crate::table::Table;
 use lsm_tree::Guard as _;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use rustc_hash::FxHashSet;
 use squall_catalog::{IndexId, TableDef, TableId};
-use squall_types::{SqlError, SqlResult, Value};
+use squall_types::{SqlResult, Value};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -94,6 +91,35 @@ pub trait SealedSource: Send + Sync {
 pub trait UncommittedRows: Send + Sync {
     /// The entries that stand for them are in the manifest, or will be when the log is read again.
     fn keep(self: Box<Self>);
+}
+
+/// Storage keys of rows, in order.
+#[derive(Default)]
+pub struct BlockKeys {
+    bytes: Vec<u8>,
+    /// Where each ends in `bytes`.
+    ends: Vec<usize>,
+}
+
+impl BlockKeys {
+    /// Bytes of the keys.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Adds one.
+    pub(crate) fn push(&mut self, key: &[u8]) {
+        self.bytes.extend_from_slice(key);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// The keys.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> + DoubleEndedIterator {
+        self.ends.iter().enumerate().map(|(at, end)| {
+            let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+            &self.bytes[start..*end]
+        })
+    }
 }
 
 /// Rows of a load, in the form of the level.
@@ -198,6 +224,19 @@ impl SealedLevel {
     /// To be held while rows go from the store to the manifest.
     pub fn move_rows(&self) -> RwLockWriteGuard<'_, ()> {
         self.moving.write()
+    }
+
+    /// Keys that commits change are noted from now on; `false` if they are already. The caller holds the commit log.
+    pub fn note_changes_from_now(&self) -> bool {
+        let mut changed = self.changed.lock();
+        let begins = changed.is_none();
+        changed.get_or_insert_default();
+        begins
+    }
+
+    /// Ends what [`SealedLevel::note_changes_from_now`] began.
+    pub fn note_changes_no_more(&self) {
+        *self.changed.lock() = None;
     }
 
     /// Takes from the keys read by a sealing those that commits have changed since it began. The caller holds the commit
@@ -342,19 +381,6 @@ impl<T> Merged<T> {
     }
 }
 
-/// The store's rows of a table on their way out of it, or into a copy.
-pub struct Sealing {
-    store: RowStore,
-    table: Arc<Table>,
-    level: Arc<SealedLevel>,
-    snapshot: Snapshot,
-    /// Keys that have been read.
-    keys: Vec<Slice>,
-    rows: Iter,
-    /// Whether rows are read that have no marks, too.
-    all: bool,
-}
-
 /// A row of the store's own, or a key with which it hides a sealed row.
 #[derive(Clone, Debug)]
 pub struct DeltaRow {
@@ -371,94 +397,5 @@ impl DeltaRow {
     /// The row; `None` if the sealed row with this key is deleted.
     pub fn row(&self, table: &Table) -> SqlResult<Option<crate::Row>> {
         self.row.clone().map(|row| crate::Row::check(table, self.key.clone(), row)).transpose()
-    }
-}
-
-impl Sealing {
-    /// Begins; `None` if another one of the same table is under way. Fails for a table without a sealed level.
-    pub fn begin(store: &RowStore, table: &Arc<Table>) -> SqlResult<Option<Sealing>> {
-        let level = table.data.sealed().ok_or_else(|| SqlError::internal("a table that cannot be sealed"))?;
-        Self::begin_level(store, table, level.clone(), false)
-    }
-
-    /// Begins to copy rows that have changed since they were copied, or all of them; otherwise as [`Sealing::begin`].
-    pub fn begin_copy(store: &RowStore, table: &Arc<Table>, all: bool) -> SqlResult<Option<Sealing>> {
-        let level = table.data.copy().ok_or_else(|| SqlError::internal("a table without a copy"))?;
-        Self::begin_level(store, table, level, all)
-    }
-
-    fn begin_level(
-        store: &RowStore,
-        table: &Arc<Table>,
-        level: Arc<SealedLevel>,
-        all: bool,
-    ) -> SqlResult<Option<Sealing>> {
-        let snapshot = {
-            let _log = store.committer().log.lock();
-            let mut changed = level.changed.lock();
-            if changed.is_some() {
-                return Ok(None);
-            }
-            *changed = Some(FxHashSet::default());
-            store.0.db.snapshot()
-        };
-        let keyspace = &table.data.keyspace;
-        let mut keys = Vec::new();
-        let mut range = level.keys.delta_range();
-        if all {
-            for mark in snapshot.range(keyspace, range.to_slices()) {
-                keys.push(mark.key().map_err(engine_error)?);
-            }
-            range = LevelKeys::Rows.delta_range();
-        }
-        let rows = snapshot.range(keyspace, range.to_slices());
-        let sealing = Sealing { store: store.clone(), table: table.clone(), level, snapshot, keys, rows, all };
-        // Commits that were applied before changes were noted are not seen by everybody yet, and may still be taken back by
-        // a failed sync.
-        store.committer().advance_or_sync(sealing.snapshot.clone())?;
-        Ok(Some(sealing))
-    }
-
-    /// The manifest as it is. Other writers of it hold the table's exclusive lock.
-    pub fn manifest(&self) -> SqlResult<Vec<ManifestEntry>> {
-        read_manifest(self.level.keys, &self.table.data.keyspace, self.snapshot.seqno())
-    }
-
-    /// The next row of the store in the order of the keys. Those that have been read are sealed by the commit.
-    pub fn next_row(&mut self) -> SqlResult<Option<DeltaRow>> {
-        let Some(entry) = self.rows.next() else { return Ok(None) };
-        let (key, value) = entry.into_inner().map_err(engine_error)?;
-        if self.all {
-            return Ok(Some(DeltaRow { key, row: Some(value) }));
-        }
-        self.keys.push(key.clone());
-        if self.level.keys == LevelKeys::Rows {
-            return Ok(Some(DeltaRow { key, row: (*value != DELETED).then_some(value) }));
-        }
-        let key = self.level.keys.row_key(&key);
-        let row = self.snapshot.get(&self.table.data.keyspace, &key).map_err(engine_error)?;
-        Ok(Some(DeltaRow { key, row }))
-    }
-
-    /// Replaces the rows that were read by new contents of entries of the manifest (`None` removes an entry), durably and in
-    /// one step. Gives the first sequence number that has it: readers of earlier ones ([`RowStore::is_past`]) go by the old manifest.
-    pub fn commit(mut self, manifest: Vec<(Vec<u8>, Option<Vec<u8>>)>) -> SqlResult<u64> {
-        let keys = self.level.keys;
-        let manifest = manifest
-            .into_iter()
-            .map(|(name, content)| (Slice::from(keys.manifest_key(&name)), content.map(Slice::from)));
-        let request = SealRequest {
-            data: self.table.data.clone(),
-            level: self.level.clone(),
-            sealed: std::mem::take(&mut self.keys),
-            manifest: manifest.collect(),
-        };
-        self.store.committer().seal(request)
-    }
-}
-
-impl Drop for Sealing {
-    fn drop(&mut self) {
-        *self.level.changed.lock() = None;
     }
 }

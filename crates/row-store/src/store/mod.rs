@@ -1,28 +1,37 @@
 //! The store: opening, tables, transactions.
 
+mod ddl;
+mod dictionaries;
+mod file_io;
+mod maintenance;
+mod read_lock;
+pub(crate) mod recovery;
+
+pub use self::ddl::{DdlChanges, SystemChange};
+use self::file_io::FileWatch;
+pub use self::file_io::{FileIo, TableFileIo};
+use self::maintenance::Maintenance;
+pub(crate) use self::read_lock::is_temporary;
+pub use self::read_lock::{COMMIT_LOCK, GLOBAL_LOCK, GlobalReadLock};
+use self::recovery::{Recovered, recover};
 use crate::batch::Batch;
 use crate::bytes::Malformed;
 use crate::commit::{Committer, HeldLocks};
 use crate::directory_lock::DirectoryLock;
 use crate::engine::{AbstractTree, Engine, Keyspace, Kind, SeqNo, Slice, Snapshot};
 use crate::error::{engine_error, io_error};
-use crate::file_io::FileWatch;
 use crate::forward_scan::FilesSeen;
 use crate::gate::{DiskRoom, WriteGate};
 use crate::layout::RowLayout;
 use crate::level_keys::LevelKeys;
-use crate::locks::{LockTable, LockWaitEvent, LockWaits, Owner};
-use crate::maintenance::Maintenance;
+use crate::locks::{LockInfo, LockTable, LockWaitEvent, LockWaits, OWN_FAMILY, Owner};
 use crate::memory_reuse::MemoryReuse;
 use crate::meta::{self, TablePlace};
-use crate::options::{IsolationLevel, LockWait, StoreOptions, TableLock, TransactionOptions};
-use crate::read_lock::COMMIT_LOCK;
-use crate::recovery::{Recovered, recover};
-use crate::row::Row;
+use crate::options::{LockWait, StoreOptions, TableLock};
 use crate::row_cache::{RowCache, RowCacheStatus};
-use crate::sealed::{SealedTables, read_manifest};
+use crate::table::row::Row;
+use crate::table::sealed::{SealedTables, read_manifest};
 use crate::table::{Table, TableData};
-use crate::transaction::Transaction;
 use crate::write_set::SpillPlace;
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
@@ -44,9 +53,6 @@ const CLEAR_BATCH: usize = 10_000;
 
 /// Files that are not needed after a restart.
 pub(crate) const TEMPORARY_FOLDER: &str = "temporary";
-
-/// Owners without a session get families of their own, out of the way of session numbers.
-pub(crate) const OWN_FAMILY: u64 = 1 << 63;
 
 /// Row tables, their transactions and the catalog, in one directory. Cheap to clone; the last clone closes it.
 #[derive(Clone)]
@@ -238,15 +244,9 @@ impl RowStore {
         sizes.fold((0, 0), |(count, bytes), size| (count + 1, bytes + size))
     }
 
-    /// Begins a transaction.
-    pub fn begin(&self, isolation: IsolationLevel, read_only: bool) -> Transaction {
-        let durability = self.0.options.durability;
-        self.begin_with(TransactionOptions { read_only, durability, ..TransactionOptions::new(isolation) }, None)
-    }
-
-    /// Begins a transaction with all options. Owners of one session never wait for each other's locks.
-    pub fn begin_with(&self, options: TransactionOptions, session: Option<u64>) -> Transaction {
-        Transaction::new(self.clone(), options, self.new_owner(session))
+    /// The locks of rows and tables that are held or waited for now.
+    pub fn locks(&self) -> Vec<LockInfo> {
+        self.0.locks.list()
     }
 
     /// Whether somebody waits for the lock of a table.
@@ -388,7 +388,7 @@ impl SessionLocks {
     /// Locks a table. An exclusive lock is that of a definition, of LOCK TABLES … WRITE or of a bulk load, which no global read lock
     /// may come in between.
     pub fn lock(&mut self, table: TableId, mode: TableLock, wait: LockWait) -> crate::StoreResult<()> {
-        if mode == TableLock::Exclusive && !crate::read_lock::is_temporary(table) {
+        if mode == TableLock::Exclusive && !is_temporary(table) {
             self.pass(wait)?;
         }
         let held = &mut self.0;

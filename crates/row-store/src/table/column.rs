@@ -3,8 +3,8 @@
 use crate::error::corrupted;
 use crate::layout::{Place, Slot};
 use crate::physical::Physical;
-use crate::row::Row;
 use crate::table::Table;
+use crate::table::row::Row;
 use squall_types::SqlResult;
 
 /// A column of fixed width in rows of a table's current layout.

@@ -1,0 +1,14 @@
+//! Writes of a transaction that has not committed, one by one.
+
+use crate::engine::Slice;
+
+/// What became of a key: its new value, or nothing.
+pub(crate) type Change = Option<Slice>;
+
+/// A key, the step at which it was written, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Written {
+    pub key: Slice,
+    pub step: u64,
+    pub change: Change,
+}
