@@ -16,6 +16,7 @@ const CRATE_ORDER: &[&str] = &[
     "registry",
     "functions",
     "row-store",
+    "instrumentation",
     "column-store",
     "column-tables",
     "file-formats",

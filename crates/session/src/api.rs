@@ -5,8 +5,8 @@
 //! no other session.
 
 pub use crate::route::{AtOnce, Unanswered};
-pub use crate::socket_use::SocketUse;
 use bytes::Bytes;
+pub use squall_instrumentation::{KillCallback, SocketUse, TlsUse};
 pub use squall_types::RowWriter;
 use squall_types::{ErrorCode, SqlError, SqlType};
 use std::future::Future;
@@ -152,17 +152,6 @@ pub trait ResultWriter: RowWriter {
     fn local_infile_chunk(&mut self) -> LocalFuture<'_, Result<Option<Vec<u8>>, SqlError>> {
         Box::pin(async { Ok(None) })
     }
-}
-
-/// How a connection is encrypted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TlsUse {
-    /// Name of the protocol's version, such as `TLSv1.3`.
-    pub version: &'static str,
-    /// Name of the cipher suite, as OpenSSL has it.
-    pub cipher: String,
-    /// Whether an earlier session of TLS goes on.
-    pub resumed: bool,
 }
 
 /// Who connects, and from where.
@@ -320,9 +309,6 @@ pub struct NetTimeouts {
     /// `net_write_timeout`, seconds: until the client takes more of a result.
     pub write_seconds: u64,
 }
-
-/// Called when KILL hits a connection, from any thread, so that its front end stops waiting for the client.
-pub type KillCallback = Arc<dyn Fn() + Send + Sync>;
 
 /// Settings that a front end needs where there is no session yet; read anew for every connection.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,12 +5,12 @@ use crate::database::{Shared, now_micros};
 use crate::ddl::execute::QualifiedName;
 use crate::logging::Logged;
 use crate::logging::variables::open_error;
-use crate::process::count;
 use crate::result::{Failure, Outcome, ResultSet};
 use crate::session::{Request, Session, StatementRun};
 use crate::settings::{Values, ids};
 use squall_catalog::{Privileges, TableEntry};
 use squall_column_tables::{ColumnTable, SegmentManifest};
+use squall_instrumentation::process::count;
 use squall_logs::error_log::{Severity, error_log};
 use squall_logs::logs::OpenError;
 use squall_parser::ast::{

@@ -4,7 +4,6 @@ use crate::api::{ColumnMeta, Connection, LocalFuture, NetTimeouts, PreparedInfo,
 use crate::database::now_micros;
 use crate::long_statement::{ReadStatement, Text};
 use crate::prepared::{PreparedStatement, PreparedTree, RowCollector};
-use crate::process::count;
 use crate::result::put_rows;
 use crate::route::{AtOnce, Unanswered};
 use crate::session::{Request, Session, parse_error};
@@ -12,6 +11,7 @@ use crate::settings::{Values, ids};
 use crate::shared_plan_cache::{self, Described, PlanUse};
 use bytes::Bytes;
 use squall_catalog::Need;
+use squall_instrumentation::process::count;
 use squall_parser::ast::Statement;
 use squall_registry::SessionMemory;
 use squall_types::work_meter::measured;

@@ -2,12 +2,12 @@
 
 use crate::api::ResultWriter;
 use crate::authorization::Authorized;
-use crate::process::count;
 use crate::program::check_program;
 use crate::result::{Failure, Outcome};
 use crate::route::Route;
 use crate::session::{Session, StatementRun};
-use crate::statistics::stages;
+use squall_instrumentation::process::count;
+use squall_instrumentation::stages;
 use squall_parser::ast::{Set, Statement};
 use squall_types::{ErrorCode, SqlError};
 

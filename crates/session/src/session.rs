@@ -2,6 +2,7 @@
 //!
 //! [`Session::run_text`] goes through the statements of a text; `statement` is the life of one.
 
+mod counted;
 mod statement;
 mod statement_run;
 
@@ -16,7 +17,6 @@ use crate::logging::{Logged, SessionLog};
 use crate::long_statement::{LongStatement, Text};
 use crate::prepared::{PreparedStatement, PreparedStatements};
 use crate::procedure::SessionStatements;
-use crate::process::{Process, count};
 use crate::program::SharedLocals;
 use crate::route::{Found, Route, Unanswered};
 use crate::session_plan_cache::SessionPlanCache;
@@ -25,6 +25,7 @@ use crate::transaction::TransactionState;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use squall_catalog::{AccessMap, AccountKey, TableDef};
+use squall_instrumentation::process::{Process, count};
 use squall_logs::Client;
 use squall_parser::ParseOptions;
 use squall_parser::ast::{Span, Statement};

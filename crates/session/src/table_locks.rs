@@ -3,10 +3,10 @@
 use crate::authorization::lock_needs;
 use crate::ddl::execute::{QualifiedName, missing};
 use crate::information_schema;
-use crate::process::count;
 use crate::result::Outcome;
 use crate::session::Session;
 use squall_catalog::{Catalog, Need, TableEntry, TableId};
+use squall_instrumentation::process::count;
 use squall_parser::ast::{self, LockTables, ObjectName, TableLockKind};
 use squall_planner::bind::TableUse;
 use squall_row_store::{LockWait, SessionLocks, TableLock, Transaction};

@@ -198,7 +198,7 @@ impl Session {
     /// Commits what is open; without anything open it does nothing.
     pub(crate) async fn commit(&mut self) -> SqlResult<()> {
         let Some(open) = self.transaction.open.take() else { return Ok(()) };
-        crate::process::count(&self.process.status.handler_commit);
+        squall_instrumentation::process::count(&self.process.status.handler_commit);
         self.track_transaction(None);
         match open.transaction {
             Some(transaction) => self.commit_counted(transaction).await,
@@ -209,7 +209,7 @@ impl Session {
     /// Rolls back what is open.
     pub(crate) async fn rollback(&mut self) {
         if let Some(open) = self.transaction.open.take() {
-            crate::process::count(&self.process.status.handler_rollback);
+            squall_instrumentation::process::count(&self.process.status.handler_rollback);
             self.track_transaction(None);
             self.discard(open.transaction).await;
             self.count_rollback();
@@ -270,7 +270,7 @@ impl Session {
     pub(crate) async fn run_transaction(&mut self, statement: &AstTransaction) -> SqlResult<Outcome> {
         match statement {
             AstTransaction::Begin { consistent_snapshot, access } => {
-                crate::process::count(&self.process.status.begin);
+                squall_instrumentation::process::count(&self.process.status.begin);
                 self.commit().await?;
                 self.table_locks = None;
                 self.open_transaction(*access, true);
@@ -280,24 +280,24 @@ impl Session {
                 Ok(Outcome::done())
             }
             AstTransaction::Commit(completion) => {
-                crate::process::count(&self.process.status.commit);
+                squall_instrumentation::process::count(&self.process.status.commit);
                 let again = self.chained();
                 self.commit().await?;
                 self.complete(*completion, again)
             }
             AstTransaction::Rollback(completion) => {
-                crate::process::count(&self.process.status.rollback);
+                squall_instrumentation::process::count(&self.process.status.rollback);
                 let again = self.chained();
                 self.rollback().await;
                 self.complete(*completion, again)
             }
             AstTransaction::Savepoint(name) => {
-                crate::process::count(&self.process.status.savepoint);
+                squall_instrumentation::process::count(&self.process.status.savepoint);
                 crate::ddl::names::check_identifier(name)?;
                 self.set_savepoint(name)
             }
             AstTransaction::RollbackTo(name) => {
-                crate::process::count(&self.process.status.rollback_to_savepoint);
+                squall_instrumentation::process::count(&self.process.status.rollback_to_savepoint);
                 self.rollback_to(name)
             }
             AstTransaction::ReleaseSavepoint(name) => self.release_savepoint(name),

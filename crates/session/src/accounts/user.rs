@@ -32,22 +32,22 @@ impl Session {
         let status = &self.process.status;
         match statement {
             Statement::CreateUser(create) => {
-                crate::process::count(&status.create_user);
+                squall_instrumentation::process::count(&status.create_user);
                 if create.alter { self.alter_user(create).await } else { self.create_user(create).await }
             }
             Statement::DropUser(drop) => {
-                crate::process::count(&status.drop_user);
+                squall_instrumentation::process::count(&status.drop_user);
                 self.drop_users(drop, "DROP USER").await
             }
             Statement::RenameUser(renames) => self.rename_users(renames).await,
             Statement::CreateRole(create) => self.create_roles(create).await,
             Statement::DropRole(drop) => self.drop_users(drop, "DROP ROLE").await,
             Statement::Grant(grant) => {
-                crate::process::count(&status.grant);
+                squall_instrumentation::process::count(&status.grant);
                 self.grant(grant).await
             }
             Statement::Revoke(revoke) => {
-                crate::process::count(&status.revoke);
+                squall_instrumentation::process::count(&status.revoke);
                 self.revoke(revoke).await
             }
             _ => Ok(Outcome::done()),

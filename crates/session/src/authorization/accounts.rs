@@ -1,8 +1,8 @@
 //! What statements about accounts need.
 
-use crate::process::Process;
 use crate::session::Session;
 use squall_catalog::{AccountKey, Accounts, Need, Object, Privileges};
+use squall_instrumentation::process::Process;
 use squall_parser::ast::{
     AccountName, CreateUser, Grant, GrantLevel, GrantTarget, GrantTargetKind, Revoke, RoleSet, SetDefaultRole,
     SetPassword, Statement,

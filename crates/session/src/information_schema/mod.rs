@@ -37,8 +37,8 @@ pub(crate) use server::{charsets, collation_rows, engine_rows, process_rows, sta
 pub(crate) use statistics::index_rows;
 
 use crate::database::Shared;
-use crate::process::Process;
 use squall_catalog::{AccessMap, Catalog};
+use squall_instrumentation::process::Process;
 use squall_registry::{Registry, StatementContext, VirtualChange, VirtualColumn, VirtualScan, VirtualTable};
 use squall_types::{CollationId, IntWidth, SqlError, SqlResult, SqlType, StringKind, TextSize, Value};
 use std::sync::{Arc, Weak};

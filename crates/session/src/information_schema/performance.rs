@@ -8,11 +8,11 @@ use super::{
     small_uint, text, u, uint,
 };
 use crate::database::now_micros;
-use crate::process::Process;
-use crate::statistics::accounts::{AccountKey, AccountStatistics, host_without_port};
-use crate::statistics::memory;
-use crate::statistics::statements::{EventTotals, StatementStatistics};
-use crate::statistics::totals::{
+use squall_instrumentation::accounts::{AccountKey, AccountStatistics, host_without_port};
+use squall_instrumentation::memory;
+use squall_instrumentation::process::Process;
+use squall_instrumentation::statements::{EventTotals, StatementStatistics};
+use squall_instrumentation::totals::{
     Histogram, PICOS_PER_MICRO, PICOS_PER_NANO, Totals, bucket_end_picos, bucket_start_picos,
 };
 use squall_registry::{PlanCounts, VirtualScan};

@@ -2,9 +2,10 @@
 
 use super::performance_sums::{account, accounts, by_account, by_thread, host, nobody, timed, user};
 use super::{DescribedTable, Source, s, u};
-use crate::statistics::memory::{self, PartMemory, SessionPart};
-use crate::statistics::timed::{Timed, TimesByEvent, merge_event};
-use crate::statistics::waits;
+use crate::memory_parts::memory_parts;
+use squall_instrumentation::memory::{self, PartMemory, SessionPart};
+use squall_instrumentation::timed::{Timed, TimesByEvent, merge_event};
+use squall_instrumentation::waits;
 use squall_registry::VirtualScan;
 use squall_row_store::{FileIo, TableFileIo};
 use squall_types::file_use::{self, FileSums, FileTotals, IoTotals};
@@ -167,7 +168,7 @@ fn memory(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>
         row.extend([seen.low_bytes, part.bytes, seen.high_bytes].map(number));
         row
     };
-    Ok(memory::parts(source.shared).iter().map(row).collect())
+    Ok(memory_parts(source.shared).iter().map(row).collect())
 }
 
 fn waits_by_instance(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {

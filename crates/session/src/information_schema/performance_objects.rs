@@ -2,8 +2,8 @@
 
 use super::performance_sums::timed;
 use super::{DescribedTable, Source, s, s_or_null};
-use crate::statistics::tables::{ByTable, TableTotals};
 use squall_catalog::{Catalog, TableDef, TableEntry};
+use squall_instrumentation::tables::{ByTable, TableTotals};
 use squall_registry::VirtualScan;
 use squall_types::{SqlResult, Value};
 use std::collections::HashSet;

@@ -3,10 +3,10 @@
 use super::performance::{measured_totals, statement_times};
 use super::performance_events::timer;
 use super::{DescribedTable, Source, s, s_or_null, u};
-use crate::statistics::prepared::PreparedUse;
-use crate::statistics::stages::StageEvent;
-use crate::statistics::totals::PICOS_PER_MICRO;
-use crate::statistics::transactions::{TransactionEvent, TransactionOutcome};
+use squall_instrumentation::prepared::PreparedUse;
+use squall_instrumentation::stages::StageEvent;
+use squall_instrumentation::totals::PICOS_PER_MICRO;
+use squall_instrumentation::transactions::{TransactionEvent, TransactionOutcome};
 use squall_registry::VirtualScan;
 use squall_row_store::IsolationLevel;
 use squall_types::{SqlResult, Value};
@@ -45,7 +45,7 @@ pub(super) const TABLES: &[DescribedTable] = &[
     }),
     ("events_transactions_current", TRANSACTION, |source, _| {
         let processes = source.shared.processes.all();
-        let current = |process: &std::sync::Arc<crate::process::Process>| {
+        let current = |process: &std::sync::Arc<squall_instrumentation::process::Process>| {
             process.transactions.current().map(|event| transaction(source, process.id, &event))
         };
         Ok(processes.iter().filter_map(current).collect())

@@ -9,7 +9,7 @@ use super::performance_sockets::CLIENT_SOCKET;
 use super::{DescribedTable, s};
 use crate::database::Shared;
 use crate::settings::ids;
-use crate::statistics::{Statistics, event_name, memory, stages, waits};
+use squall_instrumentation::{Statistics, event_name, memory, stages, waits};
 use squall_registry::VirtualChange;
 use squall_types::{SqlError, SqlResult, Value, file_use};
 use std::sync::atomic::{AtomicBool, Ordering};

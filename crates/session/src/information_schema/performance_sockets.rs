@@ -2,10 +2,10 @@
 
 use super::performance_sums::timed;
 use super::{DescribedTable, Source, s, u};
-use crate::process::Process;
-use crate::socket_use::{SocketTotals, SocketUse};
-use crate::statistics::accounts::host_without_port;
-use crate::statistics::timed::Timed;
+use squall_instrumentation::accounts::host_without_port;
+use squall_instrumentation::process::Process;
+use squall_instrumentation::socket_use::{SocketTotals, SocketUse};
+use squall_instrumentation::timed::Timed;
 use squall_registry::VirtualScan;
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;

@@ -3,13 +3,13 @@
 
 use super::performance::{BACKGROUND_THREADS_FROM, TASKS};
 use super::{DescribedTable, Source, local_time, s, s_or_null, u};
-use crate::process::Process;
-use crate::statistics::accounts::{AccountKey, AccountStatistics};
-use crate::statistics::errors::{ErrorStatistics, ErrorsByNumber};
-use crate::statistics::stages;
-use crate::statistics::timed::{Timed, TimesByEvent, times_of_files};
-use crate::statistics::transactions::TransactionTotals;
-use crate::statistics::waits;
+use squall_instrumentation::accounts::{AccountKey, AccountStatistics};
+use squall_instrumentation::errors::{ErrorStatistics, ErrorsByNumber};
+use squall_instrumentation::process::Process;
+use squall_instrumentation::stages;
+use squall_instrumentation::timed::{Timed, TimesByEvent, times_of_files};
+use squall_instrumentation::transactions::TransactionTotals;
+use squall_instrumentation::waits;
 use squall_registry::VirtualScan;
 use squall_types::file_use::{self, ThreadFileTimes};
 use squall_types::{SqlResult, Value};

@@ -2,8 +2,8 @@
 
 use super::PERFORMANCE;
 use crate::session::Session;
-use crate::socket_use::SocketTotals;
-use crate::statistics::transactions::TransactionTotals;
+use squall_instrumentation::socket_use::SocketTotals;
+use squall_instrumentation::transactions::TransactionTotals;
 use squall_parser::ast::ObjectName;
 use squall_types::{SqlResult, file_use};
 

@@ -2,7 +2,7 @@
 
 use super::{Source, TableSpec, choice, local_micros, long_text, moment, s, s_or_null, text, u, uint};
 use crate::session::parse_options;
-use crate::shared_plan_cache::{CacheEntry, PlanKind, Totals};
+use crate::shared_plan_cache::{CacheEntry, PlanKind, PlanUse, Totals};
 use squall_catalog::Privileges;
 use squall_registry::VirtualScan;
 use squall_types::{SqlResult, Value};
@@ -45,7 +45,7 @@ fn rows(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
         }
     }
     for process in source.shared.processes.all().iter().filter(|process| source.sees_process(process)) {
-        for plan_use in process.plan_uses() {
+        for plan_use in process.plan_uses::<PlanUse>() {
             let entry = &plan_use.entry;
             let row = found.entry(Arc::as_ptr(entry)).or_insert_with(|| Row {
                 entry: entry.clone(),

@@ -15,7 +15,6 @@ mod split;
 
 use crate::api::{OkInfo, ResultWriter};
 use crate::authorization::Authorized;
-use crate::process::{Transfer, count};
 use crate::query::Format;
 use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
@@ -23,6 +22,7 @@ use crate::settings::{Values, ids};
 use run::{PlanVersions, run_load};
 use squall_catalog::{NameKey, TableDef};
 use squall_functions::expr::BoundExpr;
+use squall_instrumentation::process::{Transfer, count};
 use squall_parser::ast::{Expr, Ident, Insert, InsertSource, LoadData, LoadDuplicates, Statement, VariableTarget};
 use squall_planner::Binder;
 use squall_planner::bind::RowTable;

@@ -4,9 +4,9 @@
 use super::feed::{CHUNK_BYTES, open_error};
 use crate::api::ResultWriter;
 use crate::database::TEMPORARY_FOLDER;
-use crate::process::Process;
 use crate::session::Session;
 use squall_file_formats::{FieldKind, FileFormat, ParquetRows, Record, Records, RowsError, member_names};
+use squall_instrumentation::process::Process;
 use squall_parser::ast::{ColumnName, LoadData, NamedFormat, VariableTarget};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::fs::File;

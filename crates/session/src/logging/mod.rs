@@ -5,8 +5,8 @@
 pub(crate) mod variables;
 
 use crate::database::now_micros;
-use crate::process::count;
 use crate::session::{Session, StatementRun};
+use squall_instrumentation::process::count;
 use squall_logs::{Active, Client, Entry, LogSettings, Work};
 use squall_parser::ast::{FlushTarget, MaintenanceKind, ObjectName, Set, Statement};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};

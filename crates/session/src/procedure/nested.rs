@@ -4,10 +4,10 @@ use crate::api::{ConnectionInfo, KillCallback};
 use crate::appends::Appends;
 use crate::collector::Collector;
 use crate::database::{Database, Shared};
-use crate::process::Process;
 use crate::session::Session;
 use squall_catalog::{AccessMap, AccountKey, Privileges, TableEntry};
 use squall_executor::runtime::STACK_BYTES;
+use squall_instrumentation::process::Process;
 use squall_registry::{
     AppendColumn, KillState, NestedResult, NestedStatements, SessionMemory, StatementContext, UserVariables,
     ValueTable, off_pool,

@@ -2,12 +2,12 @@
 
 use crate::api::{ColumnMeta, OkInfo, ResultWriter};
 use crate::authorization::Authorized;
-use crate::process::count;
 use crate::result::{Failure, Outcome, ResultSet, typed_column};
 use crate::session::{Session, StatementRun};
 use squall_catalog::{Catalog, TableDef};
 use squall_executor::StatementEnv;
 use squall_functions::expr::{BoundExpr, CompareOp};
+use squall_instrumentation::process::count;
 use squall_parser::ast::{DeleteTarget, InsertSource, Statement};
 use squall_planner::Binder;
 use squall_planner::dml::foreign_key::may_cascade;

@@ -3,13 +3,13 @@
 use super::into::Format;
 use super::new_file::NewFile;
 use crate::authorization::Authorized;
-use crate::process::{Process, Transfer};
 use crate::session::Session;
 use arrow::record_batch::RecordBatch;
 use squall_catalog::Catalog;
 use squall_file_formats::text::LineWriter;
 use squall_file_formats::{ParquetWriter, Unfit, WriteError};
 use squall_functions::arrow_map::value_at;
+use squall_instrumentation::process::{Process, Transfer};
 use squall_parser::ast::{NamedFormat, OutFile};
 use squall_planner::BoundQuery;
 use squall_registry::StatementContext;

@@ -1,10 +1,10 @@
 //! Queries that are answered on the connection's thread: point lookups, constants, and small queries row by row.
 
 use crate::api::ResultWriter;
-use crate::process::count;
 use crate::result::Outcome;
 use crate::route::{ConstantPlan, RowsPlan, SelectPlan};
 use crate::session::{Session, StatementRun};
+use squall_instrumentation::process::count;
 use squall_planner::point::{PointSelect, PointSource, PreparedLookup};
 use squall_planner::rowwise::Answer;
 use squall_registry::{StatementContext, TableOperation};

@@ -3,9 +3,9 @@
 use super::{Request, Session, StatementRun, TimerGuard, syntax_error_near};
 use crate::api::{ResultWriter, StatusInfo};
 use crate::database::now_micros;
-use crate::process::count;
 use crate::result::{Failure, Outcome, put_rows};
 use parking_lot::Mutex;
+use squall_instrumentation::process::count;
 use squall_parser::ast::Statement;
 use squall_registry::{NestedStatements, StatementContext, TableUses, VariableValues};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult};

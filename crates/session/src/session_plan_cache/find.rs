@@ -2,11 +2,11 @@
 
 use super::{CachedStatement, Known, PlanSlot, PlanVersions, Slot, values};
 use crate::prepared::{PreparedEntry, PreparedStatement, PreparedTree};
-use crate::process::{Process, count};
 use crate::route::{Found, QueryRoute, Route, RowsPlan};
 use crate::session::Session;
 use crate::shared_plan_cache::{CacheEntry, PlanUse, SharedRows};
 use bytes::Bytes;
+use squall_instrumentation::process::{Process, count};
 use squall_parser::ast::Statement;
 use squall_planner::point;
 use squall_types::Value;

@@ -1,11 +1,11 @@
 //! One statement of the cache, and what sessions have to do with it.
 
 use crate::prepared::PreparedStatement;
-use crate::process::count;
 use crate::route::{Route, SelectPlan};
 use crate::session_plan_cache::SchemaVersions;
 use parking_lot::Mutex;
 use squall_catalog::Need;
+use squall_instrumentation::process::count;
 use squall_planner::ParameterKind;
 use squall_planner::rowwise::RowPlan;
 use squall_registry::BindSettings;

@@ -9,9 +9,9 @@ mod server;
 
 use crate::event::event_status_rows;
 use crate::information_schema::procedure_status;
-use crate::process::count;
 use crate::result::{Outcome, ResultSet};
 use crate::session::Session;
+use squall_instrumentation::process::count;
 use squall_parser::ast::{DescribeTable, Expr, Limit, Literal, ObjectName, Show, ShowFilter};
 use squall_registry::StatementContext;
 use squall_types::collation::like_match;

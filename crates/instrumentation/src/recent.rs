@@ -1,15 +1,17 @@
 //! The last statements of a session.
 
-use super::statements::SAMPLE_BYTES_MAX;
-use super::totals::Measured;
+use crate::totals::Measured;
 use squall_types::SqlError;
+
+/// Longest text of a statement that is kept as a sample, bytes.
+pub const SAMPLE_BYTES_MAX: usize = 1024;
 
 /// How many are kept, as in MySQL's default of `performance_schema_events_statements_history_size`.
 const RECENT_MAX: usize = 10;
 
 /// A statement that has ended.
 #[derive(Clone, Debug)]
-pub(crate) struct RecentStatement {
+pub struct RecentStatement {
     /// Counts the session's statements, from 1.
     pub event_id: u64,
     /// The name of its kind.
@@ -18,6 +20,7 @@ pub(crate) struct RecentStatement {
     pub key: Option<u128>,
     /// The number of the transaction that it found open; found out when somebody asks.
     pub transaction: Option<u64>,
+    /// What it took and gave.
     pub measured: Measured,
     /// Its text, or the beginning of a long one.
     pub text: Vec<u8>,
@@ -27,7 +30,8 @@ pub(crate) struct RecentStatement {
 
 /// What a statement shows of itself.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Shown<'s> {
+pub struct Shown<'s> {
+    /// Its text.
     pub text: &'s [u8],
     /// What it ended with.
     pub error: Option<&'s SqlError>,
@@ -35,7 +39,7 @@ pub(crate) struct Shown<'s> {
 
 /// A ring of them. Once it is full, places and the room of their texts are used again and again.
 #[derive(Debug, Default)]
-pub(crate) struct Recent {
+pub struct Recent {
     statements: Vec<RecentStatement>,
     /// How many there have been.
     count: u64,

@@ -1,32 +1,33 @@
-//! Stages of statements that [`Session::run`](crate::session::Session) runs, by MySQL's names. Look-ups by cached plans have none: they are over before anybody
+//! Stages of statements that a session runs one by one, by MySQL's names. Look-ups by cached plans have none: they are over before anybody
 //! could see them.
 
-use super::events::{CountedEvents, Events};
-use super::timed::{Timed, merge_event};
+use crate::events::{CountedEvents, Events};
+use crate::timed::{Timed, merge_event};
 
 /// Before anything is known of the statement.
-pub(crate) const STARTING: &str = "stage/sql/starting";
+pub const STARTING: &str = "stage/sql/starting";
 /// A query is bound and planned.
-pub(crate) const OPTIMIZING: &str = "stage/sql/optimizing";
+pub const OPTIMIZING: &str = "stage/sql/optimizing";
 /// It runs, and its rows are sent.
-pub(crate) const EXECUTING: &str = "stage/sql/executing";
+pub const EXECUTING: &str = "stage/sql/executing";
 /// A table is made, and perhaps filled.
-pub(crate) const CREATING: &str = "stage/sql/creating table";
+pub const CREATING: &str = "stage/sql/creating table";
 /// A table is changed, or an index built.
-pub(crate) const ALTERING: &str = "stage/sql/altering table";
+pub const ALTERING: &str = "stage/sql/altering table";
 /// The changes are on their way to be durable.
-pub(crate) const COMMITTING: &str = "stage/sql/waiting for handler commit";
+pub const COMMITTING: &str = "stage/sql/waiting for handler commit";
 
 /// All of them, by name.
-pub(crate) const ALL: &[&str] = &[ALTERING, CREATING, EXECUTING, OPTIMIZING, STARTING, COMMITTING];
+pub const ALL: &[&str] = &[ALTERING, CREATING, EXECUTING, OPTIMIZING, STARTING, COMMITTING];
 
 const NANOS_PER_MICRO: u64 = 1000;
 
 /// A stage that a statement is in, or was.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct StageEvent {
+pub struct StageEvent {
     /// Counts the session's stages, from 1.
     pub event_id: u64,
+    /// MySQL's name.
     pub name: &'static str,
     /// The number of its statement in the session.
     pub statement: u64,
@@ -37,7 +38,7 @@ pub(crate) struct StageEvent {
 }
 
 /// The stages of one session.
-pub(crate) type CountedStages = CountedEvents<StageEvent>;
+pub type CountedStages = CountedEvents<StageEvent>;
 
 impl Events<StageEvent> {
     fn begin(&mut self, name: &'static str, statement: u64, now_micros: i64) {

@@ -4,10 +4,14 @@ use squall_types::file_use::IoTotals;
 
 /// How often something happened, and how long it took. Times are nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Timed {
+pub struct Timed {
+    /// How often.
     pub count: u64,
+    /// All of them together.
     pub sum_nanos: u64,
+    /// The shortest.
     pub min_nanos: u64,
+    /// The longest.
     pub max_nanos: u64,
 }
 
@@ -43,15 +47,15 @@ impl Timed {
 }
 
 /// Times by the names of events. There are few that a session meets.
-pub(crate) type TimesByEvent = Vec<(&'static str, Timed)>;
+pub type TimesByEvent = Vec<(&'static str, Timed)>;
 
 /// What was done with files, as times.
-pub(crate) fn times_of_files(files: &[(&'static str, IoTotals)]) -> TimesByEvent {
+pub fn times_of_files(files: &[(&'static str, IoTotals)]) -> TimesByEvent {
     files.iter().map(|(event, io)| (*event, Timed::from(*io))).collect()
 }
 
 /// Adds times of an event.
-pub(crate) fn merge_event(times: &mut TimesByEvent, event: &'static str, other: &Timed) {
+pub fn merge_event(times: &mut TimesByEvent, event: &'static str, other: &Timed) {
     match times.iter_mut().find(|(known, _)| *known == event) {
         Some((_, timed)) => timed.merge(other),
         None => times.push((event, *other)),

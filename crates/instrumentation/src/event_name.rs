@@ -5,16 +5,16 @@ use squall_parser::ast::{
 };
 
 /// A text that no grammar takes.
-pub(crate) const ERROR: &str = "statement/sql/error";
+pub const ERROR: &str = "statement/sql/error";
 /// A command of the protocol that prepares a statement.
-pub(crate) const PREPARE: &str = "statement/com/Prepare";
+pub const PREPARE: &str = "statement/com/Prepare";
 /// A query.
-pub(crate) const SELECT: &str = "statement/sql/select";
+pub const SELECT: &str = "statement/sql/select";
 /// What has no name of its own.
-pub(crate) const OTHER: &str = "statement/abstract/Query";
+pub const OTHER: &str = "statement/abstract/Query";
 
 /// All names, in order.
-pub(crate) const ALL: &[&str] = &[
+pub const ALL: &[&str] = &[
     "statement/abstract/Query",
     "statement/com/Prepare",
     "statement/sql/alter_db",
@@ -110,14 +110,14 @@ pub(crate) const ALL: &[&str] = &[
 ];
 
 /// Whether statements of this kind end with rows.
-pub(crate) fn gives_rows(event: &str) -> bool {
+pub fn gives_rows(event: &str) -> bool {
     let Some(kind) = event.strip_prefix("statement/sql/") else { return false };
     kind.starts_with("show_")
         || ["select", "explain_other", "analyze", "check", "checksum", "optimize", "repair", "help"].contains(&kind)
 }
 
 /// The name of a statement's kind.
-pub(crate) fn of(statement: &Statement) -> &'static str {
+pub fn of(statement: &Statement) -> &'static str {
     match statement {
         Statement::Query(_) => SELECT,
         Statement::Insert(insert) => match (insert.replace, matches!(insert.source, InsertSource::Query(_))) {

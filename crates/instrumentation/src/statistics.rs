@@ -3,45 +3,31 @@
 //! Reading order: [`totals`], [`timed`], [`recent`], [`statements`], [`tables`], [`transactions`], [`prepared`], [`errors`], [`waits`], [`accounts`];
 //! where they are counted: [`record`].
 
-pub(crate) mod accounts;
-pub(crate) mod errors;
-pub(crate) mod event_name;
-mod events;
-pub(crate) mod memory;
-pub(crate) mod prepared;
-pub(crate) mod recent;
-mod record;
-pub(crate) mod stages;
-pub(crate) mod statements;
-pub(crate) mod tables;
-pub(crate) mod timed;
-pub(crate) mod totals;
-pub(crate) mod transactions;
-pub(crate) mod waits;
-
+use crate::accounts::Accounts;
+use crate::memory::MemorySeen;
 use crate::process::Process;
+use crate::recent::RecentStatement;
 use crate::socket_use::SocketTotals;
-use accounts::Accounts;
-use memory::MemorySeen;
+use crate::statements::Statements;
+use crate::tables::Tables;
+use crate::waits::{WaitConsumers, WaitEvent};
 use parking_lot::Mutex;
-use recent::RecentStatement;
-use statements::Statements;
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
-use tables::Tables;
-use waits::{WaitConsumers, WaitEvent};
 
 /// Statements by digest that are kept, as in MySQL's default of `performance_schema_digests_size`.
 const DIGESTS_MAX: u64 = 10_000;
 
 /// The server's part; the sessions' is with their [processes](crate::process::Process).
 #[derive(Debug)]
-pub(crate) struct Statistics {
+pub struct Statistics {
     /// `performance_schema`: whether statements are counted.
     pub is_on: AtomicBool,
     /// Consumer `events_statements_cpu`: whether their processor time is measured.
     pub measures_processor_time: AtomicBool,
+    /// Statements by digest, of sessions that are gone.
     pub statements: Statements,
+    /// What is known of accounts, and users and hosts.
     pub accounts: Accounts,
     /// Rows of tables that sessions that are gone have read and changed.
     pub tables: Tables,

@@ -1,15 +1,15 @@
 //! Where statements are counted: at their ends. Waits, transactions and what is prepared: where they happen.
 
-use super::event_name;
-use super::prepared::PreparedUse;
-use super::recent::Shown;
-use super::stages;
-use super::totals::Measured;
-use super::transactions::TransactionOutcome;
 use crate::database::now_micros;
 use crate::prepared::PreparedStatement;
 use crate::route::{Answered, Route};
 use crate::session::{Session, StatementRun};
+use squall_instrumentation::event_name;
+use squall_instrumentation::prepared::PreparedUse;
+use squall_instrumentation::recent::Shown;
+use squall_instrumentation::stages;
+use squall_instrumentation::totals::Measured;
+use squall_instrumentation::transactions::TransactionOutcome;
 use squall_parser::Digest;
 use squall_parser::ast::Statement;
 use squall_row_store::Transaction;

@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 
 /// How often an error was raised, and when.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ErrorStatistics {
+pub struct ErrorStatistics {
+    /// How often.
     pub raised: u64,
     /// Microseconds since 1970 UTC.
     pub first_seen: i64,
+    /// Microseconds since 1970 UTC.
     pub last_seen: i64,
+    /// Its SQLSTATE.
     pub sqlstate: [u8; 5],
 }
 
@@ -25,10 +28,10 @@ impl ErrorStatistics {
 }
 
 /// Errors by number.
-pub(crate) type ErrorsByNumber = BTreeMap<u16, ErrorStatistics>;
+pub type ErrorsByNumber = BTreeMap<u16, ErrorStatistics>;
 
 /// Adds others.
-pub(crate) fn merge_errors(errors: &mut ErrorsByNumber, others: &ErrorsByNumber) {
+pub fn merge_errors(errors: &mut ErrorsByNumber, others: &ErrorsByNumber) {
     for (number, other) in others {
         errors.entry(*number).or_default().merge(other);
     }
@@ -36,7 +39,7 @@ pub(crate) fn merge_errors(errors: &mut ErrorsByNumber, others: &ErrorsByNumber)
 
 /// The errors that a session's statements have ended with.
 #[derive(Debug, Default)]
-pub(crate) struct CountedErrors(Mutex<ErrorsByNumber>);
+pub struct CountedErrors(Mutex<ErrorsByNumber>);
 
 impl CountedErrors {
     /// Counts an error.

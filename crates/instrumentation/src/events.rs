@@ -1,20 +1,20 @@
 //! Events of one kind of one session: sums by name, the one that lasts, and the last ones that are over.
 
-use super::timed::TimesByEvent;
+use crate::timed::TimesByEvent;
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 
 /// How many that are over are kept, as in MySQL's defaults of `performance_schema_events_waits_history_size` and
 /// `performance_schema_events_stages_history_size`.
-pub(super) const RECENT_MAX: usize = 10;
+pub(crate) const RECENT_MAX: usize = 10;
 
 /// The events, under a lock that only readers share.
 #[derive(Debug)]
-pub(crate) struct CountedEvents<E>(Mutex<Events<E>>);
+pub struct CountedEvents<E>(Mutex<Events<E>>);
 
 /// What is known of them.
 #[derive(Debug)]
-pub(super) struct Events<E> {
+pub(crate) struct Events<E> {
     pub totals: TimesByEvent,
     /// How many there have been.
     pub count: u64,
@@ -40,7 +40,7 @@ impl<E> Events<E> {
 }
 
 impl<E: Copy> CountedEvents<E> {
-    pub(super) fn lock(&self) -> MutexGuard<'_, Events<E>> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Events<E>> {
         self.0.lock()
     }
 

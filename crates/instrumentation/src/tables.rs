@@ -6,7 +6,7 @@
 //! A scan of many rows is timed by itself. A look-up or a change of single rows is not, as two looks at the clock would cost
 //! as much as the look-up: what a statement took, less what is known, is shared out among the rows that it touched.
 
-use super::timed::Timed;
+use crate::timed::Timed;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use squall_catalog::{IndexId, TableId};
@@ -18,14 +18,18 @@ const SESSION_TABLES_MAX: usize = 64;
 const TABLES_MAX: usize = 1 << 16;
 
 /// A table, and the index by which rows were found.
-pub(crate) type TableKey = (TableId, Option<IndexId>);
+pub type TableKey = (TableId, Option<IndexId>);
 
 /// What was done with rows of a table along an index.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct TableTotals {
+pub struct TableTotals {
+    /// Rows read.
     pub fetched: Timed,
+    /// Rows inserted.
     pub inserted: Timed,
+    /// Rows changed.
     pub updated: Timed,
+    /// Rows deleted.
     pub deleted: Timed,
 }
 
@@ -64,11 +68,11 @@ impl TableTotals {
 }
 
 /// By table and index.
-pub(crate) type ByTable = FxHashMap<TableKey, TableTotals>;
+pub type ByTable = FxHashMap<TableKey, TableTotals>;
 
 /// What one session has counted.
 #[derive(Debug, Default)]
-pub(crate) struct CountedTables(Mutex<Vec<(TableKey, TableTotals)>>);
+pub struct CountedTables(Mutex<Vec<(TableKey, TableTotals)>>);
 
 impl CountedTables {
     /// Counts rows that a look-up by key has read, in the time of its statement.
@@ -112,7 +116,7 @@ impl CountedTables {
 
 /// What the server keeps.
 #[derive(Debug, Default)]
-pub(crate) struct Tables(Mutex<ByTable>);
+pub struct Tables(Mutex<ByTable>);
 
 impl Tables {
     fn take(&self, counted: &[(TableKey, TableTotals)]) {

@@ -1,19 +1,21 @@
 //! Who has connected, and what they have run.
 
-use super::errors::{ErrorsByNumber, merge_errors};
-use super::memory::{self, SessionPart};
-use super::statements::{EventTotals, count_event};
-use super::timed::{TimesByEvent, merge_event, times_of_files};
-use super::transactions::TransactionTotals;
+use crate::errors::{ErrorsByNumber, merge_errors};
+use crate::memory::{self, SessionPart};
 use crate::process::Process;
+use crate::statements::{EventTotals, count_event};
+use crate::timed::{TimesByEvent, merge_event, times_of_files};
+use crate::transactions::TransactionTotals;
 use parking_lot::Mutex;
 use squall_types::file_use::IoTotals;
 use std::collections::BTreeMap;
 
 /// A user and a host. Both are `None` for the server's own threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct AccountKey {
+pub struct AccountKey {
+    /// As the client gave it.
     pub user: Option<String>,
+    /// Without a port.
     pub host: Option<String>,
 }
 
@@ -25,7 +27,7 @@ impl AccountKey {
 }
 
 /// The host of `host:port`.
-pub(crate) fn host_without_port(host: &str) -> &str {
+pub fn host_without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
         Some((address, port)) if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => address,
         _ => host,
@@ -34,8 +36,10 @@ pub(crate) fn host_without_port(host: &str) -> &str {
 
 /// What is known of an account since the start.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct AccountStatistics {
+pub struct AccountStatistics {
+    /// How many there are now.
     pub current_connections: i64,
+    /// How many there were.
     pub total_connections: i64,
     /// Statements of connections that are gone.
     pub by_event: EventTotals,
@@ -59,7 +63,7 @@ pub(crate) struct AccountStatistics {
 
 /// All accounts that have connected.
 #[derive(Debug, Default)]
-pub(crate) struct Accounts(Mutex<BTreeMap<AccountKey, AccountStatistics>>);
+pub struct Accounts(Mutex<BTreeMap<AccountKey, AccountStatistics>>);
 
 impl Accounts {
     /// Somebody has connected.

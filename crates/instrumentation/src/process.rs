@@ -1,23 +1,25 @@
 //! The process list: who is connected and what each is doing.
 
-use crate::api::{KillCallback, TlsUse};
-use crate::shared_plan_cache::PlanUse;
-use crate::socket_use::SocketUse;
-use crate::statistics::errors::CountedErrors;
-use crate::statistics::prepared::PreparedUses;
-use crate::statistics::recent::RecentStatement;
-use crate::statistics::stages::CountedStages;
-use crate::statistics::statements::CountedStatements;
-use crate::statistics::tables::CountedTables;
-use crate::statistics::transactions::CountedTransactions;
-use crate::statistics::waits::CountedWaits;
+use crate::errors::CountedErrors;
+use crate::prepared::PreparedUses;
+use crate::recent::RecentStatement;
+use crate::socket_use::{SocketUse, TlsUse};
+use crate::stages::CountedStages;
+use crate::statements::CountedStatements;
+use crate::tables::CountedTables;
+use crate::transactions::CountedTransactions;
+use crate::waits::CountedWaits;
 use parking_lot::{Mutex, RwLock};
 use squall_registry::{KillState, PlanCounts, SessionMemory, UserVariables};
 use squall_types::file_use::FileTimes;
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+
+/// Called when KILL hits a connection, from any thread, so that its front end stops waiting for the client.
+pub type KillCallback = Arc<dyn Fn() + Send + Sync>;
 
 /// One connection as others see it.
 pub struct Process {
@@ -38,42 +40,43 @@ pub struct Process {
     /// Counters of this session.
     pub status: SessionStatus,
     /// Whether what it does is counted, if anything is: `INSTRUMENTED` in `performance_schema.threads`.
-    pub(crate) is_instrumented: AtomicBool,
+    pub is_instrumented: AtomicBool,
     /// What it has run.
-    pub(crate) statements: CountedStatements,
+    pub statements: CountedStatements,
     /// Rows of tables that it has read and changed.
-    pub(crate) tables: CountedTables,
+    pub tables: CountedTables,
     /// Errors that its statements have ended with.
-    pub(crate) errors: CountedErrors,
+    pub errors: CountedErrors,
     /// Its transactions.
-    pub(crate) transactions: CountedTransactions,
+    pub transactions: CountedTransactions,
     /// What it has waited for.
-    pub(crate) waits: CountedWaits,
+    pub waits: CountedWaits,
     /// What its statements have done with files.
-    pub(crate) files: Arc<FileTimes>,
+    pub files: Arc<FileTimes>,
     /// What its statements have reserved.
-    pub(crate) memory: Arc<SessionMemory>,
+    pub memory: Arc<SessionMemory>,
     /// What its open transaction has written; the most that one has.
-    pub(crate) written_bytes: AtomicU64,
-    pub(crate) written_bytes_high: AtomicU64,
+    pub written_bytes: AtomicU64,
+    /// The most that one has written, bytes.
+    pub written_bytes_high: AtomicU64,
     /// How its connection is encrypted, if it is.
-    pub(crate) tls: Option<Arc<TlsUse>>,
+    pub tls: Option<Arc<TlsUse>>,
     /// What goes through its client's socket, if it has one.
-    pub(crate) socket: Option<Arc<SocketUse>>,
+    pub socket: Option<Arc<SocketUse>>,
     /// Where that is; `None` for a Unix socket.
-    pub(crate) peer: Option<IpAddr>,
+    pub peer: Option<IpAddr>,
     /// Stages of its statements.
-    pub(crate) stages: CountedStages,
+    pub stages: CountedStages,
     /// Its prepared statements.
-    pub(crate) prepared: PreparedUses,
+    pub prepared: PreparedUses,
     /// Its session's `@variables`.
     user_variables: Mutex<Arc<UserVariables>>,
-    /// Statements that it has plans of, as far as they are in the cache of all sessions.
-    plan_uses: Mutex<Vec<Weak<PlanUse>>>,
     /// How far the LOAD DATA or INTO OUTFILE at hand is.
-    pub(crate) transfer: TransferProgress,
+    pub transfer: TransferProgress,
     /// Sessions that run statements for functions of this one's statement.
-    pub(crate) nested: Mutex<Vec<u64>>,
+    pub nested: Mutex<Vec<u64>>,
+    /// Statements that it has plans of, as far as they are in the cache of all sessions: values of the cache's.
+    plan_uses: Mutex<Vec<Weak<dyn Any + Send + Sync>>>,
     on_kill: KillCallback,
 }
 
@@ -351,32 +354,32 @@ impl Process {
             stages: CountedStages::default(),
             user_variables: Mutex::default(),
             prepared: PreparedUses::default(),
-            plan_uses: Mutex::default(),
             transfer: TransferProgress::default(),
             nested: Mutex::default(),
+            plan_uses: Mutex::default(),
             on_kill,
         }
     }
 
-    /// The same for a client behind a socket.
     /// Its session's `@variables`.
-    pub(crate) fn user_variables(&self) -> Arc<UserVariables> {
+    pub fn user_variables(&self) -> Arc<UserVariables> {
         self.user_variables.lock().clone()
     }
 
     /// The session has others now.
-    pub(crate) fn set_user_variables(&self, variables: &Arc<UserVariables>) {
+    pub fn set_user_variables(&self, variables: &Arc<UserVariables>) {
         *self.user_variables.lock() = variables.clone();
     }
 
     /// Its last statements, the oldest first, with the transactions that they were in.
-    pub(crate) fn recent_statements(&self) -> Vec<RecentStatement> {
+    pub fn recent_statements(&self) -> Vec<RecentStatement> {
         let mut recent = self.statements.recent();
         recent.iter_mut().for_each(|statement| statement.transaction = self.transactions.around(statement.event_id));
         recent
     }
 
-    pub(crate) fn with_socket(
+    /// The same for a client behind a socket.
+    pub fn with_socket(
         self,
         socket: Option<Arc<SocketUse>>,
         peer: Option<IpAddr>,
@@ -413,18 +416,19 @@ impl Process {
         activity.database.push_str(database);
     }
 
-    /// The connection has a plan from now on, for as long as it holds on to it.
-    pub(crate) fn add_plan_use(&self, plan_use: &Arc<PlanUse>) {
+    /// The session has a plan from now on, for as long as it holds on to it. The cache of plans says what `T` is.
+    pub fn add_plan_use<T: Any + Send + Sync>(&self, plan_use: &Arc<T>) {
         let mut uses = self.plan_uses.lock();
         if uses.len() == uses.capacity() {
             uses.retain(|known| known.strong_count() > 0);
         }
-        uses.push(Arc::downgrade(plan_use));
+        let plan_use: Weak<T> = Arc::downgrade(plan_use);
+        uses.push(plan_use);
     }
 
     /// The plans that it has.
-    pub(crate) fn plan_uses(&self) -> Vec<Arc<PlanUse>> {
-        self.plan_uses.lock().iter().filter_map(Weak::upgrade).collect()
+    pub fn plan_uses<T: Any + Send + Sync>(&self) -> Vec<Arc<T>> {
+        self.plan_uses.lock().iter().filter_map(|plan_use| plan_use.upgrade()?.downcast().ok()).collect()
     }
 
     /// KILL CONNECTION.

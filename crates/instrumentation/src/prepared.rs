@@ -1,6 +1,6 @@
 //! Prepared statements of a session as others see them.
 
-use super::totals::{Measured, Totals};
+use crate::totals::{Measured, Totals};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,11 +8,12 @@ use std::sync::{Arc, Weak};
 
 /// One prepared statement, for as long as it is prepared.
 #[derive(Debug)]
-pub(crate) struct PreparedUse {
+pub struct PreparedUse {
     /// Its number in its session.
     pub id: u64,
     /// PREPARE's name; `None` for one of the protocol.
     pub name: Option<Box<str>>,
+    /// Its text.
     pub text: Bytes,
     /// The statement that prepared it, as its session counts them; 0 for the protocol's command.
     pub owner_event: u64,
@@ -60,7 +61,7 @@ impl PreparedUse {
 
 /// Those of one session.
 #[derive(Debug, Default)]
-pub(crate) struct PreparedUses(Mutex<Vec<Weak<PreparedUse>>>);
+pub struct PreparedUses(Mutex<Vec<Weak<PreparedUse>>>);
 
 impl PreparedUses {
     /// There is one more, for as long as the session holds on to it.

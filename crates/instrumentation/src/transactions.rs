@@ -2,7 +2,7 @@
 //!
 //! A plain read under autocommit needs no transaction and is none.
 
-use super::timed::Timed;
+use crate::timed::Timed;
 use parking_lot::Mutex;
 use squall_row_store::{IsolationLevel, TransactionOptions};
 use std::collections::VecDeque;
@@ -12,39 +12,52 @@ const RECENT_MAX: usize = 10;
 
 /// What has become of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TransactionOutcome {
+pub enum TransactionOutcome {
+    /// It is open.
     Active,
+    /// COMMIT.
     Committed,
+    /// ROLLBACK.
     RolledBack,
 }
 
 /// One transaction.
 #[derive(Clone, Debug)]
-pub(crate) struct TransactionEvent {
+pub struct TransactionEvent {
     /// Counts the session's transactions, from 1.
     pub event_id: u64,
     /// The store's number.
     pub id: u64,
     /// Microseconds since 1970 UTC.
     pub start_micros: i64,
+    /// The same; 0 while it is open.
     pub end_micros: i64,
+    /// What has become of it.
     pub outcome: TransactionOutcome,
+    /// Whether it may change nothing.
     pub read_only: bool,
+    /// Its isolation level.
     pub isolation: IsolationLevel,
     /// Of a single statement.
     pub autocommit: bool,
     /// The numbers of the statements in the session that it has begun and ended in; the last one is not known while it is open.
     pub begun_in: u64,
+    /// See `begun_in`.
     pub ended_in: Option<u64>,
+    /// Savepoints that it has set.
     pub savepoints: u64,
+    /// ROLLBACK TO SAVEPOINT.
     pub rollbacks_to_savepoint: u64,
+    /// RELEASE SAVEPOINT.
     pub savepoints_released: u64,
 }
 
 /// Sums over transactions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct TransactionTotals {
+pub struct TransactionTotals {
+    /// Those that might write.
     pub read_write: Timed,
+    /// Those that might not.
     pub read_only: Timed,
 }
 
@@ -58,7 +71,7 @@ impl TransactionTotals {
 
 /// What one session has counted.
 #[derive(Debug, Default)]
-pub(crate) struct CountedTransactions(Mutex<Counted>);
+pub struct CountedTransactions(Mutex<Counted>);
 
 #[derive(Debug, Default)]
 struct Counted {

@@ -4,8 +4,8 @@
 //! that are gone have counted, and what is too much for one, is kept by the server. Nothing is counted twice, and no
 //! statement writes to memory that another session writes to.
 
-use super::recent::{Recent, RecentStatement, Shown};
-use super::totals::{Histogram, Measured, Totals};
+use crate::recent::{Recent, RecentStatement, SAMPLE_BYTES_MAX, Shown};
+use crate::totals::{Histogram, Measured, Totals};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use squall_parser::Digest;
@@ -16,36 +16,42 @@ use xxhash_rust::xxh3::xxh3_128;
 
 /// Statements that a session counts before it hands what it knows over.
 const SESSION_DIGESTS_MAX: usize = 128;
-/// Longest text of a statement that is kept as a sample, bytes.
-pub(crate) const SAMPLE_BYTES_MAX: usize = 1024;
 /// A sample is replaced by one of a faster statement after this, microseconds.
 const SAMPLE_AGE_MICROS: i64 = 60_000_000;
 
 /// What a statement is counted as: its default database, and its text without its values. By a hash, as the digest itself
 /// is one.
-pub(crate) fn key_of(schema: Option<&Arc<str>>, digest: &Digest) -> u128 {
+pub fn key_of(schema: Option<&Arc<str>>, digest: &Digest) -> u128 {
     digest.hash ^ schema.map_or(0, |schema| xxh3_128(schema.as_bytes()) | 1)
 }
 
 /// What is known of statements with one digest in one database.
 #[derive(Clone, Debug)]
-pub(crate) struct StatementStatistics {
+pub struct StatementStatistics {
+    /// Their default database.
     pub schema: Option<Arc<str>>,
+    /// Their digest.
     pub digest: Arc<Digest>,
+    /// Their sums.
     pub totals: Totals,
+    /// How long they took.
     pub histogram: Histogram,
     /// Microseconds since 1970 UTC.
     pub first_seen: i64,
+    /// Microseconds since 1970 UTC.
     pub last_seen: i64,
+    /// One of them.
     pub sample: Sample,
 }
 
 /// One of the statements.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sample {
+pub struct Sample {
+    /// Its text, or the beginning of a long one.
     pub text: Box<str>,
     /// Microseconds since 1970 UTC.
     pub seen: i64,
+    /// How long it took.
     pub micros: u64,
 }
 
@@ -90,7 +96,7 @@ impl StatementStatistics {
 }
 
 /// Sums by kinds of statements. There are few kinds that a session uses.
-pub(crate) type EventTotals = Vec<(&'static str, Totals)>;
+pub type EventTotals = Vec<(&'static str, Totals)>;
 
 type ByDigest = FxHashMap<u128, Box<StatementStatistics>>;
 
@@ -103,7 +109,7 @@ fn merge_into(all: &mut ByDigest, statistics: &StatementStatistics) {
 
 /// What one session has counted.
 #[derive(Debug, Default)]
-pub(crate) struct CountedStatements(Mutex<Counted>);
+pub struct CountedStatements(Mutex<Counted>);
 
 #[derive(Debug, Default)]
 struct Counted {
@@ -173,7 +179,7 @@ impl CountedStatements {
 }
 
 /// Changes the sums of a kind.
-pub(crate) fn count_event(events: &mut EventTotals, event: &'static str, change: impl FnOnce(&mut Totals)) {
+pub fn count_event(events: &mut EventTotals, event: &'static str, change: impl FnOnce(&mut Totals)) {
     match events.iter_mut().find(|(known, _)| *known == event) {
         Some((_, totals)) => change(totals),
         None => {
@@ -186,7 +192,7 @@ pub(crate) fn count_event(events: &mut EventTotals, event: &'static str, change:
 
 /// What the server keeps of statements by digest.
 #[derive(Debug)]
-pub(crate) struct Statements {
+pub struct Statements {
     all: Mutex<ByDigest>,
     /// Those for which there was no room.
     others: Mutex<Totals>,
@@ -240,8 +246,8 @@ impl Statements {
 
 #[cfg(test)]
 mod tests {
-    use super::super::event_name::SELECT;
     use super::*;
+    use crate::event_name::SELECT;
     use squall_parser::ParseOptions;
 
     fn digest(sql: &str) -> Arc<Digest> {

@@ -2,8 +2,8 @@
 //!
 //! Only what really waits is an event: a commit until it is durable, a lock that another session holds, a file. A look-up has none.
 
-use super::events::{CountedEvents, Events};
-use super::timed::{Timed, merge_event};
+use crate::events::{CountedEvents, Events};
+use crate::timed::{Timed, merge_event};
 use squall_catalog::{IndexId, TableId};
 use squall_row_store::{LockWaitEvent, LockWaits, WaitTimes};
 use squall_types::file_use;
@@ -11,16 +11,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// A commit: from the moment when it is applied to the one when it is as durable as it is to be.
-pub(crate) const COMMIT: &str = "wait/synch/cond/squall/commit";
+pub const COMMIT: &str = "wait/synch/cond/squall/commit";
 /// The lock of a row or a unique entry.
-pub(crate) const ROW_LOCK: &str = "wait/lock/row/squall/record";
+pub const ROW_LOCK: &str = "wait/lock/row/squall/record";
 /// The lock of a table.
-pub(crate) const TABLE_LOCK: &str = "wait/lock/metadata/sql/mdl";
+pub const TABLE_LOCK: &str = "wait/lock/metadata/sql/mdl";
 /// Rows of tables that are read and changed.
-pub(crate) const TABLE_IO: &str = "wait/io/table/sql/handler";
+pub const TABLE_IO: &str = "wait/io/table/sql/handler";
 
 /// What sessions count themselves.
-pub(crate) const OF_SESSIONS: &[&str] = &[TABLE_LOCK, ROW_LOCK, COMMIT];
+pub const OF_SESSIONS: &[&str] = &[TABLE_LOCK, ROW_LOCK, COMMIT];
 
 fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
@@ -33,9 +33,10 @@ fn timed(times: &WaitTimes) -> Timed {
 
 /// One wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct WaitEvent {
+pub struct WaitEvent {
     /// Counts the session's waits, from 1.
     pub event_id: u64,
+    /// MySQL's name of what was waited for.
     pub name: &'static str,
     /// The number of its statement in the session.
     pub statement: Option<u64>,
@@ -50,9 +51,9 @@ pub(crate) struct WaitEvent {
 }
 
 /// In `events_waits_history`.
-pub(crate) const OF_HISTORY: u8 = 1;
+pub const OF_HISTORY: u8 = 1;
 /// In `events_waits_history_long`.
-pub(crate) const OF_HISTORY_LONG: u8 = 2;
+pub const OF_HISTORY_LONG: u8 = 2;
 
 impl WaitEvent {
     /// A wait for a lock, as the store tells of it.
@@ -72,7 +73,7 @@ impl WaitEvent {
 
 /// The consumers of waits, which can be turned off one by one.
 #[derive(Debug)]
-pub(crate) struct WaitConsumers {
+pub struct WaitConsumers {
     current: AtomicBool,
     history: AtomicBool,
     history_long: AtomicBool,
@@ -117,7 +118,7 @@ impl WaitConsumers {
 }
 
 /// What one session has waited for.
-pub(crate) type CountedWaits = CountedEvents<WaitEvent>;
+pub type CountedWaits = CountedEvents<WaitEvent>;
 
 impl Events<WaitEvent> {
     /// Keeps a wait that is over. Those for locks become known at the end of their statement, when its commit is: they are put and
@@ -188,8 +189,8 @@ impl CountedWaits {
 
 #[cfg(test)]
 mod tests {
-    use super::super::events::RECENT_MAX;
     use super::*;
+    use crate::events::RECENT_MAX;
     use std::time::Instant;
 
     #[test]

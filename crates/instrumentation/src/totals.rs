@@ -3,13 +3,13 @@
 use squall_registry::PlanCounts;
 
 /// Picoseconds, in which performance_schema tells times, of a microsecond.
-pub(crate) const PICOS_PER_MICRO: u64 = 1_000_000;
+pub const PICOS_PER_MICRO: u64 = 1_000_000;
 /// Picoseconds of a nanosecond.
-pub(crate) const PICOS_PER_NANO: u64 = 1_000;
+pub const PICOS_PER_NANO: u64 = 1_000;
 
 /// What is known of a statement that has ended.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Measured {
+pub struct Measured {
     /// When it began, microseconds since 1970 UTC.
     pub start_micros: i64,
     /// How long it took.
@@ -18,12 +18,17 @@ pub(crate) struct Measured {
     pub lock_micros: u64,
     /// Processor time that it took; 0 if that was not measured.
     pub processor_nanos: u64,
+    /// Whether it ended with an error.
     pub failed: bool,
     /// The number of the error it ended with, or 0.
     pub errno: u16,
+    /// Warnings, notes and errors that it left.
     pub warnings: u64,
+    /// Rows that it changed.
     pub rows_affected: u64,
+    /// Rows of its result.
     pub rows_sent: u64,
+    /// Rows that it read.
     pub rows_examined: u64,
     /// How it read, sorted and grouped.
     pub plan: PlanCounts,
@@ -33,18 +38,30 @@ pub(crate) struct Measured {
 
 /// Sums over statements. Times are in microseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Totals {
+pub struct Totals {
+    /// How many there were.
     pub count: u64,
+    /// How long they took.
     pub sum_micros: u64,
+    /// The shortest.
     pub min_micros: u64,
+    /// The longest.
     pub max_micros: u64,
+    /// How long they waited for locks.
     pub lock_micros: u64,
+    /// Processor time, nanoseconds.
     pub processor_nanos: u64,
+    /// How many ended with an error.
     pub errors: u64,
+    /// Warnings, notes and errors that they left.
     pub warnings: u64,
+    /// Rows that they changed.
     pub rows_affected: u64,
+    /// Rows of their results.
     pub rows_sent: u64,
+    /// Rows that they read.
     pub rows_examined: u64,
+    /// How they read, sorted and grouped.
     pub plan: PlanCounts,
     /// The most that one reserved.
     pub memory_bytes_max: u64,
@@ -93,7 +110,7 @@ impl Totals {
 }
 
 /// Buckets of a histogram: as many as MySQL's `events_statements_histogram_*` have.
-pub(crate) const BUCKETS: u16 = 450;
+pub const BUCKETS: u16 = 450;
 /// Buckets from one time to ten times that.
 const BUCKETS_PER_DECADE: f64 = 50.0;
 /// The first bucket ends here, microseconds.
@@ -102,7 +119,7 @@ const FIRST_MICROS: f64 = 10.0;
 /// How many statements took how long, in buckets each of which ends at 1.047 times the time of the one before. Few are ever used
 /// by one statement, so only those are kept.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Histogram {
+pub struct Histogram {
     /// Numbers and counts, by number.
     buckets: Vec<(u16, u64)>,
 }
@@ -157,12 +174,12 @@ fn bucket_of(micros: u64) -> u16 {
 }
 
 /// Where a bucket begins, picoseconds.
-pub(crate) fn bucket_start_picos(bucket: u16) -> u64 {
+pub fn bucket_start_picos(bucket: u16) -> u64 {
     if bucket == 0 { 0 } else { bucket_end_picos(bucket - 1) }
 }
 
 /// Where a bucket ends, picoseconds. The last one has no end.
-pub(crate) fn bucket_end_picos(bucket: u16) -> u64 {
+pub fn bucket_end_picos(bucket: u16) -> u64 {
     if bucket + 1 == BUCKETS {
         return i64::MAX as u64;
     }

@@ -2,6 +2,17 @@
 
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
+/// How a connection is encrypted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsUse {
+    /// Name of the protocol's version, such as `TLSv1.3`.
+    pub version: &'static str,
+    /// Name of the cipher suite, as OpenSSL has it.
+    pub cipher: String,
+    /// Whether an earlier session of TLS goes on.
+    pub resumed: bool,
+}
+
 /// How often a socket was read and written, and how many bytes went through. Only the connection's own loop adds; it has a cache line of
 /// its own, so that loops do not disturb each other.
 #[derive(Debug, Default)]

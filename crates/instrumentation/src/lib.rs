@@ -1,0 +1,31 @@
+//! What the server counts and shows of what it does: the process list, and the numbers behind performance_schema.
+//!
+//! A session counts by itself, in its [`Process`], without sharing anything on a statement's way; [`Statistics`] has what is of no session any more.
+//! Readers add both up.
+//!
+//! From the bottom up: [`totals`], [`timed`], [`events`], [`recent`], [`statements`], [`tables`], [`transactions`], [`prepared`], [`errors`],
+//! [`waits`], [`stages`], [`socket_use`]; [`process`]; [`memory`], [`accounts`], [`statistics`].
+//!
+//! Knows: digests, statistics of the row store's waits, MySQL's names of events. Must not know: sessions, sockets, the tables that show it.
+
+pub mod accounts;
+pub mod errors;
+pub mod event_name;
+pub mod events;
+pub mod memory;
+pub mod prepared;
+pub mod process;
+pub mod recent;
+pub mod socket_use;
+pub mod stages;
+pub mod statements;
+pub mod statistics;
+pub mod tables;
+pub mod timed;
+pub mod totals;
+pub mod transactions;
+pub mod waits;
+
+pub use process::{KillCallback, Process, ProcessList, count};
+pub use socket_use::{SocketUse, TlsUse};
+pub use statistics::Statistics;
