@@ -25,6 +25,7 @@ const CRATE_ORDER: &[&str] = &[
     "executor",
     "planner",
     "jobs",
+    "server-state",
     "session",
     "fastbit",
     "modules",

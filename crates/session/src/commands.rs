@@ -1,13 +1,11 @@
 //! Small commands: KILL, SHUTDOWN, FLUSH, RESET, DO, PREPARE and EXECUTE, table maintenance.
 
 use crate::api::ResultWriter;
-use crate::database::{Shared, now_micros};
+use crate::database::Shared;
 use crate::ddl::execute::QualifiedName;
 use crate::logging::Logged;
-use crate::logging::variables::open_error;
 use crate::result::{Failure, Outcome, ResultSet};
 use crate::session::{Request, Session, StatementRun};
-use crate::settings::{Values, ids};
 use squall_catalog::{Privileges, TableEntry};
 use squall_column_tables::{ColumnTable, SegmentManifest};
 use squall_instrumentation::process::count;
@@ -19,6 +17,9 @@ use squall_parser::ast::{
 };
 use squall_registry::StatementContext;
 use squall_row_store::{Direction, HeldTable, LockWait, ValueRange};
+use squall_server_state::log_settings::open_error;
+use squall_server_state::now_micros;
+use squall_server_state::variables::{Values, ids};
 use squall_types::convert::text::write_text;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;

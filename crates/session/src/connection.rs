@@ -1,19 +1,19 @@
 //! What a front end asks of a session.
 
 use crate::api::{ColumnMeta, Connection, LocalFuture, NetTimeouts, PreparedInfo, ResultWriter, StatusInfo};
-use crate::database::now_micros;
 use crate::long_statement::{ReadStatement, Text};
 use crate::prepared::{PreparedStatement, PreparedTree, RowCollector};
 use crate::result::put_rows;
 use crate::route::{AtOnce, Unanswered};
 use crate::session::{Request, Session, parse_error};
-use crate::settings::{Values, ids};
 use crate::shared_plan_cache::{self, Described, PlanUse};
 use bytes::Bytes;
 use squall_catalog::Need;
 use squall_instrumentation::process::count;
 use squall_parser::ast::Statement;
 use squall_registry::SessionMemory;
+use squall_server_state::now_micros;
+use squall_server_state::variables::{Values, ids};
 use squall_types::work_meter::measured;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::atomic::Ordering;

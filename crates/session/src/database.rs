@@ -1,17 +1,13 @@
 //! A data directory that is open: everything that sessions share.
 
-use crate::accounts::AccountStore;
 use crate::api::{Account, Backend, Connection, ConnectionInfo, FrontEndSettings, KillCallback};
 use crate::ddl::edit::insert_database;
 use crate::event::EventScheduler;
-use crate::globals::GlobalVariables;
 use crate::listener::Listeners;
-use crate::logging::variables::default_file;
 use crate::module::Module;
 use crate::procedure::Procedures;
 use crate::session::{Session, client};
 use crate::session_plan_cache::SchemaVersions;
-use crate::settings::{Values, ids};
 use crate::shared_plan_cache::SharedPlanCache;
 use parking_lot::Mutex;
 use squall_catalog::{AccessMap, AccountKey, Catalog, CatalogCell, Privileges, TableDef, TableEntry, TableId};
@@ -19,20 +15,25 @@ use squall_column_store::ColumnCache;
 use squall_column_tables::{BackgroundSealer, ColumnTables};
 use squall_executor::runtime::{QueryRuntime, RuntimeOptions};
 use squall_instrumentation::Statistics;
-use squall_instrumentation::process::{Process, ProcessList};
+use squall_instrumentation::process::ProcessList;
 use squall_jobs::JobSystem;
 use squall_logs::error_log::{Severity, error_log};
 use squall_logs::{Client, Logs};
 use squall_planner::dml::RulesCache;
 use squall_registry::{BindSettings, Registry, StatementContext, ValueTable, VariableValues};
-use squall_row_store::{DdlChanges, DirectoryLock, Durability, LogContents, RowStore, StoreOptions};
+use squall_row_store::{DdlChanges, DirectoryLock, LogContents, RowStore, StoreOptions};
+use squall_server_state::accounts::AccountStore;
+use squall_server_state::globals::GlobalVariables;
+use squall_server_state::log_settings::default_file;
+use squall_server_state::variables::{Values, ids};
+use squall_server_state::{AllocatedMemory, ServerState, now_micros};
 use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::ops::Deref;
+use std::path::Path;
 use std::sync::{Arc, Weak};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 use tokio::sync::Notify;
 
 /// Where queries spill to and files of clients wait, in the data directory; emptied at each start.
@@ -61,15 +62,6 @@ pub struct OpenOptions {
     pub shutdown: Option<Arc<Notify>>,
 }
 
-/// What an allocator has taken from the system.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AllocatedMemory {
-    /// Bytes now.
-    pub bytes: u64,
-    /// The most that it ever were.
-    pub peak_bytes: u64,
-}
-
 /// An open database. Cheap to clone; the last clone closes it.
 #[derive(Clone, Debug)]
 pub struct Database(pub(crate) Arc<Shared>);
@@ -88,47 +80,28 @@ impl WeakDatabase {
 /// What all sessions of a database share.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub directory: PathBuf,
     // Dropped before the store.
     pub sealer: Mutex<BackgroundSealer>,
-    /// Columns of column tables.
-    pub column_cache: Arc<ColumnCache>,
-    pub store: Arc<RowStore>,
-    pub catalog: Arc<CatalogCell>,
-    pub accounts: AccountStore,
-    pub registry: Arc<Registry>,
+    /// What is known of the server below its sessions.
+    pub state: ServerState,
     pub procedures: Procedures,
     pub modules: Vec<Arc<dyn Module>>,
     pub listeners: Listeners,
-    pub globals: Arc<GlobalVariables>,
-    pub jobs: JobSystem,
     pub events: Arc<EventScheduler>,
-    pub processes: Arc<ProcessList>,
-    /// What performance_schema tells.
-    pub statistics: Statistics,
-    /// See [`OpenOptions::allocated_memory`].
-    pub allocated_memory: Option<fn() -> AllocatedMemory>,
     /// See [`OpenOptions::shutdown`].
     pub shutdown: Option<Arc<Notify>>,
-    pub runtime: Arc<QueryRuntime>,
-    /// Bound defaults, generated columns and checks of tables.
-    pub rules: RulesCache,
     /// What sessions have found out about statements.
     pub plans: SharedPlanCache,
-    pub logs: Logs,
-    /// Held while new values of log variables take effect.
-    pub log_change: Mutex<()>,
-    /// Held by a definition, from reading the old catalog to publishing the new one.
-    pub ddl: Mutex<()>,
-    pub started: Instant,
-    /// The same, microseconds since 1970 UTC.
-    pub started_micros: i64,
-    /// `GET_LOCK`'s.
-    pub user_locks: Arc<squall_registry::UserLocks>,
-    /// Prepared statements of all sessions.
-    pub prepared_count: std::sync::atomic::AtomicU64,
     // Dropped last: another process may open the directory from then on.
     _lock: DirectoryLock,
+}
+
+impl Deref for Shared {
+    type Target = ServerState;
+
+    fn deref(&self) -> &ServerState {
+        &self.state
+    }
 }
 
 /// Everything that the core and the modules declare.
@@ -143,30 +116,15 @@ fn declared(mut registry: Registry, modules: &[Arc<dyn Module>]) -> (Registry, P
 }
 
 impl Shared {
-    /// Has the values of variables take effect that the server was started with.
-    fn apply_variables(&self) {
-        self.apply_cache_variables();
-        self.apply_statistics_variables();
-        if self.accounts.load_now().has_restrictions() {
-            // They hold whatever the server was started with.
-            self.globals.set(&[(ids::PARTIAL_REVOKES, Value::from(true))]);
-        }
-        self.apply_account_variables();
-        if let Err(error) = self.apply_log_variables() {
-            // A log that was persisted and cannot be written now is no reason not to serve.
-            error_log().write(Severity::Warning, &error.message);
-        }
+    /// Whether a database belongs to a module.
+    pub fn is_of_module(&self, database: &str) -> bool {
+        self.modules.iter().any(|module| module.databases().contains(&database))
     }
 
     /// The versions that plans are made at now.
     pub fn schema_versions(&self) -> SchemaVersions {
         SchemaVersions { catalog: self.catalog.version(), functions: self.registry.functions_version() }
     }
-}
-
-/// Microseconds since 1970 UTC.
-pub(crate) fn now_micros() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64)
 }
 
 impl Database {
@@ -228,27 +186,20 @@ impl Database {
         let shared = Arc::new_cyclic(|weak| {
             crate::information_schema::register(&mut registry, weak);
             modules.iter().for_each(|module| module.declare_derived(&mut registry));
-            Shared {
+            let state = ServerState {
                 directory,
-                sealer: Mutex::new(sealer),
                 column_cache,
                 store,
                 catalog,
                 accounts,
                 registry: Arc::new(registry),
-                procedures,
-                modules,
-                listeners,
                 globals,
                 jobs,
-                events: Arc::default(),
                 processes,
                 statistics: Statistics::default(),
                 allocated_memory: options.allocated_memory,
-                shutdown: options.shutdown,
                 runtime: Arc::new(runtime),
                 rules: RulesCache::default(),
-                plans,
                 logs: Logs::default(),
                 log_change: Mutex::new(()),
                 ddl: Mutex::new(()),
@@ -256,6 +207,16 @@ impl Database {
                 started_micros: now_micros(),
                 user_locks: Arc::default(),
                 prepared_count: Default::default(),
+            };
+            Shared {
+                sealer: Mutex::new(sealer),
+                state,
+                procedures,
+                modules,
+                listeners,
+                events: Arc::default(),
+                shutdown: options.shutdown,
+                plans,
                 _lock: lock,
             }
         });
@@ -450,7 +411,7 @@ fn server_uuid(store: &RowStore) -> SqlResult<String> {
     if let Some(bytes) = store.system_get("server", b"uuid")? {
         return Ok(String::from_utf8_lossy(&bytes).into_owned());
     }
-    let mut bytes = crate::random::bytes::<16>();
+    let mut bytes = squall_server_state::random::bytes::<16>();
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -504,79 +465,14 @@ impl Drop for Shared {
     }
 }
 
-impl Shared {
-    /// The store's form of `durability`.
-    pub fn durability(&self) -> Durability {
-        self.globals.durability()
-    }
-
-    /// Counts statements, or does not, as its variable says.
-    pub fn apply_statistics_variables(&self) {
-        let globals = self.globals.load_values();
-        let is_on = Values(&globals).number(ids::PERFORMANCE_SCHEMA) != 0;
-        self.statistics.is_on.store(is_on, Ordering::Relaxed);
-        self.statistics.wait_consumers.apply(is_on);
-    }
-
-    /// Gives caches the sizes that their variables say.
-    pub fn apply_cache_variables(&self) {
-        let globals = self.globals.load_values();
-        self.store.resize_row_cache(Values(&globals).number(ids::ROW_CACHE_SIZE));
-        let changes = Values(&globals).number(ids::TRANSACTION_BUFFER_SIZE);
-        self.store.set_transaction_buffer(usize::try_from(changes).unwrap_or(usize::MAX));
-        let columns = Values(&globals).number(ids::COLUMN_CACHE_SIZE);
-        self.column_cache.resize(usize::try_from(columns).unwrap_or(usize::MAX));
-    }
-
-    /// Accounts have the roles that `mandatory_roles` says, and partial revokes if `partial_revokes` does.
-    pub fn apply_account_variables(&self) {
-        let values = self.globals.load_values();
-        let values = Values(&values);
-        self.accounts.set_variables(values.text(ids::MANDATORY_ROLES), values.on(ids::PARTIAL_REVOKES));
-    }
-
-    /// Ends a statement or a connection.
-    pub fn kill(&self, process: &Process, connection: bool) {
-        if connection {
-            process.kill_connection();
-        } else {
-            process.kill.kill_query();
-        }
-        self.interrupt(process);
-    }
-
-    /// Ends the lock waits of a connection, and of the sessions that work for it.
-    pub fn interrupt(&self, process: &Process) {
-        self.store.interrupt(process.id);
-        for id in process.nested.lock().iter() {
-            self.store.interrupt(*id);
-        }
-    }
-
-    /// What the account of a statement may do, with the roles that are active: what its statements are allowed by.
-    pub fn access_of(&self, context: &StatementContext) -> AccessMap {
-        if context.is_of_server {
-            return AccessMap::all();
-        }
-        let accounts = self.accounts.load_now();
-        let (user, host) = context.current_user.rsplit_once('@').unwrap_or((&context.current_user, ""));
-        let account = AccountKey::new(user, host);
-        AccessMap::new(&accounts, &account, &context.active_roles)
-    }
-
-    /// Whether a database belongs to a module.
-    pub fn is_of_module(&self, database: &str) -> bool {
-        self.modules.iter().any(|module| module.databases().contains(&database))
-    }
-}
-
 impl Backend for Database {
     fn front_end_settings(&self) -> FrontEndSettings {
         let values = self.0.globals.load_values();
         let values = Values(&values);
         FrontEndSettings {
             version: values.text(ids::VERSION).to_string(),
-            collation: crate::charset::collation(values.text(ids::COLLATION_SERVER)).map_or(255, |id| id.0),
+            collation: squall_server_state::charset::collation(values.text(ids::COLLATION_SERVER))
+                .map_or(255, |id| id.0),
             max_connections: values.number(ids::MAX_CONNECTIONS) as usize,
             connect_timeout_seconds: values.number(ids::CONNECT_TIMEOUT),
             net_write_timeout_seconds: values.number(ids::NET_WRITE_TIMEOUT),

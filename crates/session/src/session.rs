@@ -9,7 +9,7 @@ mod statement_run;
 pub(crate) use self::statement_run::StatementRun;
 use crate::api::{ConnectionInfo, KillCallback, OkInfo, ResultWriter, SessionChange};
 use crate::appends::Appends;
-use crate::database::{Shared, now_micros};
+use crate::database::Shared;
 use crate::deferred::BeforePool;
 use crate::diagnostics::DiagnosticsArea;
 use crate::listener::{EndedStatement, ListenedSession};
@@ -20,7 +20,7 @@ use crate::procedure::SessionStatements;
 use crate::program::SharedLocals;
 use crate::route::{Found, Route, Unanswered};
 use crate::session_plan_cache::SessionPlanCache;
-use crate::settings::{Settings, Values, ids};
+use crate::settings::Settings;
 use crate::transaction::TransactionState;
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -32,6 +32,8 @@ use squall_parser::ast::{Span, Statement};
 pub(crate) use squall_planner::bind::parse_error;
 use squall_registry::{BindSettings, KillState, UserVariables, VariableValues};
 use squall_row_store::{GlobalReadLock, SessionLocks, Transaction};
+use squall_server_state::now_micros;
+use squall_server_state::variables::{Values, ids};
 use squall_types::collation::Charset;
 use squall_types::work_meter::{carried, measured};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
@@ -202,7 +204,7 @@ impl Session {
             found_rows: 0,
             row_count: -1,
             last_insert_id: 0,
-            random_state: u64::from_le_bytes(crate::random::bytes()),
+            random_state: u64::from_le_bytes(squall_server_state::random::bytes()),
             version: Values(&variables.global).text(ids::VERSION).into(),
             multi_statements: info.multi_statements,
             changes: Vec::new(),
@@ -447,8 +449,14 @@ impl Session {
         };
         count(&self.process.status.change_db);
         self.process.set_database(&name);
-        self.set_session_value(ids::COLLATION_DATABASE, Value::from(crate::charset::collation_name(collation)));
-        self.set_session_value(ids::CHARACTER_SET_DATABASE, Value::from(crate::charset::charset_name(collation)));
+        self.set_session_value(
+            ids::COLLATION_DATABASE,
+            Value::from(squall_server_state::charset::collation_name(collation)),
+        );
+        self.set_session_value(
+            ids::CHARACTER_SET_DATABASE,
+            Value::from(squall_server_state::charset::charset_name(collation)),
+        );
         if self.settings.track_schema {
             self.changes.push(SessionChange::Schema(name.clone()));
         }
@@ -518,9 +526,10 @@ impl Session {
     }
 
     fn apply_handshake_collation(&mut self) {
-        let known = crate::charset::collation_by_number(u64::from(self.info.collation));
+        let known = squall_server_state::charset::collation_by_number(u64::from(self.info.collation));
         let Some(id) = known.filter(|id| *id != squall_types::CollationId::BINARY) else { return };
-        let (charset, collation) = (crate::charset::charset_name(id), crate::charset::collation_name(id));
+        let (charset, collation) =
+            (squall_server_state::charset::charset_name(id), squall_server_state::charset::collation_name(id));
         for id in [ids::CHARACTER_SET_CLIENT, ids::CHARACTER_SET_CONNECTION, ids::CHARACTER_SET_RESULTS] {
             self.set_session_value(id, Value::from(charset));
         }

@@ -1,13 +1,14 @@
 //! A session's variables decoded, so that statements need not look them up by name.
 
 use crate::api::NetTimeouts;
-use crate::charset;
 use crate::client_text::is_read_as_utf8;
 use crate::route::QueryRoute;
-use squall_registry::{BindSettings, ValueTable, VariableId, VariableValues};
+use squall_registry::{BindSettings, VariableValues};
 use squall_row_store::IsolationLevel;
+use squall_server_state::charset;
+use squall_server_state::variables::{Values, ids, isolation};
 use squall_types::temporal::TimeZone;
-use squall_types::{CollationId, SqlMode, Value};
+use squall_types::{CollationId, SqlMode};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -96,143 +97,6 @@ pub enum TransactionTracking {
     Characteristics,
 }
 
-macro_rules! variable_ids {
-    ($($constant:ident = $name:literal;)*) => {
-        $(#[doc = $name] pub const $constant: VariableId = VariableId::of($name);)*
-    };
-}
-
-/// Ids of the variables that the session knows by name.
-pub mod ids {
-    use super::VariableId;
-
-    variable_ids! {
-        AUTOCOMMIT = "autocommit";
-        SQL_MODE = "sql_mode";
-        TIME_ZONE = "time_zone";
-        EVENT_SCHEDULER = "event_scheduler";
-        CHARACTER_SET_CLIENT = "character_set_client";
-        CHARACTER_SET_CONNECTION = "character_set_connection";
-        CHARACTER_SET_RESULTS = "character_set_results";
-        CHARACTER_SET_DATABASE = "character_set_database";
-        CHARACTER_SET_SERVER = "character_set_server";
-        COLLATION_CONNECTION = "collation_connection";
-        COLLATION_DATABASE = "collation_database";
-        COLLATION_SERVER = "collation_server";
-        TRANSACTION_ISOLATION = "transaction_isolation";
-        TX_ISOLATION = "tx_isolation";
-        TRANSACTION_READ_ONLY = "transaction_read_only";
-        TX_READ_ONLY = "tx_read_only";
-        COMPLETION_TYPE = "completion_type";
-        INNODB_LOCK_WAIT_TIMEOUT = "innodb_lock_wait_timeout";
-        LOCK_WAIT_TIMEOUT = "lock_wait_timeout";
-        INNODB_SNAPSHOT_ISOLATION = "innodb_snapshot_isolation";
-        MAX_ERROR_COUNT = "max_error_count";
-        SQL_NOTES = "sql_notes";
-        MAX_EXECUTION_TIME = "max_execution_time";
-        MAX_ALLOWED_PACKET = "max_allowed_packet";
-        PARSER_MAX_MEM_SIZE = "parser_max_mem_size";
-        GROUP_CONCAT_MAX_LEN = "group_concat_max_len";
-        DIV_PRECISION_INCREMENT = "div_precision_increment";
-        DEFAULT_WEEK_FORMAT = "default_week_format";
-        CTE_MAX_RECURSION_DEPTH = "cte_max_recursion_depth";
-        SQL_SELECT_LIMIT = "sql_select_limit";
-        QUERY_ROUTE = "query_route";
-        SQL_SAFE_UPDATES = "sql_safe_updates";
-        FOREIGN_KEY_CHECKS = "foreign_key_checks";
-        AUTO_INCREMENT_INCREMENT = "auto_increment_increment";
-        AUTO_INCREMENT_OFFSET = "auto_increment_offset";
-        INSERT_ID = "insert_id";
-        LAST_INSERT_ID = "last_insert_id";
-        IDENTITY = "identity";
-        TIMESTAMP = "timestamp";
-        SESSION_TRACK_SCHEMA = "session_track_schema";
-        SESSION_TRACK_STATE_CHANGE = "session_track_state_change";
-        SESSION_TRACK_SYSTEM_VARIABLES = "session_track_system_variables";
-        SESSION_TRACK_TRANSACTION_INFO = "session_track_transaction_info";
-        VERSION = "version";
-        MAX_CONNECTIONS = "max_connections";
-        CONNECT_TIMEOUT = "connect_timeout";
-        NET_READ_TIMEOUT = "net_read_timeout";
-        NET_WRITE_TIMEOUT = "net_write_timeout";
-        WAIT_TIMEOUT = "wait_timeout";
-        BUSY_POLL_MICROSECONDS = "busy_poll_microseconds";
-        INTERACTIVE_TIMEOUT = "interactive_timeout";
-        REQUIRE_SECURE_TRANSPORT = "require_secure_transport";
-        READ_ONLY = "read_only";
-        SUPER_READ_ONLY = "super_read_only";
-        LOCAL_INFILE = "local_infile";
-        SECURE_FILE_PRIV = "secure_file_priv";
-        MAX_PREPARED_STMT_COUNT = "max_prepared_stmt_count";
-        PLAN_CACHE_SIZE = "plan_cache_size";
-        SQL_REQUIRE_PRIMARY_KEY = "sql_require_primary_key";
-        DURABILITY = "durability";
-        INNODB_FLUSH_LOG_AT_TRX_COMMIT = "innodb_flush_log_at_trx_commit";
-        QUERY_MEMORY_LIMIT = "query_memory_limit";
-        PARTIAL_REVOKES = "partial_revokes";
-        MANDATORY_ROLES = "mandatory_roles";
-        ACTIVATE_ALL_ROLES_ON_LOGIN = "activate_all_roles_on_login";
-        EXPLAIN_FORMAT = "explain_format";
-        PRINT_IDENTIFIED_WITH_AS_HEX = "print_identified_with_as_hex";
-        GENERATED_RANDOM_PASSWORD_LENGTH = "generated_random_password_length";
-        DEFAULT_STORAGE_ENGINE = "default_storage_engine";
-        STORAGE_ENGINE = "storage_engine";
-        TABLE_COMPRESSION = "table_compression";
-        PSEUDO_REPLICA_MODE = "pseudo_replica_mode";
-        PSEUDO_SLAVE_MODE = "pseudo_slave_mode";
-        GENERAL_LOG = "general_log";
-        GENERAL_LOG_FILE = "general_log_file";
-        SLOW_QUERY_LOG = "slow_query_log";
-        SLOW_QUERY_LOG_FILE = "slow_query_log_file";
-        LOG_SLOW_ADMIN_STATEMENTS = "log_slow_admin_statements";
-        LOG_OUTPUT = "log_output";
-        LOG_FORMAT = "log_format";
-        LOG_ENTRY_MAX_BYTES = "log_entry_max_bytes";
-        LOG_TABLE_MAX_ROWS = "log_table_max_rows";
-        LOG_WRITE_MODE = "log_write_mode";
-        ROW_CACHE_SIZE = "row_cache_size";
-        TRANSACTION_BUFFER_SIZE = "transaction_buffer_size";
-        PERFORMANCE_SCHEMA = "performance_schema";
-        COLUMN_CACHE_SIZE = "column_cache_size";
-        LOG_ROTATE_BYTES = "log_rotate_bytes";
-        LOG_ROTATE_SECONDS = "log_rotate_seconds";
-        QUERY_LOG_ENABLED = "query_log_enabled";
-        QUERY_LOG_FILE = "query_log_file";
-        QUERY_LOG_FILE_ENABLED = "query_log_file_enabled";
-        QUERY_LOG_THRESHOLD_EXECUTION_TIME = "query_log_threshold_execution_time";
-        QUERY_LOG_THRESHOLD_LOCK_TIME = "query_log_threshold_lock_time";
-        QUERY_LOG_THRESHOLD_SESSION_TIME = "query_log_threshold_session_time";
-        QUERY_LOG_THRESHOLD_ROWS_EXAMINED = "query_log_threshold_rows_examined";
-        QUERY_LOG_THRESHOLD_ROWS_SENT = "query_log_threshold_rows_sent";
-        QUERY_LOG_THRESHOLD_TMP_TABLES = "query_log_threshold_tmp_tables";
-        QUERY_LOG_THRESHOLD_WARNINGS = "query_log_threshold_warnings";
-        AUDIT_LOG = "audit_log";
-        AUDIT_LOG_FILE = "audit_log_file";
-        AUDIT_LOG_STRICT = "audit_log_strict";
-        AUDIT_LOG_SYNC = "audit_log_sync";
-        LOG_ERROR = "log_error";
-        LOG_ERROR_VERBOSITY = "log_error_verbosity";
-        LOG_RAW = "log_raw";
-        LOG_TIMESTAMPS = "log_timestamps";
-        LONG_QUERY_TIME = "long_query_time";
-        MIN_EXAMINED_ROW_LIMIT = "min_examined_row_limit";
-        SQL_LOG_OFF = "sql_log_off";
-        DATADIR = "datadir";
-        HOSTNAME = "hostname";
-        PORT = "port";
-        SOCKET = "socket";
-        SERVER_ID = "server_id";
-    }
-}
-
-/// Pairs of names for one variable: setting one sets the other.
-pub const ALIASES: &[(VariableId, VariableId)] = &[
-    (ids::TRANSACTION_ISOLATION, ids::TX_ISOLATION),
-    (ids::TRANSACTION_READ_ONLY, ids::TX_READ_ONLY),
-    (ids::DEFAULT_STORAGE_ENGINE, ids::STORAGE_ENGINE),
-    (ids::PSEUDO_REPLICA_MODE, ids::PSEUDO_SLAVE_MODE),
-];
-
 impl Settings {
     /// Decodes a session's values, for a client that may have asked for CLIENT_IGNORE_SPACE.
     pub fn decode(variables: &VariableValues, database: Option<Arc<str>>, ignore_space: bool) -> Settings {
@@ -304,72 +168,4 @@ impl Settings {
 fn busy_poll(micros: u64) -> Duration {
     static CORES: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
     if *CORES == 1 { Duration::ZERO } else { Duration::from_micros(micros) }
-}
-
-/// An isolation level by the words that variables use.
-pub fn isolation(words: &str) -> IsolationLevel {
-    match words {
-        "READ-UNCOMMITTED" => IsolationLevel::ReadUncommitted,
-        "READ-COMMITTED" => IsolationLevel::ReadCommitted,
-        "SERIALIZABLE" => IsolationLevel::Serializable,
-        _ => IsolationLevel::RepeatableRead,
-    }
-}
-
-/// The words of an isolation level.
-pub fn isolation_words(level: IsolationLevel) -> &'static str {
-    match level {
-        IsolationLevel::ReadUncommitted => "READ-UNCOMMITTED",
-        IsolationLevel::ReadCommitted => "READ-COMMITTED",
-        IsolationLevel::RepeatableRead => "REPEATABLE-READ",
-        IsolationLevel::Serializable => "SERIALIZABLE",
-    }
-}
-
-/// Reads values by id.
-#[derive(Clone, Copy, Debug)]
-pub struct Values<'a>(pub &'a ValueTable);
-
-impl<'a> Values<'a> {
-    fn get(self, id: VariableId) -> &'a Value {
-        self.0.get(id)
-    }
-
-    /// A switch.
-    pub fn on(self, id: VariableId) -> bool {
-        matches!(self.get(id), Value::Int(value) if *value != 0)
-    }
-
-    /// An unsigned number.
-    pub fn number(self, id: VariableId) -> u64 {
-        match self.get(id) {
-            Value::UInt(value) => *value,
-            Value::Int(value) => u64::try_from(*value).unwrap_or(0),
-            _ => 0,
-        }
-    }
-
-    /// A number.
-    pub fn double(self, id: VariableId) -> f64 {
-        match self.get(id) {
-            Value::Double(value) => *value,
-            _ => 0.0,
-        }
-    }
-
-    /// A text; empty for NULL.
-    pub fn text(self, id: VariableId) -> &'a str {
-        match self.get(id) {
-            Value::String(text) => text,
-            _ => "",
-        }
-    }
-
-    /// A text or NULL.
-    pub fn text_or_null(self, id: VariableId) -> Option<&'a str> {
-        match self.get(id) {
-            Value::String(text) => Some(text),
-            _ => None,
-        }
-    }
 }

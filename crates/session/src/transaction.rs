@@ -3,13 +3,14 @@
 use crate::api::SessionChange;
 use crate::result::Outcome;
 use crate::session::Session;
-use crate::settings::{Completion as CompletionType, TransactionTracking, isolation_words};
+use crate::settings::{Completion as CompletionType, TransactionTracking};
 use squall_catalog::name::eq_ignore_case;
 use squall_parser::ast::{
     AccessMode, Completion, IsolationLevel as AstLevel, Statement, Transaction as AstTransaction,
     TransactionCharacteristics, VariableScope,
 };
 use squall_row_store::{IsolationLevel, LockWait, Savepoint, Transaction, TransactionOptions};
+use squall_server_state::variables::isolation_words;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
 //! Views and events whose definer is an account: what dropping it would leave without one, and making it would adopt.
 
-use super::quoted;
 use crate::database::Shared;
 use crate::session::Session;
 use squall_catalog::{AccountKey, TableEntry};
+use squall_server_state::accounts::quoted;
 use squall_types::{ErrorCode, Level, SqlError, SqlResult};
 
 impl Session {

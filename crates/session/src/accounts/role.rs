@@ -2,9 +2,9 @@
 
 use crate::result::Outcome;
 use crate::session::Session;
-use crate::settings::{Values, ids};
 use squall_catalog::{AccountDef, AccountKey, Accounts};
 use squall_parser::ast::{AccountName, CreateRole, RoleSet, SetDefaultRole};
+use squall_server_state::variables::{Values, ids};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -167,7 +167,8 @@ impl Session {
         let mut change = self.begin_accounts().await;
         for key in keys {
             let account = change.accounts.get(&key);
-            let account = account.ok_or_else(|| super::user::failed("SET DEFAULT ROLE", std::slice::from_ref(&key)))?;
+            let account = account
+                .ok_or_else(|| squall_server_state::accounts::failed("SET DEFAULT ROLE", std::slice::from_ref(&key)))?;
             let default_roles = self.default_roles_of(&change.accounts, account, &statement.roles)?;
             let account = AccountDef { default_roles, ..(**account).clone() };
             change.accounts.accounts.insert(key, Arc::new(account));

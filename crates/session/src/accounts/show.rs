@@ -3,9 +3,9 @@
 use crate::ddl::names::{quote, quote_text};
 use crate::result::{Outcome, ResultSet, text_column};
 use crate::session::Session;
-use crate::settings::{Values, ids};
 use squall_catalog::{AccountDef, AccountKey, Need, PrivilegeLevel, Privileges, common_restrictions};
 use squall_parser::ast::AccountName;
+use squall_server_state::variables::{Values, ids};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 
 impl Session {
@@ -61,8 +61,9 @@ impl Session {
         let key = self.shown_account(name)?;
         self.check_may_show(&key)?;
         let accounts = self.shared.accounts.load_full();
-        let account =
-            accounts.get(&key).ok_or_else(|| super::user::failed("SHOW CREATE USER", std::slice::from_ref(&key)))?;
+        let account = accounts
+            .get(&key)
+            .ok_or_else(|| squall_server_state::accounts::failed("SHOW CREATE USER", std::slice::from_ref(&key)))?;
         let as_hex = Values(&self.variables.session).on(ids::PRINT_IDENTIFIED_WITH_AS_HEX);
         let column = format!("CREATE USER for {}@{}", key.user, key.host);
         let mut result = ResultSet::new(vec![text_column(&column, 1024)]);

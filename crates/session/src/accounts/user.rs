@@ -1,16 +1,15 @@
 //! CREATE, ALTER, DROP and RENAME USER, SET PASSWORD.
 
-use super::AccountChange;
-use super::{hash_password, quoted};
-use crate::database::now_micros;
 use crate::result::{Outcome, ResultSet};
 use crate::session::Session;
-use crate::settings::{Values, ids};
 use squall_catalog::{AccountDef, AccountKey};
 use squall_parser::ast::{
     AccountName, AccountOption, Authentication, CreateUser, Credential, DropUser, PasswordExpiry, ResourceLimit,
     SetPassword, Statement, TlsRequirement, UserSpecification,
 };
+use squall_server_state::accounts::{AccountChange, failed, hash_password, quoted};
+use squall_server_state::now_micros;
+use squall_server_state::variables::{Values, ids};
 use squall_types::{ErrorCode, Level, SqlError, SqlResult, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,12 +17,6 @@ use std::sync::Arc;
 /// Longest user name and host name, in characters.
 const USER_CHARACTERS_MAX: usize = 32;
 const HOST_CHARACTERS_MAX: usize = 255;
-
-/// "Operation … failed for …" with every account that it failed for.
-pub(super) fn failed(operation: &str, keys: &[AccountKey]) -> SqlError {
-    let list: Vec<String> = keys.iter().map(quoted).collect();
-    SqlError::new(ErrorCode::CannotUser, &[&operation, &list.join(",")])
-}
 
 impl Session {
     /// Statements about accounts and privileges.
@@ -244,7 +237,7 @@ impl Session {
         (0..length)
             .map(|_| {
                 // 16 bits over 85 letters: the bias is below a thousandth.
-                let number = usize::from(u16::from_le_bytes(crate::random::bytes()));
+                let number = usize::from(u16::from_le_bytes(squall_server_state::random::bytes()));
                 char::from(ALPHABET[number % ALPHABET.len()])
             })
             .collect()

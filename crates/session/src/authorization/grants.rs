@@ -67,7 +67,7 @@ impl Session {
 
     /// 1290 when the server is read-only for this session; 1792 in a read-only transaction.
     pub(crate) fn check_writable(&self) -> SqlResult<()> {
-        use crate::settings::{Values, ids};
+        use squall_server_state::variables::{Values, ids};
         if self.is_read_only_now() {
             return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]));
         }

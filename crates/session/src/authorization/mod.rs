@@ -14,7 +14,6 @@ mod statement;
 pub(crate) use statement::lock_needs;
 
 use crate::session::Session;
-use crate::settings::{Values, ids};
 use squall_catalog::{Need, Privileges, Subject};
 use squall_planner::dml::DmlPlan;
 use squall_planner::dml::plan::{InsertPlan, InsertRows};
@@ -22,6 +21,7 @@ use squall_planner::dml::target::Target;
 use squall_planner::point::PointSelect;
 use squall_planner::rowwise::RowPlan;
 use squall_planner::{BoundQuery, needs};
+use squall_server_state::variables::{Values, ids};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::ops::Deref;
 use std::sync::Arc;

@@ -189,7 +189,8 @@ fn row_bytes(table: &TableDef) -> u64 {
         .map(|column| match &column.sql_type {
             SqlType::String { kind: StringKind::Text(_), .. } | SqlType::Json => 12,
             SqlType::String { length, collation, .. } => {
-                let bytes = u64::from(*length) * u64::from(crate::charset::bytes_per_character(*collation));
+                let bytes =
+                    u64::from(*length) * u64::from(squall_server_state::charset::bytes_per_character(*collation));
                 bytes + if bytes > 255 { 2 } else { 1 }
             }
             SqlType::Int { width, .. } => match width {

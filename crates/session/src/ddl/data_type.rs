@@ -1,7 +1,7 @@
 //! Types of columns as written, made into [`SqlType`]s with MySQL's limits.
 
-use crate::charset;
 use squall_parser::ast::{CharacterAttributes, DataType, IntegerKind, LobSize, NumericSign, SqlString};
+use squall_server_state::charset;
 use squall_types::{CollationId, ErrorCode, IntWidth, SqlError, SqlMode, SqlResult, SqlType, StringKind, TextSize};
 use std::sync::Arc;
 

@@ -4,10 +4,10 @@ use super::data_type::named_collation;
 use super::drop::with_children;
 use super::execute::{DdlEnv, QualifiedName, referring_keys};
 use super::names::check_database_name;
-use crate::charset;
 use crate::database::Shared;
 use squall_catalog::Catalog;
 use squall_parser::ast::{AlterDatabase, CreateDatabase, DatabaseOption, DropDatabase};
+use squall_server_state::charset;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult};
 
 fn collation_of(options: &[DatabaseOption], default: CollationId) -> SqlResult<CollationId> {

@@ -3,10 +3,10 @@
 use super::DdlContext;
 use super::functional_key::add_hidden_column;
 use super::names::check_index_name;
-use crate::charset;
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{ColumnDef, ColumnId, IndexDef, IndexId, IndexPart, IndexType, JSON_PARSER, TableDef};
 use squall_parser::ast::{Ident, IndexDefinition, IndexKind, KeyPart, KeyPartSource};
+use squall_server_state::charset;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, StringKind};
 
 /// Most secondary keys of a table.

@@ -6,12 +6,12 @@ use super::{alter, create, database, drop, view};
 use crate::api::{OkInfo, ResultWriter};
 use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
-use crate::settings::{Values, ids};
 use squall_catalog::TableDef;
 use squall_instrumentation::process::count;
 use squall_parser::ast::{self, Statement};
 use squall_registry::StatementContext;
 use squall_row_store::LockWait;
+use squall_server_state::variables::{Values, ids};
 use squall_types::{CollationId, ErrorCode, Level, SqlError, SqlResult};
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ impl Session {
             session: self.process.id,
             wait: LockWait::Timeout(Duration::from_secs(self.settings.table_lock_wait_seconds)),
             foreign_key_checks: self.settings.foreign_key_checks,
-            server_collation: crate::charset::collation(values.text(ids::COLLATION_SERVER))
+            server_collation: squall_server_state::charset::collation(values.text(ids::COLLATION_SERVER))
                 .unwrap_or(CollationId::UTF8MB4_0900_AI_CI),
             require_primary_key: values.on(ids::SQL_REQUIRE_PRIMARY_KEY),
             default_engine: values.text(ids::DEFAULT_STORAGE_ENGINE).to_string(),

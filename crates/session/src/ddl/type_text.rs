@@ -1,6 +1,6 @@
 //! A type as SHOW CREATE TABLE, SHOW COLUMNS and information_schema print it.
 
-use crate::charset;
+use squall_server_state::charset;
 use squall_types::{IntWidth, SqlType, StringKind, TextSize};
 
 /// The type in lower case, such as `varchar(10)` or `int unsigned zerofill`; without character set.

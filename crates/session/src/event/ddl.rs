@@ -3,17 +3,17 @@
 use super::Status;
 use super::definition::{EventDef, Schedule, interval};
 use super::scheduler::ChangingEvents;
-use crate::database::now_micros;
 use crate::ddl::names::check_identifier;
 use crate::program::check_program;
 use crate::result::Outcome;
 use crate::session::{Session, StatementRun};
-use crate::settings::{Values, ids};
 use squall_catalog::AccountKey;
 use squall_functions::operators::coerce;
 use squall_parser::ast::{self, AccountName, CreateEvent, DropObject, EventStatus};
 use squall_planner::bind::interval_unit;
 use squall_registry::StatementContext;
+use squall_server_state::now_micros;
+use squall_server_state::variables::{Values, ids};
 use squall_types::{DateTime, ErrorCode, Level, SqlError, SqlResult, Value};
 
 /// The greatest number of units in an event's interval, as in MySQL.
@@ -170,7 +170,10 @@ impl Session {
             sql_mode: self.settings.bind.sql_mode.to_string(),
             client_charset: values.text(ids::CHARACTER_SET_CLIENT).to_string(),
             connection_collation: values.text(ids::COLLATION_CONNECTION).to_string(),
-            database_collation: collation.map(crate::charset::collation_name).unwrap_or_default().to_string(),
+            database_collation: collation
+                .map(squall_server_state::charset::collation_name)
+                .unwrap_or_default()
+                .to_string(),
             ..event
         }
     }

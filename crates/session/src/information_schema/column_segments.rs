@@ -2,10 +2,10 @@
 //! `information_schema.COLUMN_TABLES`: what of them is not sealed yet.
 
 use super::{Source, TableSpec, local_micros, moment, s, s_or_null, text, u, uint, yes_no};
-use crate::database::now_micros;
 use squall_catalog::TableEntry;
 use squall_column_tables::ColumnTable;
 use squall_registry::VirtualScan;
+use squall_server_state::now_micros;
 use squall_types::{SqlResult, Value};
 use std::time::Duration;
 

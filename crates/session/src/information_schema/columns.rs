@@ -1,7 +1,6 @@
 //! COLUMNS.
 
 use super::{ColumnSpec, Source, TableSpec, choice, int, long_text, s, s_or_null, text, u, uint, yes_no};
-use crate::charset;
 use crate::ddl::type_text::{data_type_name, has_charset, type_text};
 use crate::query::{SessionTables, column_of_output, select_all};
 use crate::show::create_table::{current_timestamp, default_text};
@@ -10,6 +9,7 @@ use squall_functions::typing::display_length;
 use squall_parser::ast::{Ident, ObjectName};
 use squall_planner::Binder;
 use squall_registry::{VirtualColumn, VirtualScan};
+use squall_server_state::charset;
 use squall_types::{SqlResult, SqlType, Value};
 
 pub(super) const TABLES: &[TableSpec] =

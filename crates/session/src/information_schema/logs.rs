@@ -5,10 +5,10 @@ use super::{
     Source, TableSpec, blob, duration, int32, local_micros, medium_text, moment, s, s_or_null, small_uint, text, u,
     uint,
 };
-use crate::settings::{Values, ids};
 use squall_catalog::Privileges;
 use squall_logs::rows::LogRow;
 use squall_registry::VirtualScan;
+use squall_server_state::variables::{Values, ids};
 use squall_types::temporal::Time;
 use squall_types::{SqlResult, Value};
 

@@ -4,13 +4,13 @@ use super::performance::{plan_columns, processor_time};
 use super::performance_sums::{account, by_account, by_thread, host, user};
 use super::server::tls_status;
 use super::{DescribedTable, Source, s, s_or_null, u};
-use crate::database::now_micros;
 use squall_instrumentation::accounts::{AccountKey, AccountStatistics};
 use squall_instrumentation::event_name;
 use squall_instrumentation::recent::RecentStatement;
 use squall_instrumentation::statements::{StatementStatistics, key_of};
 use squall_instrumentation::totals::{Measured, PICOS_PER_MICRO};
 use squall_registry::VirtualScan;
+use squall_server_state::now_micros;
 use squall_types::{SqlResult, Value};
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -194,7 +194,7 @@ fn user_variables(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec
     let bytes = |value: &Value| match value {
         Value::Null => Value::Null,
         Value::Bytes(bytes) => Value::Bytes(bytes.clone()),
-        other => Value::Bytes(crate::set::check::text(other).into_bytes()),
+        other => Value::Bytes(squall_server_state::check::text(other).into_bytes()),
     };
     let mut rows = Vec::new();
     for process in source.shared.processes.all() {

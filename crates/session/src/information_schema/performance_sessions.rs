@@ -84,7 +84,7 @@ fn recent_stages(source: &Source<'_>) -> Vec<(u64, StageEvent)> {
 
 fn stage(source: &Source<'_>, thread: u64, event: &StageEvent, work: Option<(u64, Option<u64>)>) -> Vec<Value> {
     let start = timer(source, event.start_micros);
-    let end = timer(source, event.end_micros.unwrap_or_else(crate::database::now_micros));
+    let end = timer(source, event.end_micros.unwrap_or_else(squall_server_state::now_micros));
     vec![
         u(thread),
         u(event.event_id),
@@ -103,7 +103,7 @@ fn stage(source: &Source<'_>, thread: u64, event: &StageEvent, work: Option<(u64
 
 fn transaction(source: &Source<'_>, thread: u64, event: &TransactionEvent) -> Vec<Value> {
     let is_open = event.outcome == TransactionOutcome::Active;
-    let end_micros = if is_open { crate::database::now_micros() } else { event.end_micros };
+    let end_micros = if is_open { squall_server_state::now_micros() } else { event.end_micros };
     let (start, end) = (timer(source, event.start_micros), timer(source, end_micros));
     let isolation = match event.isolation {
         IsolationLevel::ReadUncommitted => "READ UNCOMMITTED",

@@ -8,9 +8,9 @@ use super::performance_files::ROW_TABLE;
 use super::performance_sockets::CLIENT_SOCKET;
 use super::{DescribedTable, s};
 use crate::database::Shared;
-use crate::settings::ids;
 use squall_instrumentation::{Statistics, event_name, memory, stages, waits};
 use squall_registry::VirtualChange;
+use squall_server_state::variables::ids;
 use squall_types::{SqlError, SqlResult, Value, file_use};
 use std::sync::atomic::{AtomicBool, Ordering};
 

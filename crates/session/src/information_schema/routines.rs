@@ -76,7 +76,7 @@ fn visible<'a>(source: &'a Source<'_>) -> impl Iterator<Item = &'a ProcedureHead
 }
 
 fn routines(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    let collation = crate::charset::collation_name(CollationId::UTF8MB4_0900_AI_CI);
+    let collation = squall_server_state::charset::collation_name(CollationId::UTF8MB4_0900_AI_CI);
     let row = |head: &ProcedureHead| {
         let mut row = vec![s(head.name), s("def"), s(head.database), s(head.name), s("PROCEDURE")];
         row.push(s(""));
@@ -112,7 +112,7 @@ fn parameters(source: &Source<'_>, _scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec
 
 /// The rows of SHOW PROCEDURE STATUS.
 pub(crate) fn procedure_status(source: &Source<'_>) -> Vec<Vec<Value>> {
-    let collation = crate::charset::collation_name(CollationId::UTF8MB4_0900_AI_CI);
+    let collation = squall_server_state::charset::collation_name(CollationId::UTF8MB4_0900_AI_CI);
     let made = local_time(source.context, source.shared.started_micros);
     let row = |head: &ProcedureHead| {
         let mut row = vec![s(head.database), s(head.name), s("PROCEDURE"), s("SQL"), s(DEFINER)];

@@ -2,10 +2,10 @@
 
 use super::{PERFORMANCE, Source, TableSpec, int, long_text, moment, s, s_or_null, text, u, uint, yes_no};
 use crate::api::TlsUse;
-use crate::database::now_micros;
 use squall_catalog::{AccountDef, Privileges};
 use squall_instrumentation::process::Process;
 use squall_registry::VirtualScan;
+use squall_server_state::now_micros;
 use squall_types::collation::{Charset, registry};
 use squall_types::{SqlResult, Value};
 

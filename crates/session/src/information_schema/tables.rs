@@ -3,11 +3,11 @@
 use super::{
     ColumnSpec, Source, TableSpec, choice, int, local_time, long_text, s, s_or_null, text, time, u, uint, yes_no,
 };
-use crate::charset;
 use squall_catalog::{Database, TableDef, TableEntry, ViewDef};
 use squall_column_tables::ColumnTable;
 use squall_registry::VirtualScan;
 use squall_row_store::Table;
+use squall_server_state::charset;
 use squall_types::{SqlResult, Value};
 
 const NAME: u32 = 64;

@@ -2,8 +2,8 @@
 
 use crate::api::ResultWriter;
 use crate::session::Session;
-use crate::settings::{Values, ids};
 use squall_parser::ast::LoadData;
+use squall_server_state::variables::{Values, ids};
 use squall_types::{ErrorCode, SqlError};
 use std::io::Read;
 use std::path::Path;

@@ -18,7 +18,6 @@ use crate::authorization::Authorized;
 use crate::query::Format;
 use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
-use crate::settings::{Values, ids};
 use run::{PlanVersions, run_load};
 use squall_catalog::{NameKey, TableDef};
 use squall_functions::expr::BoundExpr;
@@ -28,6 +27,7 @@ use squall_planner::Binder;
 use squall_planner::bind::RowTable;
 use squall_planner::dml::{DmlBinder, InsertPlan};
 use squall_planner::needs;
+use squall_server_state::variables::{Values, ids};
 use squall_types::collation::Charset;
 use squall_types::work_meter::carried;
 use squall_types::{CollationId, SqlError, SqlResult, SqlType, Value};
@@ -128,7 +128,7 @@ impl Session {
         }
         if statement.named_format.is_some()
             && let Some(name) = &statement.charset
-            && crate::charset::charset(name)? != Charset::Utf8mb4
+            && squall_server_state::charset::charset(name)? != Charset::Utf8mb4
         {
             return Err(SqlError::unsupported("LOAD DATA with FORMAT in another CHARACTER SET").into());
         }
@@ -280,10 +280,11 @@ impl Session {
     fn load_charset(&self, statement: &LoadData) -> SqlResult<Charset> {
         match &statement.charset {
             _ if statement.named_format.is_some() => Ok(Charset::Utf8mb4),
-            Some(name) => crate::charset::charset(name),
+            Some(name) => squall_server_state::charset::charset(name),
             None => {
                 let values = Values(&self.variables.session);
-                Ok(crate::charset::charset(values.text(ids::CHARACTER_SET_DATABASE)).unwrap_or(Charset::Utf8mb4))
+                Ok(squall_server_state::charset::charset(values.text(ids::CHARACTER_SET_DATABASE))
+                    .unwrap_or(Charset::Utf8mb4))
             }
         }
     }

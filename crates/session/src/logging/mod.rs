@@ -2,13 +2,11 @@
 //!
 //! With all logs off a statement pays for one relaxed load ([`Logs::active`](squall_logs::Logs::active)) and nothing else.
 
-pub(crate) mod variables;
-
-use crate::database::now_micros;
 use crate::session::{Session, StatementRun};
 use squall_instrumentation::process::count;
 use squall_logs::{Active, Client, Entry, LogSettings, Work};
 use squall_parser::ast::{FlushTarget, MaintenanceKind, ObjectName, Set, Statement};
+use squall_server_state::now_micros;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::atomic::Ordering;
 

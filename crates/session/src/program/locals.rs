@@ -1,14 +1,14 @@
 //! Local variables of a stored program that runs.
 
-use crate::charset::collation;
 use crate::ddl::data_type::{TypeRules, resolve_type};
 use crate::session::Session;
-use crate::settings::{Values, ids};
 use parking_lot::Mutex;
 use squall_catalog::NameKey;
 use squall_parser::ast::{DataType, Set, SetItem, Statement};
 use squall_registry::StatementContext;
 use squall_registry::{Coercibility, ExprType};
+use squall_server_state::charset::collation;
+use squall_server_state::variables::{Values, ids};
 use squall_types::convert::{ConversionContext, store_value};
 use squall_types::{Date, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;

@@ -4,7 +4,6 @@ use crate::api::ResultWriter;
 use crate::result::{Failure, Outcome, ResultSet, text_column, typed_column};
 use crate::route::Route;
 use crate::session::{Session, StatementRun};
-use crate::settings::{Values, ids};
 use squall_executor::StatementEnv;
 use squall_parser::ast::{Explain, ExplainTarget, Query, Statement};
 use squall_planner::dml::DmlContext;
@@ -12,6 +11,7 @@ use squall_planner::explain::{
     ExplainRow, explain_change, explain_change_tree, explain_columns, explain_json, explain_table, explain_tree,
 };
 use squall_planner::{BoundQuery, needs};
+use squall_server_state::variables::{Values, ids};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 

@@ -27,7 +27,8 @@ pub(crate) fn column_of_output(output: &OutputColumn) -> ColumnDef {
         // An expression may be longer than any VARCHAR.
         SqlType::String { kind: StringKind::Char | StringKind::Varchar, length, collation }
             if source.is_none()
-                && u64::from(*length) * u64::from(crate::charset::bytes_per_character(*collation)) > 65_535 =>
+                && u64::from(*length) * u64::from(squall_server_state::charset::bytes_per_character(*collation))
+                    > 65_535 =>
         {
             SqlType::longtext(*collation)
         }
@@ -124,7 +125,7 @@ impl Session {
             if full {
                 let collation =
                     column.sql_type.collation().filter(|_| crate::ddl::type_text::has_charset(&column.sql_type));
-                row.push(collation.map_or(Value::Null, |id| s(crate::charset::collation_name(id))));
+                row.push(collation.map_or(Value::Null, |id| s(squall_server_state::charset::collation_name(id))));
             }
             row.extend([s(if column.nullable { "YES" } else { "NO" }), s("")]);
             row.push(information_schema::column_default(&column).map_or(Value::Null, Value::String));

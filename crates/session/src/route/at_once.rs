@@ -2,12 +2,12 @@
 
 use super::{ChangePlan, ConstantPlan, Route, RowsPlan, SelectPlan};
 use crate::api::{ResultWriter, StatusInfo};
-use crate::database::now_micros;
 use crate::logging::Logged;
 use crate::prepared::PreparedStatement;
 use crate::session::Session;
 use squall_instrumentation::process::count;
 use squall_registry::{PlanCounts, TableUse};
+use squall_server_state::now_micros;
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
 

@@ -1,6 +1,5 @@
 //! Where statements are counted: at their ends. Waits, transactions and what is prepared: where they happen.
 
-use crate::database::now_micros;
 use crate::prepared::PreparedStatement;
 use crate::route::{Answered, Route};
 use crate::session::{Session, StatementRun};
@@ -13,6 +12,7 @@ use squall_instrumentation::transactions::TransactionOutcome;
 use squall_parser::Digest;
 use squall_parser::ast::Statement;
 use squall_row_store::Transaction;
+use squall_server_state::now_micros;
 use squall_types::work_meter::{self, Meter};
 use squall_types::{ErrorCode, SqlResult};
 use std::sync::Arc;

@@ -2,12 +2,12 @@
 
 use super::{Request, Session, StatementRun, TimerGuard, syntax_error_near};
 use crate::api::{ResultWriter, StatusInfo};
-use crate::database::now_micros;
 use crate::result::{Failure, Outcome, put_rows};
 use parking_lot::Mutex;
 use squall_instrumentation::process::count;
 use squall_parser::ast::Statement;
 use squall_registry::{NestedStatements, StatementContext, TableUses, VariableValues};
+use squall_server_state::now_micros;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult};
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
 //! A statement from its beginning to its answer: what is known of it alone.
 
 use super::{Request, Session};
-use crate::database::now_micros;
 use squall_logs::Active;
 use squall_parser::ast::Statement;
 use squall_registry::StatementContext;
+use squall_server_state::now_micros;
 use squall_types::work_meter;
 use std::sync::Arc;
 

@@ -1,19 +1,17 @@
 //! SET: system variables, user variables, character sets, transactions, passwords and roles.
 
-pub mod check;
-
 use crate::api::SessionChange;
-use crate::charset;
-use crate::logging::variables;
 use crate::result::Outcome;
 use crate::session::{Session, StatementRun};
-use crate::settings::{ALIASES, Values, ids};
-use check::{check, merge_switches};
 use squall_catalog::{AccountKey, NameKey};
 use squall_instrumentation::process::count;
 use squall_parser::ast::{Expr, Set, SetItem, SystemVariable, VariableScope};
 use squall_registry::variables::{DefaultValue, Effect, Kind, Scope, VariableDef};
 use squall_registry::{StatementContext, VariableId, held_by_variable};
+use squall_server_state::charset;
+use squall_server_state::check::{self, check, merge_switches};
+use squall_server_state::log_settings;
+use squall_server_state::variables::{ALIASES, Values, ids};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 
 /// An assignment whose value has been checked, to be carried out together with the others.
@@ -139,7 +137,7 @@ impl Session {
         }
         self.check_value(id, &definition, scope)?;
         self.check_account_variables(id, &checked.value)?;
-        variables::check_value(&self.shared.directory, id, definition.name, &checked.value)?;
+        log_settings::check_value(&self.shared.directory, id, definition.name, &checked.value)?;
         self.push_assignment(id, &definition, scope, checked.value, assignments)
     }
 
@@ -197,7 +195,7 @@ impl Session {
             return Ok(self.current_value(id, true));
         }
         let values = self.shared.globals.load_values();
-        Ok(variables::default_file(Values(&values), id).unwrap_or_else(|| definition.default.to_value()))
+        Ok(log_settings::default_file(Values(&values), id).unwrap_or_else(|| definition.default.to_value()))
     }
 
     /// What depends on more than the value itself.
@@ -375,7 +373,7 @@ impl Session {
     ) -> SqlResult<()> {
         let shared = &self.shared;
         let before: Vec<_> = globals.iter().map(|(id, _)| (*id, self.current_value(*id, true))).collect();
-        let of_logs = globals.iter().any(|(id, _)| variables::is_log_variable(*id));
+        let of_logs = globals.iter().any(|(id, _)| log_settings::is_log_variable(*id));
         if !globals.is_empty() {
             shared.globals.set(globals);
         }

@@ -1,6 +1,5 @@
 //! SHOW CREATE TABLE, VIEW and DATABASE: definitions as MySQL prints them.
 
-use crate::charset;
 use crate::ddl::functional_key::part_text;
 use crate::ddl::names::{quote, quote_text};
 use crate::ddl::type_text::{charset_clause, type_text};
@@ -11,6 +10,7 @@ use squall_catalog::{
 use squall_functions::operators::coerce::to_text;
 use squall_parser::ast::{NameMut, Query};
 use squall_registry::VirtualColumn;
+use squall_server_state::charset;
 use squall_types::{CollationId, SqlType, Value};
 
 /// CREATE TABLE of a table in a database; `next_auto_increment` is shown when it is not the first value.

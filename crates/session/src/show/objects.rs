@@ -2,7 +2,6 @@
 
 use super::create_table::{create_database_text, create_table_text, create_view_text, virtual_table_text};
 use crate::authorization::is_system_table;
-use crate::charset;
 use crate::ddl::execute::{QualifiedName, missing};
 use crate::ddl::type_text::{has_charset, type_text};
 use crate::information_schema::{self, Source};
@@ -11,6 +10,7 @@ use crate::session::Session;
 use squall_catalog::{ColumnDef, Need, Privileges, TableDef, TableEntry};
 use squall_parser::ast::{ObjectName, ShowFilter};
 use squall_registry::{StatementContext, VirtualScan};
+use squall_server_state::charset;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 

@@ -180,7 +180,7 @@ impl Session {
             "collation_connection",
             "Database Collation",
         ]);
-        let collation = crate::charset::collation_name(CollationId::UTF8MB4_0900_AI_CI);
+        let collation = squall_server_state::charset::collation_name(CollationId::UTF8MB4_0900_AI_CI);
         let mut row = vec![s(procedure.head().name), s(context.settings.sql_mode.to_string())];
         row.push(s(crate::procedure::definition::create_text(procedure.head())));
         row.extend([s("utf8mb4"), s(collation), s(collation)]);

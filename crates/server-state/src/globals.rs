@@ -1,7 +1,7 @@
 //! Global variables: their values now, and those that outlive the process.
 
-use crate::set::check::check;
-use crate::settings::{ALIASES, Values, ids};
+use crate::check::check;
+use crate::variables::{ALIASES, Values, ids};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use squall_registry::{ValueTable, VariableId, VariableRegistry};

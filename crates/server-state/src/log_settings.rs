@@ -1,7 +1,7 @@
 //! The variables of logs: what they mean to [`Logs`](squall_logs::Logs), and which values they take.
 
-use crate::database::Shared;
-use crate::settings::{Values, ids};
+use crate::state::ServerState;
+use crate::variables::{Values, ids};
 use squall_logs::error_log::error_log;
 use squall_logs::logs::{OpenError, Switch};
 use squall_logs::{Format, LogSettings, Rotation, Thresholds, Zone};
@@ -53,12 +53,12 @@ const FILE_VARIABLES: &[VariableId] =
 const PATH_BYTES_MAX: usize = 512;
 
 /// Whether logs depend on a variable.
-pub(crate) fn is_log_variable(id: VariableId) -> bool {
+pub fn is_log_variable(id: VariableId) -> bool {
     LOG_VARIABLES.contains(&id)
 }
 
 /// The default of a file's variable, which depends on the machine.
-pub(crate) fn default_file(values: Values<'_>, id: VariableId) -> Option<Value> {
+pub fn default_file(values: Values<'_>, id: VariableId) -> Option<Value> {
     let ending = match id {
         ids::GENERAL_LOG_FILE => ".log",
         ids::SLOW_QUERY_LOG_FILE => "-slow.log",
@@ -68,7 +68,7 @@ pub(crate) fn default_file(values: Values<'_>, id: VariableId) -> Option<Value> 
 }
 
 /// Checks what depends on more than a value's type (1231, 1680).
-pub(crate) fn check_value(directory: &Path, id: VariableId, name: &str, value: &Value) -> SqlResult<()> {
+pub fn check_value(directory: &Path, id: VariableId, name: &str, value: &Value) -> SqlResult<()> {
     let Value::String(text) = value else { return Ok(()) };
     if !FILE_VARIABLES.contains(&id) || id == ids::LOG_ERROR && text == "stderr" {
         return Ok(());
@@ -108,16 +108,16 @@ fn may_be_log(directory: &Path, text: &str) -> bool {
 }
 
 /// MySQL's error 29 for a log that cannot be opened.
-pub(crate) fn open_error(error: &OpenError) -> SqlError {
+pub fn open_error(error: &OpenError) -> SqlError {
     let number = error.error.raw_os_error().unwrap_or(0);
     let reason = squall_types::io_error_text(&error.error);
     let message = format!("File '{}' not found (OS errno {number} - {reason})", error.path.display());
     SqlError { code: 29, sqlstate: *b"HY000", message }
 }
 
-impl Shared {
+impl ServerState {
     /// Makes the values of the log variables hold.
-    pub(crate) fn apply_log_variables(&self) -> SqlResult<()> {
+    pub fn apply_log_variables(&self) -> SqlResult<()> {
         // Of two changes at once the later one's values must be the ones that stay.
         let _changing = self.log_change.lock();
         let values = self.globals.load_values();

@@ -1,7 +1,7 @@
 //! Whether a value suits a system variable, and what it becomes.
 
 use crate::charset;
-use crate::ddl::table_option::engine_of_other_name;
+use crate::engines::engine_of_other_name;
 use squall_catalog::AccountKey;
 use squall_registry::variables::{Kind, VariableDef};
 use squall_types::temporal::Interval;
@@ -99,6 +99,7 @@ pub fn text(value: &Value) -> String {
     }
 }
 
+/// A switch, by its words or as a number; `None` if it is neither.
 pub fn boolean(value: &Value) -> Option<bool> {
     match value {
         Value::Int(0) | Value::UInt(0) => Some(false),

@@ -1,0 +1,19 @@
+//! What all sessions of a server share, below the sessions: [`ServerState`].
+//!
+//! From the bottom up: [`charset`], [`random`], [`engines`], [`variables`] (names and values of system variables), [`mod@check`] (which values
+//! they take), [`globals`], [`accounts`], [`state`], [`log_settings`].
+//!
+//! Knows: the store, the catalog, the query runtime, jobs, logs. Must not know: sessions, statements, modules.
+
+mod account_codec;
+pub mod accounts;
+pub mod charset;
+pub mod check;
+pub mod engines;
+pub mod globals;
+pub mod log_settings;
+pub mod random;
+pub mod state;
+pub mod variables;
+
+pub use state::{AllocatedMemory, ServerState, now_micros};

@@ -1,0 +1,156 @@
+//! What the server knows whatever its sessions are.
+
+use crate::accounts::AccountStore;
+use crate::globals::GlobalVariables;
+use crate::variables::{Values, ids};
+use parking_lot::Mutex;
+use squall_catalog::{AccessMap, AccountKey, CatalogCell};
+use squall_column_store::ColumnCache;
+use squall_executor::runtime::QueryRuntime;
+use squall_instrumentation::{Process, ProcessList, Statistics};
+use squall_jobs::JobSystem;
+use squall_logs::Logs;
+use squall_logs::error_log::{Severity, error_log};
+use squall_planner::dml::RulesCache;
+use squall_registry::{Registry, StatementContext, UserLocks};
+use squall_row_store::{Durability, RowStore};
+use squall_types::Value;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// What an allocator has taken from the system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AllocatedMemory {
+    /// Bytes now.
+    pub bytes: u64,
+    /// The most that it ever were.
+    pub peak_bytes: u64,
+}
+
+/// The parts of an open database, of which its sessions and the tables about the server are made.
+#[derive(Debug)]
+pub struct ServerState {
+    /// The data directory.
+    pub directory: PathBuf,
+    /// Columns of column tables.
+    pub column_cache: Arc<ColumnCache>,
+    /// Tables, and records of the server's own.
+    pub store: Arc<RowStore>,
+    /// The catalog now.
+    pub catalog: Arc<CatalogCell>,
+    /// The accounts now.
+    pub accounts: AccountStore,
+    /// Functions, variables and virtual tables that are declared.
+    pub registry: Arc<Registry>,
+    /// Values of global variables.
+    pub globals: Arc<GlobalVariables>,
+    /// Work done later.
+    pub jobs: JobSystem,
+    /// Who is connected.
+    pub processes: Arc<ProcessList>,
+    /// What performance_schema tells.
+    pub statistics: Statistics,
+    /// Tells what the process's allocator has taken, where somebody knows.
+    pub allocated_memory: Option<fn() -> AllocatedMemory>,
+    /// Where queries run.
+    pub runtime: Arc<QueryRuntime>,
+    /// Bound defaults, generated columns and checks of tables.
+    pub rules: RulesCache,
+    /// The logs.
+    pub logs: Logs,
+    /// Held while new values of log variables take effect.
+    pub log_change: Mutex<()>,
+    /// Held by a definition, from reading the old catalog to publishing the new one.
+    pub ddl: Mutex<()>,
+    /// When it was opened.
+    pub started: Instant,
+    /// The same, microseconds since 1970 UTC.
+    pub started_micros: i64,
+    /// `GET_LOCK`'s.
+    pub user_locks: Arc<UserLocks>,
+    /// Prepared statements of all sessions.
+    pub prepared_count: AtomicU64,
+}
+
+/// Microseconds since 1970 UTC.
+pub fn now_micros() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64)
+}
+
+impl ServerState {
+    /// Has the values of variables take effect that the server was started with.
+    pub fn apply_variables(&self) {
+        self.apply_cache_variables();
+        self.apply_statistics_variables();
+        if self.accounts.load_now().has_restrictions() {
+            // They hold whatever the server was started with.
+            self.globals.set(&[(ids::PARTIAL_REVOKES, Value::from(true))]);
+        }
+        self.apply_account_variables();
+        if let Err(error) = self.apply_log_variables() {
+            // A log that was persisted and cannot be written now is no reason not to serve.
+            error_log().write(Severity::Warning, &error.message);
+        }
+    }
+
+    /// The store's form of `durability`.
+    pub fn durability(&self) -> Durability {
+        self.globals.durability()
+    }
+
+    /// Counts statements, or does not, as its variable says.
+    pub fn apply_statistics_variables(&self) {
+        let globals = self.globals.load_values();
+        let is_on = Values(&globals).number(ids::PERFORMANCE_SCHEMA) != 0;
+        self.statistics.is_on.store(is_on, Ordering::Relaxed);
+        self.statistics.wait_consumers.apply(is_on);
+    }
+
+    /// Gives caches the sizes that their variables say.
+    pub fn apply_cache_variables(&self) {
+        let globals = self.globals.load_values();
+        self.store.resize_row_cache(Values(&globals).number(ids::ROW_CACHE_SIZE));
+        let changes = Values(&globals).number(ids::TRANSACTION_BUFFER_SIZE);
+        self.store.set_transaction_buffer(usize::try_from(changes).unwrap_or(usize::MAX));
+        let columns = Values(&globals).number(ids::COLUMN_CACHE_SIZE);
+        self.column_cache.resize(usize::try_from(columns).unwrap_or(usize::MAX));
+    }
+
+    /// Accounts have the roles that `mandatory_roles` says, and partial revokes if `partial_revokes` does.
+    pub fn apply_account_variables(&self) {
+        let values = self.globals.load_values();
+        let values = Values(&values);
+        self.accounts.set_variables(values.text(ids::MANDATORY_ROLES), values.on(ids::PARTIAL_REVOKES));
+    }
+
+    /// Ends a statement or a connection.
+    pub fn kill(&self, process: &Process, connection: bool) {
+        if connection {
+            process.kill_connection();
+        } else {
+            process.kill.kill_query();
+        }
+        self.interrupt(process);
+    }
+
+    /// Ends the lock waits of a connection, and of the sessions that work for it.
+    pub fn interrupt(&self, process: &Process) {
+        self.store.interrupt(process.id);
+        for id in process.nested.lock().iter() {
+            self.store.interrupt(*id);
+        }
+    }
+
+    /// What the account of a statement may do, with the roles that are active: what its statements are allowed by.
+    pub fn access_of(&self, context: &StatementContext) -> AccessMap {
+        if context.is_of_server {
+            return AccessMap::all();
+        }
+        let accounts = self.accounts.load_now();
+        let (user, host) = context.current_user.rsplit_once('@').unwrap_or((&context.current_user, ""));
+        let account = AccountKey::new(user, host);
+        AccessMap::new(&accounts, &account, &context.active_roles)
+    }
+}
