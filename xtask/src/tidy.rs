@@ -26,6 +26,7 @@ const CRATE_ORDER: &[&str] = &[
     "planner",
     "jobs",
     "server-state",
+    "system-tables",
     "session",
     "fastbit",
     "modules",

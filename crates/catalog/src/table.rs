@@ -349,6 +349,28 @@ pub enum TableCompression {
 }
 
 impl TableDef {
+    /// A table without columns, whose ids are still to be given.
+    pub fn empty(name: &str, collation: CollationId, temporary: bool, now_micros: i64) -> TableDef {
+        TableDef {
+            id: TableId(0),
+            name: name.to_string(),
+            version: 1,
+            columns: Vec::new(),
+            indexes: Vec::new(),
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+            collation,
+            comment: String::new(),
+            engine: "InnoDB".to_string(),
+            auto_increment_start: 0,
+            options: Vec::new(),
+            next_column_id: 1,
+            next_index_id: 1,
+            created_micros: now_micros,
+            temporary,
+        }
+    }
+
     /// Whether its rows are kept by column.
     pub fn is_column_table(&self) -> bool {
         self.engine == COLUMN_ENGINE

@@ -184,7 +184,7 @@ impl Database {
         let plans = SharedPlanCache::new(Values(&globals.load_values()).number(ids::PLAN_CACHE_SIZE));
         let listeners = Listeners::new(modules.iter().flat_map(|module| module.listeners()).collect());
         let shared = Arc::new_cyclic(|weak| {
-            crate::information_schema::register(&mut registry, weak);
+            crate::server_tables::register(&mut registry, weak);
             modules.iter().for_each(|module| module.declare_derived(&mut registry));
             let state = ServerState {
                 directory,
@@ -270,7 +270,7 @@ impl Database {
     /// # Errors
     /// 1142.
     pub fn check_may_select(&self, context: &StatementContext, database: &str, table: &str) -> SqlResult<()> {
-        if crate::information_schema::is_public(database, table)
+        if squall_system_tables::is_public(database, table)
             || self.access_of(context).on_table(database, table).contains(Privileges::SELECT)
         {
             return Ok(());

@@ -435,12 +435,12 @@ impl Session {
         let catalog = self.shared.catalog.load();
         let found = match catalog.database(name) {
             Some(database) => Some((database.name.clone(), database.collation)),
-            None => crate::information_schema::virtual_database(name)
+            None => squall_system_tables::virtual_database(name)
                 .map(|name| (name.to_string(), squall_types::CollationId(33))),
         };
         self.refresh_access();
         // Who may see nothing of a database is not told whether there is one.
-        if crate::information_schema::virtual_database(name).is_none() && !self.access.sees_database(name) {
+        if squall_system_tables::virtual_database(name).is_none() && !self.access.sees_database(name) {
             let error = ErrorCode::DbAccessDenied;
             return Err(SqlError::new(error, &[&self.account.user, &self.account.host, &name]));
         }

@@ -2,7 +2,6 @@
 
 use crate::authorization::lock_needs;
 use crate::ddl::execute::{QualifiedName, missing};
-use crate::information_schema;
 use crate::result::Outcome;
 use crate::session::Session;
 use squall_catalog::{Catalog, Need, TableEntry, TableId};
@@ -10,6 +9,7 @@ use squall_instrumentation::process::count;
 use squall_parser::ast::{self, LockTables, ObjectName, TableLockKind};
 use squall_planner::bind::TableUse;
 use squall_row_store::{LockWait, SessionLocks, TableLock, Transaction};
+use squall_system_tables as information_schema;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 use std::time::Duration;

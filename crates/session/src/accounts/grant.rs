@@ -1,13 +1,13 @@
 //! GRANT and REVOKE of privileges.
 
 use super::restrict;
-use crate::information_schema::{PERFORMANCE, virtual_database};
 use crate::result::Outcome;
 use crate::session::Session;
 use squall_catalog::{AccessMap, AccountDef, AccountKey, PrivilegeLevel, Privileges, TableEntry};
 use squall_parser::ast::{Grant, GrantLevel, GrantTarget, GrantTargetKind, Privilege, Revoke, UserSpecification};
 use squall_registry::Registry;
 use squall_server_state::accounts::failed;
+use squall_system_tables::{PERFORMANCE, virtual_database};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 

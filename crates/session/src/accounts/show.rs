@@ -1,11 +1,11 @@
 //! SHOW GRANTS and SHOW CREATE USER.
 
-use crate::ddl::names::{quote, quote_text};
 use crate::result::{Outcome, ResultSet, text_column};
 use crate::session::Session;
 use squall_catalog::{AccountDef, AccountKey, Need, PrivilegeLevel, Privileges, common_restrictions};
 use squall_parser::ast::AccountName;
 use squall_server_state::variables::{Values, ids};
+use squall_system_tables::quoting::{quote, quote_text};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 
 impl Session {

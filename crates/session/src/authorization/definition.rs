@@ -158,7 +158,7 @@ impl Session {
     fn made(&self, name: &ObjectName, needed: Privileges) -> SqlResult<Need> {
         let (database, table) = self.qualify(name)?;
         let is_virtual = self.shared.registry.virtual_table(&database, &table).is_some();
-        if is_virtual && crate::information_schema::virtual_database(&database).is_none() {
+        if is_virtual && squall_system_tables::virtual_database(&database).is_none() {
             self.check_needs(&[Need::table(&database, &table, needed, "")])?;
             return Err(SqlError::new(ErrorCode::TableExists, &[&table]));
         }

@@ -22,6 +22,7 @@ use squall_planner::point::PointSelect;
 use squall_planner::rowwise::RowPlan;
 use squall_planner::{BoundQuery, needs};
 use squall_server_state::variables::{Values, ids};
+use squall_system_tables::is_system_table;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -117,7 +118,7 @@ impl Touches for InsertPlan {
 /// PROCESS, to read a table of information_schema that tells of everybody's data.
 fn process_need(need: &Need) -> Option<Need> {
     let (database, table) = (need.database_name()?, need.table_name()?);
-    crate::information_schema::needs_process(database, table)
+    squall_system_tables::needs_process(database, table)
         .then(|| Need { invoker: need.invoker.clone(), ..Need::server(Privileges::PROCESS, &[], "PROCESS") })
 }
 
@@ -140,11 +141,6 @@ impl Touches for RowPlan {
     fn needs(&self) -> Vec<Need> {
         self.reads().filter_map(|(database, table, columns)| needs::of_columns(database, table, columns)).collect()
     }
-}
-
-/// Whether a table is written by the server alone, whatever grants and views say.
-pub(crate) fn is_system_table(database: &str, table: &str) -> bool {
-    database == "mysql" && matches!(table, "job" | "job_output")
 }
 
 /// What changes a table or what is in it.
@@ -206,12 +202,12 @@ impl Session {
         if database == crate::query::RowsTable::DATABASE {
             return Ok(true);
         }
-        if crate::information_schema::virtual_database(database).is_none() {
+        if squall_system_tables::virtual_database(database).is_none() {
             return Ok(false);
         }
         let reads = need.privileges().without(Privileges::SELECT.union(Privileges::SHOW_VIEW)).is_empty();
         if reads {
-            return Ok(crate::information_schema::is_public(database, table));
+            return Ok(squall_system_tables::is_public(database, table));
         }
         match self.shared.registry.virtual_table(database, table) {
             // What may be granted is another question.
@@ -220,7 +216,7 @@ impl Session {
             // TRUNCATE makes it forget.
             Some(table)
                 if need.privileges() == Privileges::DROP
-                    && crate::information_schema::is_counted_table(database, table.name()) =>
+                    && squall_system_tables::is_counted_table(database, table.name()) =>
             {
                 Ok(false)
             }

@@ -6,39 +6,17 @@ use super::constraint::{add_check, add_foreign_key};
 use super::index::{add_index, check_auto_increment, resolve_index_kinds, sort_indexes};
 use super::names::check_table_name;
 use super::table_option::{apply_options, table_collation};
-use squall_catalog::{ColumnDef, ColumnId, TableDef, TableId};
+use squall_catalog::{ColumnDef, ColumnId, TableDef};
 use squall_parser::ast::{
     self, ColumnDefinition, CreateTable, DataType, IndexDefinition, IndexKind, IndexOptions, KeyPart, KeyPartSource,
     TableConstraint,
 };
-use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, StringKind};
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, StringKind};
 
 /// Most columns of a table.
 const COLUMNS_MAX: usize = 4096;
 /// Most bytes of a row, long values not counted.
 const ROW_BYTES_MAX: u64 = 65_535;
-
-/// An empty table of that name.
-pub fn empty_table(name: &str, collation: CollationId, temporary: bool, now_micros: i64) -> TableDef {
-    TableDef {
-        id: TableId(0),
-        name: name.to_string(),
-        version: 1,
-        columns: Vec::new(),
-        indexes: Vec::new(),
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-        collation,
-        comment: String::new(),
-        engine: "InnoDB".to_string(),
-        auto_increment_start: 0,
-        options: Vec::new(),
-        next_column_id: 1,
-        next_index_id: 1,
-        created_micros: now_micros,
-        temporary,
-    }
-}
 
 /// Makes the table; ids of table and store are the caller's to give. `selected` are the columns of AS SELECT: those
 /// that the statement does not define itself come after the ones it does.
@@ -48,7 +26,7 @@ pub fn resolve_table(statement: &CreateTable, selected: &[ColumnDef], context: &
         return Err(SqlError::unsupported("partitioning"));
     }
     let collation = table_collation(&statement.options, context.database_collation)?;
-    let mut table = empty_table(&statement.name.name, collation, statement.temporary, context.statement.now_micros);
+    let mut table = TableDef::empty(&statement.name.name, collation, statement.temporary, context.statement.now_micros);
     for definition in &statement.columns {
         let column = resolve_column(definition, collation, context)?;
         add_column(&mut table, column)?;

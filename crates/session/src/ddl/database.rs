@@ -28,7 +28,7 @@ fn collation_of(options: &[DatabaseOption], default: CollationId) -> SqlResult<C
 
 /// Databases that no statement may make, change or drop.
 fn refuse_system(env: &DdlEnv, name: &str) -> SqlResult<()> {
-    if crate::information_schema::virtual_database(name).is_some() {
+    if squall_system_tables::virtual_database(name).is_some() {
         let account = env.context.current_user.clone();
         let (user, host) = account.split_once('@').unwrap_or((&account, "%"));
         return Err(SqlError::new(ErrorCode::DbAccessDenied, &[&user, &host, &name]));
@@ -41,7 +41,7 @@ pub fn create_database(shared: &Shared, env: &DdlEnv, statement: &CreateDatabase
     let name = statement.name.as_str();
     check_database_name(name)?;
     // Dumps of everything have the databases that are always there.
-    if statement.if_not_exists && crate::information_schema::virtual_database(name).is_some() {
+    if statement.if_not_exists && squall_system_tables::virtual_database(name).is_some() {
         env.note(SqlError::new(ErrorCode::DbCreateExists, &[&name]));
         return Ok(1);
     }

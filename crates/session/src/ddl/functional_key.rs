@@ -2,7 +2,6 @@
 //! (<https://dev.mysql.com/doc/refman/8.4/en/create-index.html#create-index-functional-key-parts>).
 
 use super::DdlContext;
-use super::type_text::type_text;
 use crate::constant;
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{ColumnDef, ColumnDefault, ColumnId, FunctionalPart, GeneratedKind, TableDef};
@@ -148,23 +147,4 @@ pub fn settle_hidden_columns(table: &mut TableDef, context: &DdlContext<'_>) -> 
         }
     }
     Ok(changed)
-}
-
-/// The expression of a hidden column, as a key's definition shows it.
-pub fn part_text(column: &ColumnDef) -> Option<String> {
-    let expression = &column.generated.as_ref()?.expression;
-    Some(match column.functional_part()? {
-        FunctionalPart::Value(_) => expression.clone(),
-        FunctionalPart::Elements(element) => format!("cast({expression} as {} array)", cast_name(element)),
-    })
-}
-
-/// A type as CAST names it.
-fn cast_name(sql_type: &SqlType) -> String {
-    match sql_type {
-        SqlType::Int { unsigned, .. } => if *unsigned { "unsigned" } else { "signed" }.to_string(),
-        SqlType::String { length, .. } if sql_type.is_binary_string() => format!("binary({length})"),
-        SqlType::String { length, .. } => format!("char({length})"),
-        other => type_text(other),
-    }
 }

@@ -22,7 +22,6 @@ pub mod names;
 mod run;
 pub mod sorted_rows;
 pub(crate) mod table_option;
-pub mod type_text;
 pub mod view;
 
 use squall_catalog::Catalog;

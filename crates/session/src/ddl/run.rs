@@ -96,7 +96,8 @@ impl Session {
                     self.truncate_temporary(&table)?;
                     return Ok(Outcome::done());
                 }
-                if self.truncate_log(name)? || self.truncate_performance(name)? {
+                let (database, table) = self.qualify(name)?;
+                if self.truncate_log(name)? || squall_system_tables::truncate(&self.shared.state, &database, &table) {
                     return Ok(Outcome::done());
                 }
                 self.check_truncate_virtual(name)?;

@@ -1,13 +1,14 @@
 //! SHOW EVENTS, SHOW CREATE EVENT and information_schema.EVENTS.
 
 use super::definition::{EventDef, Schedule};
-use crate::ddl::names::{quote, quote_text};
-use crate::information_schema::{Source, s, u};
+use crate::database::Shared;
 use crate::result::ResultSet;
 use crate::session::Session;
 use squall_catalog::Privileges;
 use squall_parser::ast::ObjectName;
 use squall_registry::VirtualScan;
+use squall_system_tables::quoting::{quote, quote_text};
+use squall_system_tables::{Source, s, u};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 
@@ -35,30 +36,30 @@ fn schedule_values(event: &EventDef) -> [Value; 6] {
 }
 
 /// Events that the reader may see.
-fn visible(source: &Source<'_>) -> Vec<Arc<EventDef>> {
+fn visible(shared: &Shared, source: &Source<'_>) -> Vec<Arc<EventDef>> {
     let sees = |event: &Arc<EventDef>| source.access.on_database(&event.database).contains(Privileges::EVENT);
-    source.shared.events.list().into_iter().filter(sees).collect()
+    shared.events.list().into_iter().filter(sees).collect()
 }
 
 /// information_schema.EVENTS.
-pub(crate) fn event_rows(source: &Source<'_>, _scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+pub(crate) fn event_rows(shared: &Shared, source: &Source<'_>, _scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let row = |event: Arc<EventDef>| {
         let definer = format!("{}@{}", event.definer.user, event.definer.host);
         let mut row = vec![s("def"), s(&*event.database), s(&*event.name), s(definer), s(&*event.time_zone)];
         let [kind, at, amount, unit, starts, ends] = schedule_values(&event);
         row.extend([s("SQL"), s(&*event.body), kind, at, amount, unit, s(&*event.sql_mode), starts, ends]);
         row.extend([s(event.status.word()), s(if event.preserve { "PRESERVE" } else { "NOT PRESERVE" })]);
-        let local = |micros: i64| crate::information_schema::local_time(source.context, micros);
+        let local = |micros: i64| squall_system_tables::local_time(source.context, micros);
         row.extend([local(event.created_micros), local(event.altered_micros)]);
         row.extend([event.executed_micros.map_or(Value::Null, local), s(&*event.comment), u(1)]);
         row.extend([s(&*event.client_charset), s(&*event.connection_collation), s(&*event.database_collation)]);
         row
     };
-    Ok(visible(source).into_iter().map(row).collect())
+    Ok(visible(shared, source).into_iter().map(row).collect())
 }
 
 /// SHOW EVENTS of a database.
-pub(crate) fn event_status_rows(source: &Source<'_>, database: &str) -> Vec<Vec<Value>> {
+pub(crate) fn event_status_rows(shared: &Shared, source: &Source<'_>, database: &str) -> Vec<Vec<Value>> {
     let row = |event: Arc<EventDef>| {
         let definer = format!("{}@{}", event.definer.user, event.definer.host);
         let mut row = vec![s(&*event.database), s(&*event.name), s(definer), s(&*event.time_zone)];
@@ -67,7 +68,7 @@ pub(crate) fn event_status_rows(source: &Source<'_>, database: &str) -> Vec<Vec<
         row.extend([s(&*event.client_charset), s(&*event.connection_collation), s(&*event.database_collation)]);
         row
     };
-    visible(source).into_iter().filter(|event| event.database == database).map(row).collect()
+    visible(shared, source).into_iter().filter(|event| event.database == database).map(row).collect()
 }
 
 /// The statement that makes an event.

@@ -1,12 +1,12 @@
 //! Definitions of stored programs: there are only those of the server, but dumps have them, and drop what is not there.
 
 use super::{ParameterMode, ProcedureHead};
-use crate::ddl::names::{quote, quote_text};
-use crate::ddl::type_text::type_text;
 use crate::result::Outcome;
 use crate::session::Session;
 use squall_parser::ast::{ObjectName, Statement};
 use squall_registry::StatementContext;
+use squall_system_tables::quoting::{quote, quote_text};
+use squall_system_tables::type_text::type_text;
 use squall_types::{ErrorCode, Level, SqlError, SqlResult};
 
 /// The account that SHOW PROCEDURE STATUS names.

@@ -6,11 +6,11 @@ pub(crate) mod definition;
 mod nested;
 mod pass_on;
 
-pub use crate::ddl::type_text::type_text;
 pub use call::ProcedureCall;
 pub(crate) use nested::SessionStatements;
 pub use nested::{SessionImage, run_on_this_thread};
 pub(crate) use pass_on::PassOn;
+pub use squall_system_tables::type_text::type_text;
 
 use crate::api::{LocalFuture, OkInfo};
 use crate::result::Failure;

@@ -60,8 +60,7 @@ impl Caller {
     }
 
     fn check_known(&self, database: &str, name: &str) -> SqlResult<()> {
-        let is_public =
-            database == RowsTable::DATABASE || crate::information_schema::virtual_database(database).is_some();
+        let is_public = database == RowsTable::DATABASE || squall_system_tables::virtual_database(database).is_some();
         if is_public || self.access.on_any_column(database, name).intersects(Self::KNOWS) {
             return Ok(());
         }
@@ -172,7 +171,7 @@ impl TableResolver for SessionTables {
     }
 
     fn virtual_database(&self, database: &str) -> bool {
-        database == RowsTable::DATABASE || crate::information_schema::virtual_database(database).is_some()
+        database == RowsTable::DATABASE || squall_system_tables::virtual_database(database).is_some()
     }
 
     fn column_type(&self, data_type: &DataType, name: &str) -> SqlResult<SqlType> {

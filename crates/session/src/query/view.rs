@@ -2,7 +2,6 @@
 
 use crate::ddl::column::holds_blob;
 use crate::ddl::view::ResolvedView;
-use crate::information_schema;
 use crate::query::SessionTables;
 use crate::session::{Session, StatementRun, parse_error};
 use parking_lot::Mutex;
@@ -14,6 +13,7 @@ use squall_planner::OutputColumn;
 use squall_planner::bind::parse_options;
 use squall_planner::dml::target::zero_value;
 use squall_registry::StatementContext;
+use squall_system_tables as information_schema;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, StringKind, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -121,10 +121,12 @@ impl Session {
         let is_seen = |output: &&OutputColumn| self.access.sees_column(&name.0, &name.1, &output.name);
         for output in bound.columns.iter().filter(is_seen) {
             let column = column_of_output(output);
-            let mut row = vec![s(&column.name), s(&crate::ddl::type_text::type_text(&column.sql_type))];
+            let mut row = vec![s(&column.name), s(&squall_system_tables::type_text::type_text(&column.sql_type))];
             if full {
-                let collation =
-                    column.sql_type.collation().filter(|_| crate::ddl::type_text::has_charset(&column.sql_type));
+                let collation = column
+                    .sql_type
+                    .collation()
+                    .filter(|_| squall_system_tables::type_text::has_charset(&column.sql_type));
                 row.push(collation.map_or(Value::Null, |id| s(squall_server_state::charset::collation_name(id))));
             }
             row.extend([s(if column.nullable { "YES" } else { "NO" }), s("")]);

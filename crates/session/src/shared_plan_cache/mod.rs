@@ -10,6 +10,7 @@
 mod entry;
 
 pub(crate) use entry::{CacheEntry, Described, PlanKind, PlanUse, SharedRows, Totals};
+use squall_system_tables::PlanCacheSize;
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -45,15 +46,6 @@ struct Shard {
     /// Hashes in the order in which they are looked at when room is needed.
     order: VecDeque<u64>,
     bytes: u64,
-}
-
-/// How many statements are kept, and their bytes by estimate.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Size {
-    pub entries: u64,
-    pub bytes: u64,
-    /// Statements that had to make room.
-    pub evictions: u64,
 }
 
 impl SharedPlanCache {
@@ -172,8 +164,8 @@ impl SharedPlanCache {
     }
 
     /// How much is kept.
-    pub fn size(&self) -> Size {
-        let mut size = Size { evictions: self.evictions.load(Ordering::Relaxed), ..Size::default() };
+    pub fn size(&self) -> PlanCacheSize {
+        let mut size = PlanCacheSize { evictions: self.evictions.load(Ordering::Relaxed), ..PlanCacheSize::default() };
         for shard in &self.shards {
             let shard = shard.lock();
             size.entries += shard.entries.len() as u64;

@@ -3,13 +3,12 @@
 //! Each form makes its rows from the same sources as information_schema; LIKE filters the first column here, WHERE is
 //! left to the planner, which sees the rows as a table.
 
-pub mod create_table;
 mod objects;
 mod server;
 
 use crate::event::event_status_rows;
-use crate::information_schema::procedure_status;
 use crate::result::{Outcome, ResultSet};
+use crate::server_tables::procedure_status;
 use crate::session::Session;
 use squall_instrumentation::process::count;
 use squall_parser::ast::{DescribeTable, Expr, Limit, Literal, ObjectName, Show, ShowFilter};
@@ -61,7 +60,7 @@ impl Session {
             Show::Events { schema, filter } => {
                 let database = self.database_or(schema.as_ref().map(|name| name.as_str()))?;
                 let mut result = self.show_events();
-                result.rows = event_status_rows(&self.source(context), &database);
+                result.rows = event_status_rows(&self.shared, &self.source(context), &database);
                 if let Some(ShowFilter::Like(pattern)) = filter {
                     result.rows.retain(|row| like_column(row, 1, pattern));
                     return Ok(Outcome::Rows(result));
@@ -73,7 +72,7 @@ impl Session {
             }
             Show::ProcedureStatus(filter) => {
                 let mut result = self.show_routine_status();
-                result.rows = procedure_status(&self.source(context));
+                result.rows = procedure_status(&self.shared, &self.source(context));
                 if let Some(ShowFilter::Like(pattern)) = filter {
                     result.rows.retain(|row| like_column(row, 1, pattern));
                     return Ok(Outcome::Rows(result));

@@ -1,16 +1,18 @@
 //! SHOW of databases, tables, columns, keys and their definitions.
 
-use super::create_table::{create_database_text, create_table_text, create_view_text, virtual_table_text};
-use crate::authorization::is_system_table;
 use crate::ddl::execute::{QualifiedName, missing};
-use crate::ddl::type_text::{has_charset, type_text};
-use crate::information_schema::{self, Source};
 use crate::result::{ResultSet, number_column, text_column, typed_column};
 use crate::session::Session;
 use squall_catalog::{ColumnDef, Need, Privileges, TableDef, TableEntry};
 use squall_parser::ast::{ObjectName, ShowFilter};
 use squall_registry::{StatementContext, VirtualScan};
 use squall_server_state::charset;
+use squall_system_tables::create_table::{
+    create_database_text, create_table_text, create_view_text, virtual_table_text,
+};
+use squall_system_tables::is_system_table;
+use squall_system_tables::type_text::{has_charset, type_text};
+use squall_system_tables::{self as information_schema, Source};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
@@ -89,7 +91,13 @@ impl Session {
 
     /// What information_schema's rows are made from, with this session's grants.
     pub(super) fn source<'a>(&'a self, context: &'a Arc<StatementContext>) -> Source<'a> {
-        Source { shared: &self.shared, catalog: self.shared.catalog.load(), access: (*self.access).clone(), context }
+        Source {
+            state: &self.shared.state,
+            server: &*self.shared,
+            catalog: self.shared.catalog.load(),
+            access: (*self.access).clone(),
+            context,
+        }
     }
 
     pub(super) fn show_table_status(

@@ -1,11 +1,11 @@
 //! SHOW of the server: variables, status, processes, engines, character sets, and empty lists of what is not supported.
 
-use crate::information_schema::{charsets, collation_rows, engine_rows, process_rows, status_rows, variable_rows};
 use crate::result::{ResultSet, number_column, text_column, typed_column};
 use crate::session::Session;
 use squall_catalog::Privileges;
 use squall_parser::ast::{ObjectName, VariableScope};
 use squall_registry::StatementContext;
+use squall_system_tables::{charsets, collation_rows, engine_rows, process_rows, status_rows, variable_rows};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 

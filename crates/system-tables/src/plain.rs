@@ -1,0 +1,165 @@
+//! Tables of things that Squall has none of yet: they are there, with MySQL's columns, and empty.
+
+use super::{ColumnSpec, TableSpec, double, int, json, long_text, no_rows, text, time, uint};
+
+const INFORMATION: &str = "information_schema";
+
+macro_rules! empty {
+    ($($name:literal: $columns:expr;)*) => {
+        pub(crate) const TABLES: &[TableSpec] = &[
+            $(TableSpec { database: INFORMATION, name: $name, columns: $columns, rows: no_rows },)*
+        ];
+    };
+}
+
+empty! {
+    "TRIGGERS": TRIGGERS;
+    "PARTITIONS": PARTITIONS;
+    "OPTIMIZER_TRACE": &[
+        long_text("QUERY"), long_text("TRACE"), int("MISSING_BYTES_BEYOND_MAX_MEM_SIZE"),
+        int("INSUFFICIENT_PRIVILEGES"),
+    ];
+    "PROFILING": &[int("QUERY_ID"), int("SEQ"), text("STATE", 30), text("DURATION", 20)];
+    "TABLESPACES": &[
+        text("TABLESPACE_NAME", 64), text("ENGINE", 64), text("TABLESPACE_TYPE", 64).or_null(),
+        text("LOGFILE_GROUP_NAME", 64).or_null(), uint("EXTENT_SIZE").or_null(), uint("AUTOEXTEND_SIZE").or_null(),
+        uint("MAXIMUM_SIZE").or_null(), uint("NODEGROUP_ID").or_null(), text("TABLESPACE_COMMENT", 2048).or_null(),
+    ];
+    "COLUMN_STATISTICS": &[
+        text("SCHEMA_NAME", 64), text("TABLE_NAME", 64), text("COLUMN_NAME", 64), json("HISTOGRAM"),
+    ];
+    "RESOURCE_GROUPS": &[
+        text("RESOURCE_GROUP_NAME", 64), text("RESOURCE_GROUP_TYPE", 6), int("RESOURCE_GROUP_ENABLED"),
+        text("VCPU_IDS", 64).or_null(), int("THREAD_PRIORITY"),
+    ];
+    "INNODB_TRX": &[
+        text("trx_id", 18), text("trx_state", 13), time("trx_started"), uint("trx_mysql_thread_id"),
+        text("trx_query", 1024).or_null(),
+    ];
+    "INNODB_BUFFER_PAGE": BUFFER_PAGE;
+    "INNODB_BUFFER_PAGE_LRU": BUFFER_PAGE_LRU;
+    "INNODB_BUFFER_POOL_STATS": BUFFER_POOL_STATS;
+    "KEYWORDS": &[text("WORD", 128).or_null(), int("RESERVED").or_null()];
+}
+
+/// What INNODB_BUFFER_PAGE and INNODB_BUFFER_PAGE_LRU say of a page, given the columns in which they differ.
+macro_rules! page_columns {
+    ($place:expr, $state:expr, [$($last:expr),*]) => {
+        &[
+            uint("POOL_ID"),
+            $place,
+            uint("SPACE"),
+            uint("PAGE_NUMBER"),
+            text("PAGE_TYPE", 64).or_null(),
+            uint("FLUSH_TYPE"),
+            uint("FIX_COUNT"),
+            text("IS_HASHED", 3).or_null(),
+            uint("NEWEST_MODIFICATION"),
+            uint("OLDEST_MODIFICATION"),
+            uint("ACCESS_TIME"),
+            text("TABLE_NAME", 1024).or_null(),
+            text("INDEX_NAME", 64).or_null(),
+            uint("NUMBER_RECORDS"),
+            uint("DATA_SIZE"),
+            uint("COMPRESSED_SIZE"),
+            $state,
+            text("IO_FIX", 64).or_null(),
+            text("IS_OLD", 3).or_null(),
+            uint("FREE_PAGE_CLOCK"),
+            $($last,)*
+        ]
+    };
+}
+
+const BUFFER_PAGE: &[ColumnSpec] =
+    page_columns!(uint("BLOCK_ID"), text("PAGE_STATE", 64).or_null(), [text("IS_STALE", 3).or_null()]);
+
+const BUFFER_PAGE_LRU: &[ColumnSpec] = page_columns!(uint("LRU_POSITION"), text("COMPRESSED", 3).or_null(), []);
+
+const BUFFER_POOL_STATS: &[ColumnSpec] = &[
+    uint("POOL_ID"),
+    uint("POOL_SIZE"),
+    uint("FREE_BUFFERS"),
+    uint("DATABASE_PAGES"),
+    uint("OLD_DATABASE_PAGES"),
+    uint("MODIFIED_DATABASE_PAGES"),
+    uint("PENDING_DECOMPRESS"),
+    uint("PENDING_READS"),
+    uint("PENDING_FLUSH_LRU"),
+    uint("PENDING_FLUSH_LIST"),
+    uint("PAGES_MADE_YOUNG"),
+    uint("PAGES_NOT_MADE_YOUNG"),
+    double("PAGES_MADE_YOUNG_RATE"),
+    double("PAGES_MADE_NOT_YOUNG_RATE"),
+    uint("NUMBER_PAGES_READ"),
+    uint("NUMBER_PAGES_CREATED"),
+    uint("NUMBER_PAGES_WRITTEN"),
+    double("PAGES_READ_RATE"),
+    double("PAGES_CREATE_RATE"),
+    double("PAGES_WRITTEN_RATE"),
+    uint("NUMBER_PAGES_GET"),
+    uint("HIT_RATE"),
+    uint("YOUNG_MAKE_PER_THOUSAND_GETS"),
+    uint("NOT_YOUNG_MAKE_PER_THOUSAND_GETS"),
+    uint("NUMBER_PAGES_READ_AHEAD"),
+    uint("NUMBER_READ_AHEAD_EVICTED"),
+    double("READ_AHEAD_RATE"),
+    double("READ_AHEAD_EVICTED_RATE"),
+    uint("LRU_IO_TOTAL"),
+    uint("LRU_IO_CURRENT"),
+    uint("UNCOMPRESS_TOTAL"),
+    uint("UNCOMPRESS_CURRENT"),
+];
+
+const TRIGGERS: &[ColumnSpec] = &[
+    text("TRIGGER_CATALOG", 64),
+    text("TRIGGER_SCHEMA", 64),
+    text("TRIGGER_NAME", 64),
+    text("EVENT_MANIPULATION", 6),
+    text("EVENT_OBJECT_CATALOG", 64),
+    text("EVENT_OBJECT_SCHEMA", 64),
+    text("EVENT_OBJECT_TABLE", 64),
+    uint("ACTION_ORDER"),
+    text("ACTION_CONDITION", 1).or_null(),
+    long_text("ACTION_STATEMENT"),
+    text("ACTION_ORIENTATION", 3),
+    text("ACTION_TIMING", 6),
+    text("ACTION_REFERENCE_OLD_TABLE", 1).or_null(),
+    text("ACTION_REFERENCE_NEW_TABLE", 1).or_null(),
+    text("ACTION_REFERENCE_OLD_ROW", 3),
+    text("ACTION_REFERENCE_NEW_ROW", 3),
+    time("CREATED"),
+    text("SQL_MODE", 520),
+    text("DEFINER", 288),
+    text("CHARACTER_SET_CLIENT", 64),
+    text("COLLATION_CONNECTION", 64),
+    text("DATABASE_COLLATION", 64),
+];
+
+const PARTITIONS: &[ColumnSpec] = &[
+    text("TABLE_CATALOG", 64),
+    text("TABLE_SCHEMA", 64),
+    text("TABLE_NAME", 64),
+    text("PARTITION_NAME", 64).or_null(),
+    text("SUBPARTITION_NAME", 64).or_null(),
+    uint("PARTITION_ORDINAL_POSITION").or_null(),
+    uint("SUBPARTITION_ORDINAL_POSITION").or_null(),
+    text("PARTITION_METHOD", 13).or_null(),
+    text("SUBPARTITION_METHOD", 13).or_null(),
+    text("PARTITION_EXPRESSION", 2048).or_null(),
+    text("SUBPARTITION_EXPRESSION", 2048).or_null(),
+    long_text("PARTITION_DESCRIPTION").or_null(),
+    uint("TABLE_ROWS"),
+    uint("AVG_ROW_LENGTH"),
+    uint("DATA_LENGTH"),
+    uint("MAX_DATA_LENGTH").or_null(),
+    uint("INDEX_LENGTH"),
+    uint("DATA_FREE"),
+    time("CREATE_TIME"),
+    time("UPDATE_TIME").or_null(),
+    time("CHECK_TIME").or_null(),
+    int("CHECKSUM").or_null(),
+    long_text("PARTITION_COMMENT"),
+    text("NODEGROUP", 256),
+    text("TABLESPACE_NAME", 268).or_null(),
+];

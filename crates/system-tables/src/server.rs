@@ -1,0 +1,528 @@
+//! What the server is and does: engines, character sets, processes, privileges, variables, status.
+
+use super::{PERFORMANCE, Source, TableSpec, int, long_text, moment, s, s_or_null, text, u, uint, yes_no};
+use squall_catalog::{AccountDef, Privileges};
+use squall_instrumentation::TlsUse;
+use squall_instrumentation::process::Process;
+use squall_registry::VirtualScan;
+use squall_server_state::now_micros;
+use squall_types::collation::{Charset, registry};
+use squall_types::{SqlResult, Value};
+
+const INFORMATION: &str = "information_schema";
+
+pub(crate) const TABLES: &[TableSpec] = &[
+    TableSpec {
+        database: INFORMATION,
+        name: "ENGINES",
+        columns: &[
+            text("ENGINE", 64),
+            text("SUPPORT", 8),
+            text("COMMENT", 80),
+            text("TRANSACTIONS", 3).or_null(),
+            text("XA", 3).or_null(),
+            text("SAVEPOINTS", 3).or_null(),
+        ],
+        rows: |_, _| Ok(engine_rows()),
+    },
+    TableSpec {
+        database: INFORMATION,
+        name: "CHARACTER_SETS",
+        columns: &[
+            text("CHARACTER_SET_NAME", 64),
+            text("DEFAULT_COLLATE_NAME", 64),
+            text("DESCRIPTION", 2048),
+            uint("MAXLEN"),
+        ],
+        rows: |_, _| {
+            Ok(charsets()
+                .into_iter()
+                .map(|set| {
+                    vec![
+                        s(set.name()),
+                        s(set.default_collation().name()),
+                        s(set.description()),
+                        u(u64::from(set.bytes_per_character_max())),
+                    ]
+                })
+                .collect())
+        },
+    },
+    TableSpec {
+        database: INFORMATION,
+        name: "COLLATIONS",
+        columns: &[
+            text("COLLATION_NAME", 64),
+            text("CHARACTER_SET_NAME", 64),
+            uint("ID"),
+            text("IS_DEFAULT", 3),
+            text("IS_COMPILED", 3),
+            uint("SORTLEN"),
+            text("PAD_ATTRIBUTE", 9),
+        ],
+        rows: |_, _| Ok(collation_rows()),
+    },
+    TableSpec {
+        database: INFORMATION,
+        name: "COLLATION_CHARACTER_SET_APPLICABILITY",
+        columns: &[text("COLLATION_NAME", 64), text("CHARACTER_SET_NAME", 64)],
+        rows: |_, _| Ok(collation_rows().into_iter().map(|row| row[..2].to_vec()).collect()),
+    },
+    TableSpec {
+        database: INFORMATION,
+        name: "PROCESSLIST",
+        columns: &[
+            uint("ID"),
+            text("USER", 32),
+            text("HOST", 261),
+            text("DB", 64).or_null(),
+            text("COMMAND", 16),
+            int("TIME"),
+            text("STATE", 64).or_null(),
+            long_text("INFO").or_null(),
+        ],
+        rows: processes,
+    },
+    TableSpec {
+        database: PERFORMANCE,
+        name: "processlist",
+        columns: &[
+            uint("ID"),
+            text("USER", 32).or_null(),
+            text("HOST", 261).or_null(),
+            text("DB", 64).or_null(),
+            text("COMMAND", 16).or_null(),
+            int("TIME").or_null(),
+            text("STATE", 64).or_null(),
+            long_text("INFO").or_null(),
+            text("EXECUTION_ENGINE", 9).or_null(),
+        ],
+        rows: |source, scan| {
+            let mut rows = processes(source, scan)?;
+            rows.iter_mut().for_each(|row| row.push(s("PRIMARY")));
+            Ok(rows)
+        },
+    },
+    TableSpec {
+        database: INFORMATION,
+        name: "PLUGINS",
+        columns: &[
+            text("PLUGIN_NAME", 64),
+            text("PLUGIN_VERSION", 20),
+            text("PLUGIN_STATUS", 10),
+            text("PLUGIN_TYPE", 80),
+            text("PLUGIN_TYPE_VERSION", 20),
+            text("PLUGIN_LIBRARY", 64).or_null(),
+            text("PLUGIN_LIBRARY_VERSION", 20).or_null(),
+            text("PLUGIN_AUTHOR", 64).or_null(),
+            long_text("PLUGIN_DESCRIPTION").or_null(),
+            text("PLUGIN_LICENSE", 80).or_null(),
+            text("LOAD_OPTION", 64),
+        ],
+        rows: |_, _| Ok(plugin_rows()),
+    },
+    TableSpec {
+        database: INFORMATION,
+        name: "USER_PRIVILEGES",
+        columns: &[
+            text("GRANTEE", 292),
+            text("TABLE_CATALOG", 512),
+            text("PRIVILEGE_TYPE", 64),
+            text("IS_GRANTABLE", 3),
+        ],
+        rows: user_privileges,
+    },
+    TableSpec {
+        database: INFORMATION,
+        name: "SCHEMA_PRIVILEGES",
+        columns: &[
+            text("GRANTEE", 292),
+            text("TABLE_CATALOG", 512),
+            text("TABLE_SCHEMA", 64),
+            text("PRIVILEGE_TYPE", 64),
+            text("IS_GRANTABLE", 3),
+        ],
+        rows: schema_privileges,
+    },
+    TableSpec {
+        database: INFORMATION,
+        name: "TABLE_PRIVILEGES",
+        columns: &[
+            text("GRANTEE", 292),
+            text("TABLE_CATALOG", 512),
+            text("TABLE_SCHEMA", 64),
+            text("TABLE_NAME", 64),
+            text("PRIVILEGE_TYPE", 64),
+            text("IS_GRANTABLE", 3),
+        ],
+        rows: table_privileges,
+    },
+    TableSpec {
+        database: INFORMATION,
+        name: "COLUMN_PRIVILEGES",
+        columns: &[
+            text("GRANTEE", 292),
+            text("TABLE_CATALOG", 512),
+            text("TABLE_SCHEMA", 64),
+            text("TABLE_NAME", 64),
+            text("COLUMN_NAME", 64),
+            text("PRIVILEGE_TYPE", 64),
+            text("IS_GRANTABLE", 3),
+        ],
+        rows: column_privileges,
+    },
+    TableSpec {
+        database: PERFORMANCE,
+        name: "global_variables",
+        columns: &[text("VARIABLE_NAME", 64), text("VARIABLE_VALUE", 1024).or_null()],
+        rows: |source, _| Ok(variable_rows(source, true)),
+    },
+    TableSpec {
+        database: PERFORMANCE,
+        name: "session_variables",
+        columns: &[text("VARIABLE_NAME", 64), text("VARIABLE_VALUE", 1024).or_null()],
+        rows: |source, _| Ok(variable_rows(source, false)),
+    },
+    TableSpec {
+        database: PERFORMANCE,
+        name: "persisted_variables",
+        columns: &[text("VARIABLE_NAME", 64), text("VARIABLE_VALUE", 1024).or_null()],
+        rows: |source, _| {
+            let persisted = source.state.globals.persisted();
+            Ok(persisted.into_iter().map(|(name, value)| vec![s(name), s(value)]).collect())
+        },
+    },
+    TableSpec {
+        database: PERFORMANCE,
+        name: "global_status",
+        columns: &[text("VARIABLE_NAME", 64), text("VARIABLE_VALUE", 1024).or_null()],
+        rows: |source, _| Ok(status_rows(source, true)),
+    },
+    TableSpec {
+        database: PERFORMANCE,
+        name: "session_status",
+        columns: &[text("VARIABLE_NAME", 64), text("VARIABLE_VALUE", 1024).or_null()],
+        rows: |source, _| Ok(status_rows(source, false)),
+    },
+    TableSpec {
+        database: PERFORMANCE,
+        name: "session_connect_attrs",
+        columns: &[
+            uint("PROCESSLIST_ID"),
+            text("ATTR_NAME", 32),
+            text("ATTR_VALUE", 1024).or_null(),
+            int("ORDINAL_POSITION").or_null(),
+        ],
+        rows: connect_attributes,
+    },
+    TableSpec {
+        database: PERFORMANCE,
+        name: "variables_info",
+        columns: &[
+            text("VARIABLE_NAME", 64),
+            text("VARIABLE_SOURCE", 16).or_null(),
+            text("VARIABLE_PATH", 1024).or_null(),
+            text("MIN_VALUE", 64).or_null(),
+            text("MAX_VALUE", 64).or_null(),
+            moment("SET_TIME").or_null(),
+            text("SET_USER", 32).or_null(),
+            text("SET_HOST", 255).or_null(),
+        ],
+        rows: variables_info,
+    },
+];
+
+/// Character sets by name.
+pub fn charsets() -> Vec<Charset> {
+    let mut sets: Vec<Charset> = Charset::all().collect();
+    sets.sort_by_key(|set| set.name());
+    sets.dedup_by_key(|set| set.name());
+    sets
+}
+
+/// Rows of COLLATIONS, by name.
+pub fn collation_rows() -> Vec<Vec<Value>> {
+    let mut collations: Vec<_> = registry::all().collect();
+    collations.sort_by(|left, right| left.name.cmp(&right.name));
+    collations
+        .into_iter()
+        .map(|collation| {
+            vec![
+                s(&collation.name),
+                s(collation.charset.name()),
+                u(u64::from(collation.id.0)),
+                s(if collation.is_default { "Yes" } else { "" }),
+                s("Yes"),
+                u(u64::from(collation.sort_length)),
+                s(if collation.pads_space { "PAD SPACE" } else { "NO PAD" }),
+            ]
+        })
+        .collect()
+}
+
+/// Rows of ENGINES.
+pub fn engine_rows() -> Vec<Vec<Value>> {
+    vec![
+        vec![
+            s("InnoDB"),
+            s("DEFAULT"),
+            s("Row tables: transactions, row-level locking and foreign keys"),
+            s("YES"),
+            s("NO"),
+            s("YES"),
+        ],
+        vec![
+            s(squall_catalog::COLUMN_ENGINE),
+            s("YES"),
+            s("Column tables: compressed segments with bitmap indexes; transactions and row-level locking"),
+            s("YES"),
+            s("NO"),
+            s("YES"),
+        ],
+    ]
+}
+
+fn plugin_rows() -> Vec<Vec<Value>> {
+    let plugin = |name: &str, kind: &str| {
+        vec![
+            s(name),
+            s("1.0"),
+            s("ACTIVE"),
+            s(kind),
+            s("1.0"),
+            Value::Null,
+            Value::Null,
+            s("Squall"),
+            s(""),
+            s("Apache-2.0"),
+            s("FORCE"),
+        ]
+    };
+    vec![
+        plugin("mysql_native_password", "AUTHENTICATION"),
+        plugin("caching_sha2_password", "AUTHENTICATION"),
+        plugin("InnoDB", "STORAGE ENGINE"),
+    ]
+}
+
+fn processes(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    Ok(process_rows(source, usize::MAX))
+}
+
+/// Rows of PROCESSLIST with the first characters of each statement.
+pub fn process_rows(source: &Source<'_>, info_characters: usize) -> Vec<Vec<Value>> {
+    let now = now_micros();
+    source
+        .state
+        .processes
+        .all()
+        .iter()
+        .filter(|process| source.sees_process(process))
+        .map(|process| {
+            let activity = process.activity.lock();
+            let shown = |text: &str| s_or_null(Some(text).filter(|text| !text.is_empty()));
+            let info: String = activity.statement.chars().take(info_characters).collect();
+            vec![
+                u(process.id),
+                s(&process.user),
+                s(&process.host),
+                shown(&activity.database),
+                s(activity.command),
+                Value::Int((now - process.since_micros.load(std::sync::atomic::Ordering::Relaxed)).max(0) / 1_000_000),
+                process.transfer.shown().map_or_else(|| s(activity.state), Value::String),
+                shown(&info),
+            ]
+        })
+        .collect()
+}
+
+fn grantee(account: &AccountDef) -> Value {
+    s(format!("'{}'@'{}'", account.user, account.host))
+}
+
+/// The accounts whose grants may be seen: all, or one's own.
+fn visible_accounts(source: &Source<'_>) -> Vec<std::sync::Arc<AccountDef>> {
+    let all = source.access.on_table("mysql", "user").contains(Privileges::SELECT);
+    let own = &*source.context.current_user;
+    let accounts = source.state.accounts.load_full();
+    accounts
+        .accounts
+        .values()
+        .filter(|account| all || format!("{}@{}", account.user, account.host) == own)
+        .cloned()
+        .collect()
+}
+
+fn user_privileges(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    let mut rows = Vec::new();
+    for account in visible_accounts(source) {
+        let mut names: Vec<(String, bool)> = Vec::new();
+        let grantable = account.global.contains(Privileges::GRANT_OPTION);
+        names.extend(account.global.names().into_iter().map(|name| (name.to_string(), grantable)));
+        if names.is_empty() {
+            names.push(("USAGE".to_string(), false));
+        }
+        names.extend(account.dynamic.iter().map(|(name, grantable)| (name.clone(), *grantable)));
+        for (name, grantable) in names {
+            rows.push(vec![grantee(&account), s("def"), s(name), yes_no(grantable)]);
+        }
+    }
+    Ok(rows)
+}
+
+fn schema_privileges(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    let mut rows = Vec::new();
+    for account in visible_accounts(source) {
+        for (database, privileges) in &account.databases {
+            let grantable = yes_no(privileges.contains(Privileges::GRANT_OPTION));
+            for name in privileges.names() {
+                rows.push(vec![grantee(&account), s("def"), s(database), s(name), grantable.clone()]);
+            }
+        }
+    }
+    Ok(rows)
+}
+
+fn table_privileges(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    let mut rows = Vec::new();
+    for account in visible_accounts(source) {
+        for ((database, table), grant) in &account.tables {
+            let grantable = yes_no(grant.table.contains(Privileges::GRANT_OPTION));
+            for name in grant.table.names() {
+                let row = vec![grantee(&account), s("def"), s(database), s(table), s(name), grantable.clone()];
+                rows.push(row);
+            }
+        }
+    }
+    Ok(rows)
+}
+
+fn column_privileges(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    let mut rows = Vec::new();
+    for account in visible_accounts(source) {
+        for ((database, table), grant) in &account.tables {
+            let grantable = yes_no(grant.table.contains(Privileges::GRANT_OPTION));
+            for (column, privileges) in &grant.columns {
+                for name in privileges.names() {
+                    let place = [grantee(&account), s("def"), s(database), s(table), s(column)];
+                    rows.push(place.into_iter().chain([s(name), grantable.clone()]).collect());
+                }
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// Names and values of SHOW VARIABLES, by name.
+pub fn variable_rows(source: &Source<'_>, global: bool) -> Vec<Vec<Value>> {
+    let registry = &source.state.registry.variables;
+    let globals = source.state.globals.load_values();
+    let mut rows: Vec<Vec<Value>> = Vec::with_capacity(registry.all().len());
+    for (at, definition) in registry.all().iter().enumerate() {
+        if definition.hidden || (global && !definition.has_global()) {
+            continue;
+        }
+        let id = squall_registry::VariableId(at as u16);
+        let value = if global || !definition.has_session() {
+            globals.get(id).clone()
+        } else {
+            source.context.system_variable(id, squall_registry::ReadScope::Any, definition)
+        };
+        rows.push(vec![s(definition.name), s(definition.show(&value))]);
+    }
+    rows.sort_by(|left, right| match (&left[0], &right[0]) {
+        (Value::String(left), Value::String(right)) => left.cmp(right),
+        _ => std::cmp::Ordering::Equal,
+    });
+    rows
+}
+
+fn variables_info(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    use squall_registry::variables::Kind;
+    let persisted = source.state.globals.persisted();
+    let rows = source.state.registry.variables.all().iter().map(|definition| {
+        let (min, max) = match definition.kind {
+            Kind::Int { min, max } => (min.to_string(), max.to_string()),
+            Kind::UInt { min, max, .. } => (min.to_string(), max.to_string()),
+            Kind::Double { min, max } => (min.to_string(), max.to_string()),
+            _ => ("0".to_string(), "0".to_string()),
+        };
+        let origin = if persisted.iter().any(|(name, _)| name == definition.name) { "PERSISTED" } else { "COMPILED" };
+        vec![s(definition.name), s(origin), s(""), s(min), s(max), Value::Null, Value::Null, Value::Null]
+    });
+    Ok(rows.collect())
+}
+
+/// Names and values of SHOW STATUS, by name.
+pub fn status_rows(source: &Source<'_>, global: bool) -> Vec<Vec<Value>> {
+    use std::sync::atomic::Ordering::Relaxed;
+    let state = source.state;
+    let counters = match source.process() {
+        Some(process) if !global => process.status.values(),
+        _ => state.processes.total_status().values(),
+    };
+    let mut rows: Vec<(String, String)> =
+        counters.into_iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    let uptime = state.started.elapsed().as_secs();
+    let running = state.processes.all().iter().filter(|process| process.activity.lock().command != "Sleep").count();
+    let plans = source.server.plan_cache_size();
+    let row_cache = state.store.row_cache_status();
+    let facts: [(&str, u64); 20] = [
+        ("Aborted_connects", state.processes.aborted_connects.load(Relaxed)),
+        ("Connection_errors_max_connections", state.processes.refused_connections.load(Relaxed)),
+        ("Connections", state.processes.connections.load(Relaxed)),
+        ("Connections_moved", state.processes.moved_connections.load(Relaxed)),
+        ("Innodb_row_lock_current_waits", state.store.lock_waiter_count() as u64),
+        ("Log_entries_lost", state.logs.entries_lost()),
+        ("Max_used_connections", state.processes.max_used.load(Relaxed)),
+        ("Plan_cache_bytes", plans.bytes),
+        ("Plan_cache_entries", plans.entries),
+        ("Plan_cache_evictions", plans.evictions),
+        ("Prepared_stmt_count", state.prepared_count.load(Relaxed)),
+        ("Row_cache_bytes", row_cache.bytes),
+        ("Row_cache_hits", row_cache.hits),
+        ("Row_cache_misses", row_cache.misses),
+        ("Threads_cached", 0),
+        ("Threads_connected", state.processes.len() as u64),
+        ("Threads_created", state.processes.connections.load(Relaxed)),
+        ("Threads_running", running as u64),
+        ("Uptime", uptime),
+        ("Uptime_since_flush_status", uptime),
+    ];
+    rows.extend(facts.iter().map(|(name, value)| (name.to_string(), value.to_string())));
+    rows.extend(source.server.module_status());
+    // Why changes are refused, if a write or a sync has failed.
+    rows.push(("Squall_write_failure".into(), state.store.write_failure().unwrap_or_default().to_string()));
+    // The reader's, also among the server's, where clients look for them.
+    let tls = tls_status(source.process().as_deref());
+    let shown = tls.into_iter().filter(|(name, _)| !global || *name != SSL_SESSIONS_REUSED);
+    rows.extend(shown.map(|(name, value)| (name.to_string(), value)));
+    rows.push(("Compression".into(), "OFF".into()));
+    rows.sort();
+    rows.into_iter().map(|(name, value)| vec![s(name), s(value)]).collect()
+}
+
+/// Whether a connection's session of TLS is one that has gone on: of sessions only.
+const SSL_SESSIONS_REUSED: &str = "Ssl_sessions_reused";
+
+/// Status variables of TLS: of a connection, and what they are where there is none.
+pub(crate) fn tls_status(process: Option<&Process>) -> [(&'static str, String); 3] {
+    let tls = process.and_then(|process| process.tls.as_deref());
+    let text = |of: fn(&TlsUse) -> &str| tls.map_or_else(String::new, |tls| of(tls).to_string());
+    let resumed = tls.is_some_and(|tls| tls.resumed);
+    [
+        ("Ssl_cipher", text(|tls| &tls.cipher)),
+        (SSL_SESSIONS_REUSED, u64::from(resumed).to_string()),
+        ("Ssl_version", text(|tls| tls.version)),
+    ]
+}
+
+fn connect_attributes(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    let mut rows = Vec::new();
+    for process in source.state.processes.all().iter().filter(|process| source.sees_process(process)) {
+        for (at, (name, value)) in process.attributes.iter().enumerate() {
+            rows.push(vec![u(process.id), s(name), s(value), Value::Int(at as i64)]);
+        }
+    }
+    Ok(rows)
+}

@@ -1,0 +1,146 @@
+//! A type as SHOW CREATE TABLE, SHOW COLUMNS and information_schema print it.
+
+use squall_catalog::{ColumnDef, FunctionalPart};
+use squall_server_state::charset;
+use squall_types::{IntWidth, SqlType, StringKind, TextSize};
+
+/// The type in lower case, such as `varchar(10)` or `int unsigned zerofill`; without character set.
+pub fn type_text(sql_type: &SqlType) -> String {
+    match sql_type {
+        SqlType::Null => "null".to_string(),
+        SqlType::Int { display_width, unsigned, zerofill, .. } => {
+            let mut text = data_type_name(sql_type).to_string();
+            if let Some(width) = display_width {
+                text.push_str(&format!("({width})"));
+            }
+            with_sign(text, *unsigned, *zerofill)
+        }
+        SqlType::Decimal { precision, scale, unsigned, zerofill } => {
+            with_sign(format!("decimal({precision},{scale})"), *unsigned, *zerofill)
+        }
+        SqlType::Float { unsigned, zerofill, digits } | SqlType::Double { unsigned, zerofill, digits } => {
+            let mut text = data_type_name(sql_type).to_string();
+            if let Some((precision, scale)) = digits {
+                text.push_str(&format!("({precision},{scale})"));
+            }
+            with_sign(text, *unsigned, *zerofill)
+        }
+        SqlType::Bit { width } => format!("bit({width})"),
+        SqlType::Time { fsp } | SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } if *fsp > 0 => {
+            format!("{}({fsp})", data_type_name(sql_type))
+        }
+        SqlType::String { kind: StringKind::Char | StringKind::Varchar, length, .. } => {
+            format!("{}({length})", data_type_name(sql_type))
+        }
+        SqlType::Hex { digits } => format!("hex({digits})"),
+        SqlType::Enum { members, .. } => format!("enum({})", member_list(members)),
+        SqlType::Set { members, .. } => format!("set({})", member_list(members)),
+        _ => data_type_name(sql_type).to_string(),
+    }
+}
+
+/// The bare name of a type, as information_schema's DATA_TYPE has it.
+pub fn data_type_name(sql_type: &SqlType) -> &'static str {
+    match sql_type {
+        SqlType::Null => "null",
+        SqlType::Int { width, .. } => match width {
+            IntWidth::Tiny => "tinyint",
+            IntWidth::Small => "smallint",
+            IntWidth::Medium => "mediumint",
+            IntWidth::Int => "int",
+            IntWidth::Big => "bigint",
+        },
+        SqlType::Decimal { .. } => "decimal",
+        SqlType::Float { .. } => "float",
+        SqlType::Double { .. } => "double",
+        SqlType::Bit { .. } => "bit",
+        SqlType::Year => "year",
+        SqlType::Date => "date",
+        SqlType::Time { .. } => "time",
+        SqlType::DateTime { .. } => "datetime",
+        SqlType::Timestamp { .. } => "timestamp",
+        SqlType::String { kind, .. } => match (kind, sql_type.is_binary_string()) {
+            (StringKind::Char, false) => "char",
+            (StringKind::Char, true) => "binary",
+            (StringKind::Varchar, false) => "varchar",
+            (StringKind::Varchar, true) => "varbinary",
+            (StringKind::Text(size), false) => match size {
+                TextSize::Tiny => "tinytext",
+                TextSize::Normal => "text",
+                TextSize::Medium => "mediumtext",
+                TextSize::Long => "longtext",
+            },
+            (StringKind::Text(size), true) => match size {
+                TextSize::Tiny => "tinyblob",
+                TextSize::Normal => "blob",
+                TextSize::Medium => "mediumblob",
+                TextSize::Long => "longblob",
+            },
+        },
+        SqlType::Enum { .. } => "enum",
+        SqlType::Set { .. } => "set",
+        SqlType::Json => "json",
+        SqlType::Hex { .. } => "hex",
+        SqlType::Uuid => "uuid",
+    }
+}
+
+/// Whether values have a character set that is shown (not byte strings, not JSON).
+pub fn has_charset(sql_type: &SqlType) -> bool {
+    match sql_type {
+        SqlType::String { .. } => !sql_type.is_binary_string(),
+        SqlType::Enum { .. } | SqlType::Set { .. } => true,
+        _ => false,
+    }
+}
+
+/// ` CHARACTER SET x COLLATE y`, as far as a column differs from its table.
+pub fn charset_clause(sql_type: &SqlType, table: squall_types::CollationId) -> String {
+    let Some(own) = sql_type.collation().filter(|_| has_charset(sql_type)) else { return String::new() };
+    if own == table {
+        // MySQL names the collation of a column again when the table's is not the default of its character set.
+        return if charset::is_default_collation(own) {
+            String::new()
+        } else {
+            format!(" COLLATE {}", charset::collation_name(own))
+        };
+    }
+    let mut text = format!(" CHARACTER SET {}", charset::charset_name(own));
+    if !charset::is_default_collation(own) || charset::charset_name(own) == "utf8mb4" {
+        text.push_str(&format!(" COLLATE {}", charset::collation_name(own)));
+    }
+    text
+}
+
+fn with_sign(mut text: String, unsigned: bool, zerofill: bool) -> String {
+    if unsigned {
+        text.push_str(" unsigned");
+    }
+    if zerofill {
+        text.push_str(" zerofill");
+    }
+    text
+}
+
+fn member_list(members: &[String]) -> String {
+    members.iter().map(|member| format!("'{}'", member.replace('\'', "''"))).collect::<Vec<_>>().join(",")
+}
+
+/// The expression of a hidden column, as a key's definition shows it.
+pub fn part_text(column: &ColumnDef) -> Option<String> {
+    let expression = &column.generated.as_ref()?.expression;
+    Some(match column.functional_part()? {
+        FunctionalPart::Value(_) => expression.clone(),
+        FunctionalPart::Elements(element) => format!("cast({expression} as {} array)", cast_name(element)),
+    })
+}
+
+/// A type as CAST names it.
+fn cast_name(sql_type: &SqlType) -> String {
+    match sql_type {
+        SqlType::Int { unsigned, .. } => if *unsigned { "unsigned" } else { "signed" }.to_string(),
+        SqlType::String { length, .. } if sql_type.is_binary_string() => format!("binary({length})"),
+        SqlType::String { length, .. } => format!("char({length})"),
+        other => type_text(other),
+    }
+}
