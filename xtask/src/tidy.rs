@@ -27,6 +27,7 @@ const CRATE_ORDER: &[&str] = &[
     "jobs",
     "server-state",
     "system-tables",
+    "definitions",
     "session",
     "fastbit",
     "modules",

@@ -30,7 +30,6 @@ pub struct AllocatedMemory {
 }
 
 /// The parts of an open database, of which its sessions and the tables about the server are made.
-#[derive(Debug)]
 pub struct ServerState {
     /// The data directory.
     pub directory: PathBuf,
@@ -64,6 +63,10 @@ pub struct ServerState {
     pub log_change: Mutex<()>,
     /// Held by a definition, from reading the old catalog to publishing the new one.
     pub ddl: Mutex<()>,
+    /// Databases of modules, which no statement may drop.
+    pub module_databases: Vec<String>,
+    /// Told of each new version of the catalog.
+    pub catalog_watcher: Box<dyn Fn(u64) + Send + Sync>,
     /// When it was opened.
     pub started: Instant,
     /// The same, microseconds since 1970 UTC.
@@ -79,7 +82,23 @@ pub fn now_micros() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64)
 }
 
+impl std::fmt::Debug for ServerState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServerState").field("directory", &self.directory).finish_non_exhaustive()
+    }
+}
+
 impl ServerState {
+    /// Whether a database belongs to a module.
+    pub fn is_of_module(&self, database: &str) -> bool {
+        self.module_databases.iter().any(|own| own == database)
+    }
+
+    /// The catalog that has just been published has this version.
+    pub fn tell_of_catalog(&self, version: u64) {
+        (self.catalog_watcher)(version);
+    }
+
     /// Has the values of variables take effect that the server was started with.
     pub fn apply_variables(&self) {
         self.apply_cache_variables();

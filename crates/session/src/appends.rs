@@ -11,6 +11,7 @@ use datafusion::datasource::MemTable;
 use datafusion::execution::memory_pool::MemoryReservation;
 use parking_lot::Mutex;
 use squall_catalog::{Catalog, TableDef};
+use squall_definitions::edit::newer_catalog;
 use squall_functions::arrow_map::{ValueArrayBuilder, field_for};
 use squall_parser::ast::{Ident, Insert, InsertSource, ObjectName, Statement};
 use squall_planner::dml::{DmlBinder, DmlContext, DmlOptions, execute};
@@ -168,7 +169,7 @@ impl Session {
                 let Err(error) = inserted else { break };
                 // A definition has come in between; the catalog of now knows it, if that is another one.
                 let newer = match error.is(ErrorCode::DoesNotSupportSchemaChange) {
-                    true => self.shared.newer_catalog(catalog.version),
+                    true => newer_catalog(&self.shared, catalog.version),
                     false => return Err(error),
                 };
                 if newer.version == catalog.version {

@@ -2,12 +2,13 @@
 
 use crate::api::ResultWriter;
 use crate::database::Shared;
-use crate::ddl::execute::QualifiedName;
 use crate::logging::Logged;
 use crate::result::{Failure, Outcome, ResultSet};
 use crate::session::{Request, Session, StatementRun};
 use squall_catalog::{Privileges, TableEntry};
 use squall_column_tables::{ColumnTable, SegmentManifest};
+use squall_definitions::execute::QualifiedName;
+use squall_definitions::locked::hold_table;
 use squall_instrumentation::process::count;
 use squall_logs::error_log::{Severity, error_log};
 use squall_logs::logs::OpenError;
@@ -305,7 +306,7 @@ impl Session {
         match catalog.entry(&name.0, &name.1) {
             Some(TableEntry::Table(_)) => {}
             Some(TableEntry::View(_)) => return Ok(Vec::new()),
-            None => return Err(crate::ddl::execute::no_such_table(name)),
+            None => return Err(squall_definitions::execute::no_such_table(name)),
         }
         if kind == MaintenanceKind::Repair {
             let text = "The storage engine for the table doesn't support repair".to_string();
@@ -318,7 +319,7 @@ impl Session {
         self.blocking(move |shared| {
             let check = || context.kill.check();
             // Its definition stays as it is meanwhile.
-            let table = shared.hold_table(session, &name, wait)?;
+            let table = hold_table(shared, session, &name, wait)?;
             if let Some(column_table) = ColumnTable::of(&table) {
                 return maintain_column_table(shared, (&table, &column_table), kind, &check);
             }

@@ -1,7 +1,6 @@
 //! A data directory that is open: everything that sessions share.
 
 use crate::api::{Account, Backend, Connection, ConnectionInfo, FrontEndSettings, KillCallback};
-use crate::ddl::edit::insert_database;
 use crate::event::EventScheduler;
 use crate::listener::Listeners;
 use crate::module::Module;
@@ -13,6 +12,7 @@ use parking_lot::Mutex;
 use squall_catalog::{AccessMap, AccountKey, Catalog, CatalogCell, Privileges, TableDef, TableEntry, TableId};
 use squall_column_store::ColumnCache;
 use squall_column_tables::{BackgroundSealer, ColumnTables};
+use squall_definitions::edit::insert_database;
 use squall_executor::runtime::{QueryRuntime, RuntimeOptions};
 use squall_instrumentation::Statistics;
 use squall_instrumentation::process::ProcessList;
@@ -104,6 +104,16 @@ impl Deref for Shared {
     }
 }
 
+/// Tells plans and listeners of a new catalog.
+fn watcher(shared: Weak<Shared>) -> impl Fn(u64) {
+    move |version| {
+        if let Some(shared) = shared.upgrade() {
+            shared.plans.catalog_changed(version);
+            shared.listeners.tell(|listener| listener.catalog_changed(version));
+        }
+    }
+}
+
 /// Everything that the core and the modules declare.
 fn declared(mut registry: Registry, modules: &[Arc<dyn Module>]) -> (Registry, Procedures) {
     squall_functions::register_all(&mut registry);
@@ -116,11 +126,6 @@ fn declared(mut registry: Registry, modules: &[Arc<dyn Module>]) -> (Registry, P
 }
 
 impl Shared {
-    /// Whether a database belongs to a module.
-    pub fn is_of_module(&self, database: &str) -> bool {
-        self.modules.iter().any(|module| module.databases().contains(&database))
-    }
-
     /// The versions that plans are made at now.
     pub fn schema_versions(&self) -> SchemaVersions {
         SchemaVersions { catalog: self.catalog.version(), functions: self.registry.functions_version() }
@@ -163,6 +168,7 @@ impl Database {
         set_directory_variables(&globals, &registry, &directory, &store)?;
         let own: Vec<&str> = modules.iter().flat_map(|module| module.databases()).copied().collect();
         bootstrap_catalog(&store, &own)?;
+        let module_databases = own.iter().map(|name| name.to_string()).collect();
         let catalog = Arc::new(CatalogCell::new(store.load_catalog()));
         let accounts = AccountStore::load(&store)?;
         accounts.bootstrap(&store, options.root_password.as_deref(), options.root_from_anywhere, now_micros())?;
@@ -203,6 +209,8 @@ impl Database {
                 logs: Logs::default(),
                 log_change: Mutex::new(()),
                 ddl: Mutex::new(()),
+                module_databases,
+                catalog_watcher: Box::new(watcher(weak.clone())),
                 started: Instant::now(),
                 started_micros: now_micros(),
                 user_locks: Arc::default(),

@@ -13,8 +13,6 @@ mod client_text;
 pub mod collector;
 mod commands;
 mod connection;
-mod constant;
-mod copy;
 pub mod database;
 mod ddl;
 pub mod deferred;

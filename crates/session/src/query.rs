@@ -289,7 +289,7 @@ impl Session {
         parameters: &[Value],
         context: &Arc<StatementContext>,
     ) -> SqlResult<(Value, SqlType)> {
-        if let Some(value) = crate::constant::literal_value(expr) {
+        if let Some(value) = squall_definitions::constant::literal_value(expr) {
             let ty = squall_functions::build::literal_type(&value, context.settings.collation);
             return Ok((value, ty.sql_type));
         }

@@ -1,10 +1,10 @@
 //! LOCK TABLES, FLUSH TABLES WITH READ LOCK and UNLOCK TABLES.
 
 use crate::authorization::lock_needs;
-use crate::ddl::execute::{QualifiedName, missing};
 use crate::result::Outcome;
 use crate::session::Session;
 use squall_catalog::{Catalog, Need, TableEntry, TableId};
+use squall_definitions::execute::{QualifiedName, missing};
 use squall_instrumentation::process::count;
 use squall_parser::ast::{self, LockTables, ObjectName, TableLockKind};
 use squall_planner::bind::TableUse;

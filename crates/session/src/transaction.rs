@@ -294,7 +294,7 @@ impl Session {
             }
             AstTransaction::Savepoint(name) => {
                 squall_instrumentation::process::count(&self.process.status.savepoint);
-                crate::ddl::names::check_identifier(name)?;
+                squall_definitions::names::check_identifier(name)?;
                 self.set_savepoint(name)
             }
             AstTransaction::RollbackTo(name) => {

@@ -4,16 +4,20 @@
 //! by accident. Whatever ends the statement before (an error, KILL, a crash) leaves no table: files that no catalog names
 //! are removed at the next start.
 
-use super::create::{check_constraint_names, definition, refuse_if_referenced, tables_concerned, written_parents};
-use super::edit::ReservedId;
-use super::execute::{DdlEnv, QualifiedName};
-use super::locked::LockedTables;
 use crate::api::OkInfo;
 use crate::database::Shared;
 use crate::query::change_environment;
 use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
 use squall_catalog::{Catalog, ColumnDef, IndexId, TableDef, TableEntry};
+use squall_definitions::create::{
+    check_constraint_names, definition, refuse_if_referenced, tables_concerned, written_parents,
+};
+use squall_definitions::edit::ReservedId;
+use squall_definitions::edit::define_after;
+use squall_definitions::edit::reserve_table_id;
+use squall_definitions::execute::{DdlEnv, QualifiedName};
+use squall_definitions::locked::LockedTables;
 use squall_executor::StatementEnv;
 use squall_parser::ast::{CreateTable, Ident, Insert, InsertSource, LoadDuplicates, ObjectName, Query, Statement};
 use squall_planner::dml::foreign_key::check_parents_in;
@@ -71,7 +75,7 @@ impl Session {
         check_constraint_names(&catalog, &name.0, &table)?;
         let (table, reserved) = self
             .blocking(move |shared| {
-                let reserved = shared.reserve_table_id()?;
+                let reserved = reserve_table_id(shared)?;
                 table.id = reserved.id();
                 let table = Arc::new(table);
                 shared.store.create_data(&table)?;
@@ -147,7 +151,7 @@ fn publish_table(
     let wanted = |catalog: &Catalog| Ok(tables_concerned(catalog, name, parents, or_replace));
     // Parents that were there when the rows were inserted may have gone since.
     let prepare = |tables: &LockedTables| check_rows(shared, env, tables, &name.0, table);
-    shared.define_after(env, wanted, prepare, |tables, catalog| {
+    define_after(shared, env, wanted, prepare, |tables, catalog| {
         if let Some(old) = catalog.table(&name.0, &name.1).filter(|_| or_replace) {
             let id = old.id;
             refuse_if_referenced(catalog, env, name)?;

@@ -1,12 +1,12 @@
 //! Definition statements as a session runs them: privileges, then the work on a thread that may block.
 
-use super::alter::AlterEnv;
-use super::execute::{DdlEnv, QualifiedName, no_such_table};
-use super::{alter, create, database, drop, view};
 use crate::api::{OkInfo, ResultWriter};
 use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
 use squall_catalog::TableDef;
+use squall_definitions::alter::AlterEnv;
+use squall_definitions::execute::{DdlEnv, QualifiedName, no_such_table};
+use squall_definitions::{alter, create, database, drop, view};
 use squall_instrumentation::process::count;
 use squall_parser::ast::{self, Statement};
 use squall_registry::StatementContext;
@@ -326,7 +326,7 @@ impl Session {
         }
         let name = env.qualify(like)?;
         let catalog = self.shared.catalog.load();
-        super::execute::base_table(&catalog, &name).cloned()
+        squall_definitions::execute::base_table(&catalog, &name).cloned()
     }
 
     async fn alter_table(
@@ -344,7 +344,7 @@ impl Session {
             env.note(no_such_table(&name));
             return Ok(Outcome::done());
         }
-        let (statement, alter_env) = (statement.clone(), AlterEnv::new(self));
+        let (statement, alter_env) = (statement.clone(), AlterEnv { strict: self.settings.bind.sql_mode.is_strict() });
         let rows = self.blocking(move |shared| alter::alter_table(shared, &env, &alter_env, &statement, &name)).await?;
         Ok(Outcome::Ok(copied(rows)))
     }
@@ -356,7 +356,7 @@ impl Session {
         name: &QualifiedName,
         env: DdlEnv,
     ) -> SqlResult<Outcome> {
-        let (statement, alter_env) = (statement.clone(), AlterEnv::new(self));
+        let (statement, alter_env) = (statement.clone(), AlterEnv { strict: self.settings.bind.sql_mode.is_strict() });
         let (old, database) = (table.clone(), name.0.clone());
         let (changed, rename, rows) = self
             .blocking(move |shared| alter::alter_temporary(shared, &env, &alter_env, &statement, &old, &database))

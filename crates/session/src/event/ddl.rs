@@ -3,11 +3,11 @@
 use super::Status;
 use super::definition::{EventDef, Schedule, interval};
 use super::scheduler::ChangingEvents;
-use crate::ddl::names::check_identifier;
 use crate::program::check_program;
 use crate::result::Outcome;
 use crate::session::{Session, StatementRun};
 use squall_catalog::AccountKey;
+use squall_definitions::names::check_identifier;
 use squall_functions::operators::coerce;
 use squall_parser::ast::{self, AccountName, CreateEvent, DropObject, EventStatus};
 use squall_planner::bind::interval_unit;

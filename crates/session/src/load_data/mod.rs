@@ -294,7 +294,7 @@ impl Session {
             return Ok(table);
         }
         let name = self.qualify(&statement.table)?;
-        crate::ddl::execute::base_table(catalog, &name).cloned()
+        squall_definitions::execute::base_table(catalog, &name).cloned()
     }
 
     /// Variables that the file fills are texts.

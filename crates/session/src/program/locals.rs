@@ -1,9 +1,9 @@
 //! Local variables of a stored program that runs.
 
-use crate::ddl::data_type::{TypeRules, resolve_type};
 use crate::session::Session;
 use parking_lot::Mutex;
 use squall_catalog::NameKey;
+use squall_definitions::data_type::{TypeRules, resolve_type};
 use squall_parser::ast::{DataType, Set, SetItem, Statement};
 use squall_registry::StatementContext;
 use squall_registry::{Coercibility, ExprType};

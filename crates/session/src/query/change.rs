@@ -5,6 +5,7 @@ use crate::authorization::Authorized;
 use crate::result::{Failure, Outcome, ResultSet, typed_column};
 use crate::session::{Session, StatementRun};
 use squall_catalog::{Catalog, TableDef};
+use squall_definitions::edit::newer_catalog;
 use squall_executor::StatementEnv;
 use squall_functions::expr::{BoundExpr, CompareOp};
 use squall_instrumentation::process::count;
@@ -147,7 +148,7 @@ impl Session {
     ) -> SqlResult<(DmlResult, Vec<ColumnMeta>)> {
         loop {
             let catalog = match version {
-                Some(version) => self.shared.newer_catalog(version),
+                Some(version) => newer_catalog(&self.shared, version),
                 None => self.shared.catalog.load(),
             };
             if version == Some(catalog.version) {
@@ -371,7 +372,7 @@ impl Session {
         let bound = self.authorize(bound)?;
         let mut columns = Vec::with_capacity(bound.columns.len());
         for output in &bound.columns {
-            crate::ddl::names::check_column_name(&output.name)?;
+            squall_definitions::names::check_column_name(&output.name)?;
             columns.push(super::view::column_of_output(output));
         }
         Ok(columns)

@@ -1,7 +1,6 @@
 //! What the planner asks the session for: tables and variables.
 
 use crate::database::Shared;
-use crate::ddl::data_type::{TypeRules, resolve_type};
 use crate::program::SharedLocals;
 use crate::query::view::FoundColumns;
 use crate::result::ResultSet;
@@ -9,6 +8,7 @@ use crate::session::Session;
 use crate::set::check_read_scope;
 use datafusion::catalog::TableProvider;
 use squall_catalog::{AccessMap, Privileges, TableDef};
+use squall_definitions::data_type::{TypeRules, resolve_type};
 use squall_executor::access::{RowTable, TableLock, VirtualTableProvider};
 use squall_parser::ast::{
     ColumnName, DataType, Expr, Ident, ObjectName, Query, QueryBody, Select, SelectItem, SystemVariable, TableFactor,
@@ -106,20 +106,6 @@ impl SessionTables {
             locals: None,
             caller: None,
             found: None,
-        }
-    }
-
-    /// One table, whether it is in the catalog or not, for a statement that works on it.
-    pub fn of_table(
-        shared: &Shared,
-        context: &Arc<StatementContext>,
-        database: &str,
-        table: &Arc<TableDef>,
-    ) -> SessionTables {
-        let name = (database.to_string(), table.name.to_string());
-        SessionTables {
-            temporary: HashMap::from([(name, table.clone())]),
-            ..SessionTables::of_catalog(shared, context)
         }
     }
 }

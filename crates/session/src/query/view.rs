@@ -1,11 +1,11 @@
 //! Views and tables made from queries: their columns and texts.
 
-use crate::ddl::column::holds_blob;
-use crate::ddl::view::ResolvedView;
 use crate::query::SessionTables;
 use crate::session::{Session, StatementRun, parse_error};
 use parking_lot::Mutex;
 use squall_catalog::{ColumnDef, ColumnDefault, ColumnId};
+use squall_definitions::column::holds_blob;
+use squall_definitions::view::ResolvedView;
 use squall_parser::ast::{
     self, ColumnName, CreateView, Expr, Ident, Literal, NameMut, ObjectName, Query, QueryBody, SelectItem,
 };

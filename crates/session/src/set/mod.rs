@@ -302,7 +302,7 @@ impl Session {
         let default = charset::collation_name(squall_types::CollationId::UTF8MB4_0900_AI_CI);
         let id = match charset_name {
             None => charset::collation(default)?,
-            Some(_) => crate::ddl::data_type::named_collation(
+            Some(_) => squall_definitions::data_type::named_collation(
                 charset_name,
                 collation,
                 squall_types::CollationId::UTF8MB4_0900_AI_CI,

@@ -1,9 +1,9 @@
 //! SHOW of databases, tables, columns, keys and their definitions.
 
-use crate::ddl::execute::{QualifiedName, missing};
 use crate::result::{ResultSet, number_column, text_column, typed_column};
 use crate::session::Session;
 use squall_catalog::{ColumnDef, Need, Privileges, TableDef, TableEntry};
+use squall_definitions::execute::{QualifiedName, missing};
 use squall_parser::ast::{ObjectName, ShowFilter};
 use squall_registry::{StatementContext, VirtualScan};
 use squall_server_state::charset;

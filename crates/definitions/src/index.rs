@@ -1,8 +1,8 @@
 //! Keys as written, made into [`IndexDef`]s with MySQL's rules and limits.
 
-use super::DdlContext;
-use super::functional_key::add_hidden_column;
-use super::names::check_index_name;
+use crate::context::DdlContext;
+use crate::functional_key::add_hidden_column;
+use crate::names::check_index_name;
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{ColumnDef, ColumnId, IndexDef, IndexId, IndexPart, IndexType, JSON_PARSER, TableDef};
 use squall_parser::ast::{Ident, IndexDefinition, IndexKind, KeyPart, KeyPartSource};

@@ -1,10 +1,11 @@
 //! CREATE VIEW and ALTER VIEW.
 
-use super::execute::DdlEnv;
-use super::names::{check_column_name, check_table_name};
-use crate::database::Shared;
+use crate::edit::change_catalog;
+use crate::execute::DdlEnv;
+use crate::names::{check_column_name, check_table_name};
 use squall_catalog::{AccountKey, TableEntry, ViewDef};
 use squall_parser::ast::{AccountName, CheckOption, CreateView, Security, ViewAlgorithm};
+use squall_server_state::ServerState;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
 /// A view's query as the planner has understood it.
@@ -18,7 +19,7 @@ pub struct ResolvedView {
 
 /// Carries the statement out.
 pub fn create_view(
-    shared: &Shared,
+    state: &ServerState,
     env: &DdlEnv,
     statement: &CreateView,
     resolved: ResolvedView,
@@ -66,7 +67,7 @@ pub fn create_view(
         .to_string(),
         sql_mode: env.context.settings.sql_mode.0,
     };
-    shared.change_catalog(|catalog| {
+    change_catalog(state, |catalog| {
         match catalog.entry(&name.0, &name.1) {
             Some(TableEntry::Table(_)) if statement.alter || statement.or_replace => {
                 return Err(SqlError::new(ErrorCode::WrongObject, &[&name.0, &name.1, &"VIEW"]));
@@ -79,7 +80,7 @@ pub fn create_view(
                 }
                 return Err(error);
             }
-            None if statement.alter => return Err(super::execute::missing(catalog, &name)),
+            None if statement.alter => return Err(crate::execute::missing(catalog, &name)),
             _ => {}
         }
         catalog.put_view(&name.0, view)

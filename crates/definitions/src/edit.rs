@@ -1,13 +1,14 @@
 //! Changes of the catalog, made only by a session that holds the right lock.
 
-use super::constraint::check_parent;
-use super::execute::{DdlEnv, QualifiedName, missing};
-use super::locked::{LockedTable, LockedTables};
-use crate::database::Shared;
+use crate::constraint::check_parent;
+use crate::execute::{DdlEnv, QualifiedName, missing};
+use crate::locked::lock_tables;
+use crate::locked::{LockedTable, LockedTables};
 use squall_catalog::{
     Catalog, Database, DatabaseId, ForeignKey, ReferencedColumns, TableDef, TableEntry, TableId, ViewDef,
 };
 use squall_row_store::DdlChanges;
+use squall_server_state::ServerState;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -40,72 +41,72 @@ impl ReservedId {
     }
 }
 
-impl Shared {
-    /// The catalog of now. Where that has the version given it may be about to be followed: the store goes by a definition from when that
-    /// is durable, a moment before the catalog is published. Then the next one.
-    pub fn newer_catalog(&self, version: u64) -> Arc<Catalog> {
-        let catalog = self.catalog.load();
-        if catalog.version != version {
-            return catalog;
-        }
-        drop(self.ddl.lock());
-        self.catalog.load()
+/// The catalog of now. Where that has the version given it may be about to be followed: the store goes by a definition from when that
+/// is durable, a moment before the catalog is published. Then the next one.
+pub fn newer_catalog(state: &ServerState, version: u64) -> Arc<Catalog> {
+    let catalog = state.catalog.load();
+    if catalog.version != version {
+        return catalog;
     }
+    drop(state.ddl.lock());
+    state.catalog.load()
+}
 
-    /// Makes the next catalog durable and publishes it.
-    pub fn change_catalog<T>(&self, change: impl FnOnce(&mut CatalogEdit<'_>) -> SqlResult<T>) -> SqlResult<T> {
-        let _changing = self.ddl.lock();
-        let mut next = (*self.catalog.load()).clone();
-        let mut edit = CatalogEdit { catalog: &mut next, changes: DdlChanges::default(), own: Vec::new() };
-        let value = change(&mut edit)?;
-        let changes = edit.changes;
-        next.version += 1;
-        self.store.commit_ddl(&next, &changes)?;
-        let version = next.version;
-        self.catalog.publish(next);
-        self.plans.catalog_changed(version);
-        self.listeners.tell(|listener| listener.catalog_changed(version));
-        Ok(value)
-    }
+/// Makes the next catalog durable and publishes it.
+pub fn change_catalog<T>(
+    state: &ServerState,
+    change: impl FnOnce(&mut CatalogEdit<'_>) -> SqlResult<T>,
+) -> SqlResult<T> {
+    let _changing = state.ddl.lock();
+    let mut next = (*state.catalog.load()).clone();
+    let mut edit = CatalogEdit { catalog: &mut next, changes: DdlChanges::default(), own: Vec::new() };
+    let value = change(&mut edit)?;
+    let changes = edit.changes;
+    next.version += 1;
+    state.store.commit_ddl(&next, &changes)?;
+    let version = next.version;
+    state.catalog.publish(next);
+    state.tell_of_catalog(version);
+    Ok(value)
+}
 
-    /// A definition that is a change of the catalog alone: locks the tables that are concerned and makes the change; both anew
-    /// where the change meets tables that have come meanwhile and are not locked.
-    pub fn define<T>(
-        &self,
-        env: &DdlEnv,
-        wanted: impl Fn(&Catalog) -> SqlResult<Vec<QualifiedName>>,
-        change: impl Fn(&LockedTables, &mut CatalogEdit<'_>) -> SqlResult<T>,
-    ) -> SqlResult<T> {
-        self.define_after(env, wanted, |_| Ok(()), change)
-    }
+/// A definition that is a change of the catalog alone: locks the tables that are concerned and makes the change; both anew
+/// where the change meets tables that have come meanwhile and are not locked.
+pub fn define<T>(
+    state: &ServerState,
+    env: &DdlEnv,
+    wanted: impl Fn(&Catalog) -> SqlResult<Vec<QualifiedName>>,
+    change: impl Fn(&LockedTables, &mut CatalogEdit<'_>) -> SqlResult<T>,
+) -> SqlResult<T> {
+    define_after(state, env, wanted, |_| Ok(()), change)
+}
 
-    /// [`Shared::define`]; `prepare` is done with the tables locked, and in no other definition's way.
-    pub fn define_after<T>(
-        &self,
-        env: &DdlEnv,
-        wanted: impl Fn(&Catalog) -> SqlResult<Vec<QualifiedName>>,
-        prepare: impl Fn(&LockedTables) -> SqlResult<()>,
-        change: impl Fn(&LockedTables, &mut CatalogEdit<'_>) -> SqlResult<T>,
-    ) -> SqlResult<T> {
-        loop {
-            let tables = self.lock_tables(env, &wanted)?;
-            prepare(&tables)?;
-            match self.change_catalog(|catalog| change(&tables, catalog)) {
-                Err(error)
-                    if error.is(ErrorCode::DoesNotSupportSchemaChange)
-                        && self.catalog.version() != tables.catalog().version =>
-                {
-                    env.context.kill.check()?;
-                }
-                result => return result,
+/// [`define`]; `prepare` is done with the tables locked, and in no other definition's way.
+pub fn define_after<T>(
+    state: &ServerState,
+    env: &DdlEnv,
+    wanted: impl Fn(&Catalog) -> SqlResult<Vec<QualifiedName>>,
+    prepare: impl Fn(&LockedTables) -> SqlResult<()>,
+    change: impl Fn(&LockedTables, &mut CatalogEdit<'_>) -> SqlResult<T>,
+) -> SqlResult<T> {
+    loop {
+        let tables = lock_tables(state, env, &wanted)?;
+        prepare(&tables)?;
+        match change_catalog(state, |catalog| change(&tables, catalog)) {
+            Err(error)
+                if error.is(ErrorCode::DoesNotSupportSchemaChange)
+                    && state.catalog.version() != tables.catalog().version =>
+            {
+                env.context.kill.check()?;
             }
+            result => return result,
         }
     }
+}
 
-    /// A number that no table of the catalog has or will have.
-    pub fn reserve_table_id(&self) -> SqlResult<ReservedId> {
-        self.change_catalog(|catalog| Ok(ReservedId(catalog.next_id())))
-    }
+/// A number that no table of the catalog has or will have.
+pub fn reserve_table_id(state: &ServerState) -> SqlResult<ReservedId> {
+    change_catalog(state, |catalog| Ok(ReservedId(catalog.next_id())))
 }
 
 impl CatalogEdit<'_> {
@@ -379,7 +380,7 @@ impl CatalogEdit<'_> {
 }
 
 /// A new database.
-pub(crate) fn insert_database(catalog: &mut Catalog, name: &str, collation: CollationId) {
+pub fn insert_database(catalog: &mut Catalog, name: &str, collation: CollationId) {
     let id = DatabaseId(catalog.next_database_id);
     catalog.next_database_id += 1;
     catalog.put_database(Database { id, name: name.to_string(), collation, tables: Default::default() });

@@ -1,8 +1,8 @@
 //! Functional key parts: `KEY ((expr))`. Each is a hidden generated column, made with its key and dropped with it
 //! (<https://dev.mysql.com/doc/refman/8.4/en/create-index.html#create-index-functional-key-parts>).
 
-use super::DdlContext;
 use crate::constant;
+use crate::context::DdlContext;
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{ColumnDef, ColumnDefault, ColumnId, FunctionalPart, GeneratedKind, TableDef};
 use squall_functions::expr::BoundExpr;

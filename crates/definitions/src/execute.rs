@@ -1,10 +1,10 @@
 //! Carrying definition statements out: locks, the next catalog, the commit that makes it durable.
 //!
 //! Everything here may wait for locks and disks, so the session runs it where blocking is allowed. The order is always:
-//! exclusive locks of the tables concerned ([`super::locked`]), then the DDL mutex, then the catalog is read again, edited
-//! and committed ([`super::edit`]).
+//! exclusive locks of the tables concerned ([`crate::locked`]), then the DDL mutex, then the catalog is read again, edited
+//! and committed ([`crate::edit`]).
 
-use super::DdlContext;
+use crate::context::DdlContext;
 use squall_catalog::{Catalog, TableDef, TableEntry};
 use squall_parser::ast::ObjectName;
 use squall_registry::{Registry, StatementContext};

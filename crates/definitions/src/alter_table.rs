@@ -1,15 +1,15 @@
 //! ALTER TABLE: the actions applied to a definition, and what has to be done to the rows for it.
 
-use super::DdlContext;
-use super::column::{resolve_column, resolve_default};
-use super::constraint::{add_check, add_foreign_key, check_nullable, check_types, has_index_on, has_unique_key_of};
-use super::create_table::{add_column_constraints, add_column_keys, check_table};
-use super::data_type::named_collation;
-use super::functional_key::settle_hidden_columns;
-use super::index::{add_index, resolve_index_kinds, sort_indexes};
-use super::names::{check_column_name, check_index_name, check_table_name};
-use super::table_option::{apply_options, table_collation};
+use crate::column::{resolve_column, resolve_default};
 use crate::constant;
+use crate::constraint::{add_check, add_foreign_key, check_nullable, check_types, has_index_on, has_unique_key_of};
+use crate::context::DdlContext;
+use crate::create_table::{add_column_constraints, add_column_keys, check_table};
+use crate::data_type::named_collation;
+use crate::functional_key::settle_hidden_columns;
+use crate::index::{add_index, resolve_index_kinds, sort_indexes};
+use crate::names::{check_column_name, check_index_name, check_table_name};
+use crate::table_option::{apply_options, table_collation};
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{ColumnDef, ColumnDefault, ColumnId, IndexDef, Reference, ReferencedColumns, TableDef};
 use squall_parser::ast::{

@@ -1,7 +1,7 @@
 //! Options of CREATE TABLE and ALTER TABLE.
 
-use super::DdlContext;
-use super::data_type::named_collation;
+use crate::context::DdlContext;
+use crate::data_type::named_collation;
 use squall_catalog::{COLUMN_ENGINE, TableDef};
 use squall_parser::ast::TableOption;
 use squall_server_state::charset;

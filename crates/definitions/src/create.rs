@@ -1,14 +1,15 @@
 //! Carrying CREATE TABLE out.
 
-use super::constraint::parent_name;
-use super::create_table::resolve_table;
-use super::drop::{referenced, with_children};
-use super::execute::{DdlEnv, QualifiedName, referring_keys};
-use super::names::check_table_name;
-use super::table_option::set_default_compression;
-use crate::database::Shared;
+use crate::constraint::parent_name;
+use crate::create_table::resolve_table;
+use crate::drop::{referenced, with_children};
+use crate::edit::define;
+use crate::execute::{DdlEnv, QualifiedName, referring_keys};
+use crate::names::check_table_name;
+use crate::table_option::set_default_compression;
 use squall_catalog::{Catalog, ColumnDef, TableDef, TableEntry};
 use squall_parser::ast::{CreateTable, TableConstraint, TableOption};
+use squall_server_state::ServerState;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -72,7 +73,7 @@ pub fn definition(
 
 /// CREATE TABLE; tells whether there is a new table.
 pub fn create_table(
-    shared: &Shared,
+    state: &ServerState,
     env: &DdlEnv,
     statement: &CreateTable,
     name: &QualifiedName,
@@ -81,7 +82,7 @@ pub fn create_table(
 ) -> SqlResult<bool> {
     let parents = written_parents(statement, &name.0);
     let wanted = |catalog: &Catalog| Ok(tables_concerned(catalog, name, &parents, statement.or_replace));
-    shared.define(env, wanted, |tables, catalog| {
+    define(state, env, wanted, |tables, catalog| {
         match catalog.entry(&name.0, &name.1) {
             Some(TableEntry::Table(table)) if statement.or_replace => {
                 let id = table.id;

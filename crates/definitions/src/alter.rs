@@ -1,22 +1,25 @@
 //! Carrying ALTER TABLE out: the definition alone, new keys, or a copy of all rows.
 
-use super::alter_table::{Alteration, Work, alter_table as resolve_alteration};
-use super::constraint::parent_name;
-use super::create::check_constraint_names;
-use super::drop::{rename_entry, with_children};
-use super::edit::ReservedId;
-use super::execute::{DdlEnv, QualifiedName, base_table};
-use super::locked::{LockedTable, LockedTables};
-use super::sorted_rows::for_each_sorted_row;
+use crate::alter_table::{Alteration, Work, alter_table as resolve_alteration};
+use crate::constraint::parent_name;
 use crate::copy::RowCopier;
-use crate::database::Shared;
-use crate::session::Session;
+use crate::create::check_constraint_names;
+use crate::drop::{rename_entry, with_children};
+use crate::edit::ReservedId;
+use crate::edit::change_catalog;
+use crate::edit::define;
+use crate::edit::reserve_table_id;
+use crate::execute::{DdlEnv, QualifiedName, base_table};
+use crate::locked::lock_tables;
+use crate::locked::{LockedTable, LockedTables};
+use crate::sorted_rows::for_each_sorted_row;
 use squall_catalog::{Catalog, IndexId, TableDef, TableId};
 use squall_column_tables::ColumnTable;
 use squall_instrumentation::process::{Process, Transfer};
 use squall_parser::ast::{AlterAction, AlterTable, CreateIndex, DropIndex, OrderItem, TableConstraint};
 use squall_registry::StatementContext;
 use squall_row_store::{Direction, OnDuplicate, Table, ValueRange};
+use squall_server_state::ServerState;
 use squall_types::{ErrorCode, Level, SqlError, SqlResult, Value};
 use std::sync::Arc;
 
@@ -28,13 +31,6 @@ const ROWS_PER_NOTE: u64 = 256;
 pub struct AlterEnv {
     /// Whether bad values in a copy are errors.
     pub strict: bool,
-}
-
-impl AlterEnv {
-    /// Of a session.
-    pub fn new(session: &Session) -> AlterEnv {
-        AlterEnv { strict: session.settings.bind.sql_mode.is_strict() }
-    }
 }
 
 /// CREATE INDEX is an ALTER TABLE that adds a key.
@@ -74,13 +70,13 @@ pub fn alter_of_drop_index(statement: &DropIndex) -> AlterTable {
 
 /// ALTER TABLE of a base table; tells how many rows were copied.
 pub fn alter_table(
-    shared: &Shared,
+    state: &ServerState,
     env: &DdlEnv,
     alter_env: &AlterEnv,
     statement: &AlterTable,
     name: &QualifiedName,
 ) -> SqlResult<u64> {
-    let tables = shared.lock_tables(env, |catalog| {
+    let tables = lock_tables(state, env, |catalog| {
         base_table(catalog, name)?;
         let mut wanted = new_parents(statement, &name.0);
         match renamed_to(env, name, statement)? {
@@ -99,39 +95,39 @@ pub fn alter_table(
     let place = rename.as_ref().unwrap_or(name);
     match alteration.work {
         Work::Metadata => {
-            commit_in_place(shared, &tables, old, &alteration.table, rename.as_ref())?;
-            set_auto_increment(shared, &alteration)?;
+            commit_in_place(state, &tables, old, &alteration.table, rename.as_ref())?;
+            set_auto_increment(state, &alteration)?;
             Ok(0)
         }
         Work::Indexes => {
             let table = Arc::new(alteration.table.clone());
-            build_indexes(shared, &env.context, old, &table)?;
-            commit_in_place(shared, &tables, old, &table, rename.as_ref())?;
-            set_auto_increment(shared, &alteration)?;
+            build_indexes(state, &env.context, old, &table)?;
+            commit_in_place(state, &tables, old, &table, rename.as_ref())?;
+            set_auto_increment(state, &alteration)?;
             // Segments without an index that is asked for now are written anew in the background.
-            let changed = shared.store.table(&table)?;
+            let changed = state.store.table(&table)?;
             if let Some(column_table) = ColumnTable::of(&changed) {
                 column_table.wake();
             }
             let before = old.def().clone();
             drop(tables);
-            make_copy(shared, env, place, Some(&before), &table)?;
+            make_copy(state, env, place, Some(&before), &table)?;
             Ok(0)
         }
         Work::Rebuild | Work::Copy => {
-            let reserved = shared.reserve_table_id()?;
+            let reserved = reserve_table_id(state)?;
             let mut table = alteration.table.clone();
             table.id = reserved.id();
-            let (table, rows) = copy_rows(shared, env, alter_env, statement, &name.0, old, table)?;
+            let (table, rows) = copy_rows(state, env, alter_env, statement, &name.0, old, table)?;
             // While no other session knows the copy.
-            let next = set_auto_increment(shared, &Alteration { table: (*table).clone(), ..alteration.clone() });
-            let commit = next.and_then(|()| commit_copy(shared, &tables, old, &reserved, &table, rename.as_ref()));
+            let next = set_auto_increment(state, &Alteration { table: (*table).clone(), ..alteration.clone() });
+            let commit = next.and_then(|()| commit_copy(state, &tables, old, &reserved, &table, rename.as_ref()));
             if commit.is_err() {
-                shared.store.drop_data(table.id)?;
+                state.store.drop_data(table.id)?;
             }
             commit?;
             drop(tables);
-            make_copy(shared, env, place, None, &table)?;
+            make_copy(state, env, place, None, &table)?;
             Ok(if alteration.work == Work::Copy { rows } else { 0 })
         }
     }
@@ -166,7 +162,7 @@ fn new_parents(statement: &AlterTable, database: &str) -> Vec<QualifiedName> {
 /// Makes the copy of columns that a definition has come to have, while others use the table. If that fails, a copy that the
 /// table had not before goes again; that of a new table is made in the background.
 fn make_copy(
-    shared: &Shared,
+    state: &ServerState,
     env: &DdlEnv,
     name: &QualifiedName,
     old: Option<&TableDef>,
@@ -175,21 +171,22 @@ fn make_copy(
     let copy_of = |def: &TableDef| def.column_copy().map(|index| index.id);
     let Some(index) = copy_of(new).filter(|index| old.and_then(copy_of) != Some(*index)) else { return Ok(()) };
     // Another statement may have been faster.
-    let held = shared.store.hold_table(env.session, new.id, env.wait).map_err(SqlError::from)?;
+    let held = state.store.hold_table(env.session, new.id, env.wait).map_err(SqlError::from)?;
     let Some(table) = held.filter(|table| copy_of(table.def()) == Some(index)) else { return Ok(()) };
     let Some(copy) = ColumnTable::of_copy(&table) else { return Ok(()) };
-    let made = copy.make_copy(&shared.store, &table, &|| env.context.kill.check());
+    let made = copy.make_copy(&state.store, &table, &|| env.context.kill.check());
     drop(table);
     if made.is_err() && old.is_some() {
         // Its own error is not reported: the copy is made in the background if it cannot be removed.
-        let _ = drop_copy(shared, env, name, new.id, index);
+        let _ = drop_copy(state, env, name, new.id, index);
     }
     made
 }
 
 /// Takes a copy of columns out of a table's definition.
-fn drop_copy(shared: &Shared, env: &DdlEnv, name: &QualifiedName, id: TableId, index: IndexId) -> SqlResult<()> {
-    shared.define(
+fn drop_copy(state: &ServerState, env: &DdlEnv, name: &QualifiedName, id: TableId, index: IndexId) -> SqlResult<()> {
+    define(
+        state,
         env,
         |_| Ok(vec![name.clone()]),
         |tables, catalog| {
@@ -204,14 +201,14 @@ fn drop_copy(shared: &Shared, env: &DdlEnv, name: &QualifiedName, id: TableId, i
 
 /// ALTER TABLE of a session's TEMPORARY table: the new definition, its new name and the rows copied.
 pub fn alter_temporary(
-    shared: &Shared,
+    state: &ServerState,
     env: &DdlEnv,
     alter_env: &AlterEnv,
     statement: &AlterTable,
     old: &Arc<TableDef>,
     database: &str,
 ) -> SqlResult<(Arc<TableDef>, Option<QualifiedName>, u64)> {
-    let seen = shared.catalog.load();
+    let seen = state.catalog.load();
     let name = (database.to_string(), old.name.clone());
     let old = &LockedTable::of_session(name.clone(), old)?;
     let alteration = resolve_alteration(old, statement, &env.ddl_context(&seen, database))?;
@@ -223,12 +220,12 @@ pub fn alter_temporary(
     let rows = match alteration.work {
         Work::Metadata => 0,
         Work::Indexes => {
-            build_indexes(shared, &env.context, old, &Arc::new(table.clone()))?;
+            build_indexes(state, &env.context, old, &Arc::new(table.clone()))?;
             0
         }
         Work::Rebuild | Work::Copy => {
-            table.id = shared.store.allocate_temporary_id();
-            let (copied, rows) = copy_rows(shared, env, alter_env, statement, database, old, table)?;
+            table.id = state.store.allocate_temporary_id();
+            let (copied, rows) = copy_rows(state, env, alter_env, statement, database, old, table)?;
             table = (*copied).clone();
             if alteration.work == Work::Copy { rows } else { 0 }
         }
@@ -254,13 +251,13 @@ fn check_rename(catalog: &Catalog, from: &QualifiedName, to: Option<&QualifiedNa
 }
 
 fn commit_in_place(
-    shared: &Shared,
+    state: &ServerState,
     tables: &LockedTables,
     old: &LockedTable,
     table: &TableDef,
     rename: Option<&QualifiedName>,
 ) -> SqlResult<()> {
-    shared.change_catalog(|catalog| {
+    change_catalog(state, |catalog| {
         catalog.replace(old, table.clone(), tables)?;
         match rename.filter(|to| *to != old.name()) {
             Some(to) => rename_entry(catalog, tables, old.name(), to),
@@ -270,14 +267,14 @@ fn commit_in_place(
 }
 
 fn commit_copy(
-    shared: &Shared,
+    state: &ServerState,
     tables: &LockedTables,
     old: &LockedTable,
     reserved: &ReservedId,
     table: &TableDef,
     rename: Option<&QualifiedName>,
 ) -> SqlResult<()> {
-    shared.change_catalog(|catalog| {
+    change_catalog(state, |catalog| {
         catalog.replace_by_copy(old, reserved, table.clone(), tables)?;
         match rename.filter(|to| *to != old.name()) {
             Some(to) => rename_entry(catalog, tables, old.name(), to),
@@ -286,16 +283,21 @@ fn commit_copy(
     })
 }
 
-fn set_auto_increment(shared: &Shared, alteration: &Alteration) -> SqlResult<()> {
+fn set_auto_increment(state: &ServerState, alteration: &Alteration) -> SqlResult<()> {
     let Some(next) = alteration.auto_increment else { return Ok(()) };
-    let table = shared.store.table(&Arc::new(alteration.table.clone()))?;
+    let table = state.store.table(&Arc::new(alteration.table.clone()))?;
     // Never below what is in use.
-    let used = crate::copy::greatest_auto_increment(&shared.store, &table)?;
-    shared.store.set_auto_increment(&table, next.max(used.saturating_add(1)))
+    let used = crate::copy::greatest_auto_increment(&state.store, &table)?;
+    state.store.set_auto_increment(&table, next.max(used.saturating_add(1)))
 }
 
-fn build_indexes(shared: &Shared, context: &StatementContext, old: &LockedTable, new: &Arc<TableDef>) -> SqlResult<()> {
-    let table = shared.store.table(new)?;
+fn build_indexes(
+    state: &ServerState,
+    context: &StatementContext,
+    old: &LockedTable,
+    new: &Arc<TableDef>,
+) -> SqlResult<()> {
+    let table = state.store.table(new)?;
     let fresh: Vec<IndexId> = new
         .indexes
         .iter()
@@ -304,23 +306,23 @@ fn build_indexes(shared: &Shared, context: &StatementContext, old: &LockedTable,
         })
         .map(|index| index.id)
         .collect();
-    let progress = Progress::begin(shared, context.connection_id, &table);
+    let progress = Progress::begin(state, context.connection_id, &table);
     let check = |rows| {
         progress.add(rows);
         context.kill.check()
     };
-    shared.store.build_indexes(&table, &fresh, check).map_err(SqlError::from)
+    state.store.build_indexes(&table, &fresh, check).map_err(SqlError::from)
 }
 
 /// How far a session's ALTER TABLE is with a table's rows, as the process list and events_stages_current show it.
 struct Progress(Option<Arc<Process>>);
 
 impl Progress {
-    fn begin(shared: &Shared, session: u64, table: &Table) -> Progress {
-        let process = shared.processes.get(session);
+    fn begin(state: &ServerState, session: u64, table: &Table) -> Progress {
+        let process = state.processes.get(session);
         if let Some(process) = &process {
             process.transfer.begin(Transfer::Copying);
-            process.transfer.set_rows_total(shared.store.table_stats(table).row_count);
+            process.transfer.set_rows_total(state.store.table_stats(table).row_count);
         }
         Progress(process)
     }
@@ -351,7 +353,7 @@ fn order_of(statement: &AlterTable) -> &[OrderItem] {
 
 /// Copies all rows into a new table, converted on the way.
 fn copy_rows(
-    shared: &Shared,
+    state: &ServerState,
     env: &DdlEnv,
     alter_env: &AlterEnv,
     statement: &AlterTable,
@@ -365,12 +367,12 @@ fn copy_rows(
         let reason = format!("ORDER BY ignored as there is a user-defined clustered index in the table '{}'", new.name);
         env.context.diagnostics.warn(SqlError::with_message(ErrorCode::UnknownError, reason));
     }
-    let source = shared.store.table(old.def())?;
-    let target = shared.store.create_data(&new)?;
+    let source = state.store.table(old.def())?;
+    let target = state.store.create_data(&new)?;
     let copied = (|| {
-        let mut copier = RowCopier::new(shared, env, database, old.def(), &target, alter_env.strict)?;
-        let mut load = shared.store.bulk_load(&target);
-        let progress = Progress::begin(shared, env.session, &source);
+        let mut copier = RowCopier::new(state, env, database, old.def(), &target, alter_env.strict)?;
+        let mut load = state.store.bulk_load(&target);
+        let progress = Progress::begin(state, env.session, &source);
         let mut copy = |row: Vec<Value>| -> SqlResult<()> {
             env.context.kill.check()?;
             if load.pushed() % ROWS_PER_NOTE == ROWS_PER_NOTE - 1 {
@@ -381,25 +383,25 @@ fn copy_rows(
         };
         if order_by.is_empty() || new.primary_key().is_some() {
             let range = source.range(IndexId(0), ValueRange::ALL)?;
-            let mut cursor = shared.store.read_view().scan(&source, &range, Direction::Forward);
+            let mut cursor = state.store.read_view().scan(&source, &range, Direction::Forward);
             while let Some(row) = cursor.next_row()? {
                 copy(row.values(&source)?)?;
             }
         } else {
-            for_each_sorted_row(shared, env, database, old.def(), order_by, copy)?;
+            for_each_sorted_row(state, env, database, old.def(), order_by, copy)?;
         }
         let on_duplicate = if statement.ignore { OnDuplicate::Skip } else { OnDuplicate::Fail };
         let outcome = load.finish(env.session, env.wait, on_duplicate).map_err(SqlError::from)?;
-        let next = shared.store.peek_auto_increment(&source);
-        if shared.store.peek_auto_increment(&target) < next {
-            shared.store.set_auto_increment(&target, next)?;
+        let next = state.store.peek_auto_increment(&source);
+        if state.store.peek_auto_increment(&target) < next {
+            state.store.set_auto_increment(&target, next)?;
         }
         Ok(outcome.loaded)
     })();
     match copied {
         Ok(rows) => Ok((new, rows)),
         Err(error) => {
-            shared.store.drop_data(new.id)?;
+            state.store.drop_data(new.id)?;
             Err(error)
         }
     }

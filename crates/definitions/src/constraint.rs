@@ -1,10 +1,10 @@
 //! CHECK and FOREIGN KEY constraints as written, made into the catalog's.
 
-use super::DdlContext;
-use super::execute::QualifiedName;
-use super::index::add_index;
-use super::names::check_identifier;
 use crate::constant;
+use crate::context::DdlContext;
+use crate::execute::QualifiedName;
+use crate::index::add_index;
+use crate::names::check_identifier;
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{ColumnId, ConstraintCheck, ForeignKey, ReferencedColumns, ReferentialAction, TableDef};
 use squall_parser::ast::{

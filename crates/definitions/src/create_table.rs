@@ -1,11 +1,11 @@
 //! CREATE TABLE: the statement made into a [`TableDef`].
 
-use super::DdlContext;
-use super::column::resolve_column;
-use super::constraint::{add_check, add_foreign_key};
-use super::index::{add_index, check_auto_increment, resolve_index_kinds, sort_indexes};
-use super::names::check_table_name;
-use super::table_option::{apply_options, table_collation};
+use crate::column::resolve_column;
+use crate::constraint::{add_check, add_foreign_key};
+use crate::context::DdlContext;
+use crate::index::{add_index, check_auto_increment, resolve_index_kinds, sort_indexes};
+use crate::names::check_table_name;
+use crate::table_option::{apply_options, table_collation};
 use squall_catalog::{ColumnDef, ColumnId, TableDef};
 use squall_parser::ast::{
     self, ColumnDefinition, CreateTable, DataType, IndexDefinition, IndexKind, IndexOptions, KeyPart, KeyPartSource,

@@ -1,12 +1,14 @@
 //! CREATE, ALTER and DROP DATABASE.
 
-use super::data_type::named_collation;
-use super::drop::with_children;
-use super::execute::{DdlEnv, QualifiedName, referring_keys};
-use super::names::check_database_name;
-use crate::database::Shared;
+use crate::data_type::named_collation;
+use crate::drop::with_children;
+use crate::edit::change_catalog;
+use crate::edit::define;
+use crate::execute::{DdlEnv, QualifiedName, referring_keys};
+use crate::names::check_database_name;
 use squall_catalog::Catalog;
 use squall_parser::ast::{AlterDatabase, CreateDatabase, DatabaseOption, DropDatabase};
+use squall_server_state::ServerState;
 use squall_server_state::charset;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult};
 
@@ -37,7 +39,7 @@ fn refuse_system(env: &DdlEnv, name: &str) -> SqlResult<()> {
 }
 
 /// CREATE DATABASE; tells how many rows count as changed.
-pub fn create_database(shared: &Shared, env: &DdlEnv, statement: &CreateDatabase) -> SqlResult<u64> {
+pub fn create_database(state: &ServerState, env: &DdlEnv, statement: &CreateDatabase) -> SqlResult<u64> {
     let name = statement.name.as_str();
     check_database_name(name)?;
     // Dumps of everything have the databases that are always there.
@@ -47,11 +49,11 @@ pub fn create_database(shared: &Shared, env: &DdlEnv, statement: &CreateDatabase
     }
     refuse_system(env, name)?;
     let collation = collation_of(&statement.options, env.server_collation)?;
-    if statement.or_replace && shared.catalog.load().database(name).is_some() {
+    if statement.or_replace && state.catalog.load().database(name).is_some() {
         let drop = DropDatabase { if_exists: true, name: statement.name.clone() };
-        drop_database(shared, env, &drop)?;
+        drop_database(state, env, &drop)?;
     }
-    shared.change_catalog(|catalog| {
+    change_catalog(state, |catalog| {
         if catalog.database(name).is_some() {
             let error = SqlError::new(ErrorCode::DbCreateExists, &[&name]);
             if !statement.if_not_exists {
@@ -66,14 +68,14 @@ pub fn create_database(shared: &Shared, env: &DdlEnv, statement: &CreateDatabase
 }
 
 /// ALTER DATABASE.
-pub fn alter_database(shared: &Shared, env: &DdlEnv, statement: &AlterDatabase) -> SqlResult<u64> {
+pub fn alter_database(state: &ServerState, env: &DdlEnv, statement: &AlterDatabase) -> SqlResult<u64> {
     let name = match (&statement.name, &env.context.settings.database) {
         (Some(name), _) => name.to_string(),
         (None, Some(database)) => database.to_string(),
         (None, None) => return Err(SqlError::new(ErrorCode::NoDatabase, &[])),
     };
     refuse_system(env, &name)?;
-    shared.change_catalog(|catalog| {
+    change_catalog(state, |catalog| {
         let before = catalog.database(&name).map_or(env.server_collation, |database| database.collation);
         catalog.alter_database(&name, collation_of(&statement.options, before)?)?;
         Ok(1)
@@ -81,10 +83,10 @@ pub fn alter_database(shared: &Shared, env: &DdlEnv, statement: &AlterDatabase) 
 }
 
 /// DROP DATABASE with everything in it; tells how many tables went.
-pub fn drop_database(shared: &Shared, env: &DdlEnv, statement: &DropDatabase) -> SqlResult<u64> {
+pub fn drop_database(state: &ServerState, env: &DdlEnv, statement: &DropDatabase) -> SqlResult<u64> {
     let name = statement.name.as_str();
     refuse_system(env, name)?;
-    if shared.is_of_module(name) {
+    if state.is_of_module(name) {
         return Err(SqlError::new(ErrorCode::NoSystemSchemaAccess, &[&name]));
     }
     let in_it = |catalog: &Catalog| -> Vec<QualifiedName> {
@@ -93,7 +95,7 @@ pub fn drop_database(shared: &Shared, env: &DdlEnv, statement: &DropDatabase) ->
     };
     let wanted =
         |catalog: &Catalog| Ok(in_it(catalog).into_iter().flat_map(|table| with_children(catalog, table)).collect());
-    shared.define(env, wanted, |tables, catalog| {
+    define(state, env, wanted, |tables, catalog| {
         let Some(database) = catalog.database(name) else {
             let error = SqlError::new(ErrorCode::DbDropExists, &[&name]);
             if !statement.if_exists {
@@ -108,7 +110,7 @@ pub fn drop_database(shared: &Shared, env: &DdlEnv, statement: &DropDatabase) ->
                 if let Some((_, child, key)) =
                     referring_keys(catalog, &table).into_iter().find(|(database, ..)| database != name)
                 {
-                    return Err(super::drop::referenced(&table.1, &key, &child));
+                    return Err(crate::drop::referenced(&table.1, &key, &child));
                 }
             }
         }

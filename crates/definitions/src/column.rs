@@ -1,9 +1,9 @@
 //! One column as written, made into a [`ColumnDef`].
 
-use super::DdlContext;
-use super::data_type::{TypeRules, resolve_type};
-use super::names::check_column_name;
 use crate::constant;
+use crate::context::DdlContext;
+use crate::data_type::{TypeRules, resolve_type};
+use crate::names::check_column_name;
 use squall_catalog::{ColumnDef, ColumnDefault, ColumnId, GeneratedKind};
 use squall_parser::ast::{ColumnDefinition, DataType, Expr, Literal, UnaryOp};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, StringKind, Value};
@@ -178,6 +178,7 @@ fn has_introducer(expr: &Expr) -> bool {
     matches!(expr, Expr::Literal(Literal::String(text)) if text.introducer.is_some())
 }
 
-pub(crate) fn holds_blob(sql_type: &SqlType) -> bool {
+/// Whether a type is one of TEXT, BLOB and JSON, whose columns have no literal as their default.
+pub fn holds_blob(sql_type: &SqlType) -> bool {
     matches!(sql_type, SqlType::Json | SqlType::String { kind: StringKind::Text(_), .. })
 }

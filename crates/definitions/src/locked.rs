@@ -5,10 +5,10 @@
 //! changes through the [`LockedTable`]s that come out of this: there is no other way to make one, and none outlives its
 //! locks.
 
-use super::execute::{DdlEnv, QualifiedName, base_table};
-use crate::database::Shared;
+use crate::execute::{DdlEnv, QualifiedName, base_table};
 use squall_catalog::{Catalog, TableDef, TableEntry, TableId};
 use squall_row_store::{HeldTable, LockWait, SessionLocks, TableLock};
+use squall_server_state::ServerState;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -102,47 +102,45 @@ impl WaitBudget {
     }
 }
 
-impl Shared {
-    /// Locks tables against everyone else: those among `wanted` that are base tables, as the catalog has them once all are
-    /// locked. `wanted` is asked anew after each wait. Names without a table are left to the statement to complain about.
-    pub fn lock_tables(
-        &self,
-        env: &DdlEnv,
-        wanted: impl Fn(&Catalog) -> SqlResult<Vec<QualifiedName>>,
-    ) -> SqlResult<LockedTables> {
-        let budget = WaitBudget::new(env.wait);
-        let mut locks = self.store.session_locks(env.session);
-        let mut held: Vec<TableId> = Vec::new();
-        loop {
-            let catalog = self.catalog.load();
-            let mut tables = BTreeMap::new();
-            for name in wanted(&catalog)? {
-                if let Some(TableEntry::Table(def)) = catalog.entry(&name.0, &name.1) {
-                    tables.insert(def.id, LockedTable { name, def: def.clone() });
-                }
-            }
-            // In the order of ids, which is one for all, so that two statements cannot wait for each other.
-            if tables.keys().eq(&held) {
-                return Ok(LockedTables { catalog, tables, _locks: locks });
-            }
-            locks.release();
-            held = tables.into_keys().collect();
-            for id in &held {
-                locks.lock(*id, TableLock::Exclusive, budget.left()).map_err(SqlError::from)?;
+/// Locks tables against everyone else: those among `wanted` that are base tables, as the catalog has them once all are
+/// locked. `wanted` is asked anew after each wait. Names without a table are left to the statement to complain about.
+pub fn lock_tables(
+    state: &ServerState,
+    env: &DdlEnv,
+    wanted: impl Fn(&Catalog) -> SqlResult<Vec<QualifiedName>>,
+) -> SqlResult<LockedTables> {
+    let budget = WaitBudget::new(env.wait);
+    let mut locks = state.store.session_locks(env.session);
+    let mut held: Vec<TableId> = Vec::new();
+    loop {
+        let catalog = state.catalog.load();
+        let mut tables = BTreeMap::new();
+        for name in wanted(&catalog)? {
+            if let Some(TableEntry::Table(def)) = catalog.entry(&name.0, &name.1) {
+                tables.insert(def.id, LockedTable { name, def: def.clone() });
             }
         }
+        // In the order of ids, which is one for all, so that two statements cannot wait for each other.
+        if tables.keys().eq(&held) {
+            return Ok(LockedTables { catalog, tables, _locks: locks });
+        }
+        locks.release();
+        held = tables.into_keys().collect();
+        for id in &held {
+            locks.lock(*id, TableLock::Exclusive, budget.left()).map_err(SqlError::from)?;
+        }
     }
+}
 
-    /// The table of a name with a lock that keeps its definition as it is while others read and write it (1146, 1049, 1347).
-    pub fn hold_table(&self, session: u64, name: &QualifiedName, wait: LockWait) -> SqlResult<HeldTable> {
-        let budget = WaitBudget::new(wait);
-        loop {
-            let id = base_table(&self.catalog.load(), name)?.id;
-            if let Some(table) = self.store.hold_table(session, id, budget.left()).map_err(SqlError::from)?
-                && self.catalog.load().table(&name.0, &name.1).is_some_and(|def| def.id == id)
-            {
-                return Ok(table);
-            }
+/// The table of a name with a lock that keeps its definition as it is while others read and write it (1146, 1049, 1347).
+pub fn hold_table(state: &ServerState, session: u64, name: &QualifiedName, wait: LockWait) -> SqlResult<HeldTable> {
+    let budget = WaitBudget::new(wait);
+    loop {
+        let id = base_table(&state.catalog.load(), name)?.id;
+        if let Some(table) = state.store.hold_table(session, id, budget.left()).map_err(SqlError::from)?
+            && state.catalog.load().table(&name.0, &name.1).is_some_and(|def| def.id == id)
+        {
+            return Ok(table);
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Expressions inside definitions: literals as values, texts to keep, the columns they name.
 
-use crate::session::parse_error;
 use squall_catalog::{ColumnDef, ColumnDefault};
 use squall_functions::build::literal_type;
 use squall_functions::operators::convert::convert_value;
 use squall_parser::ParseOptions;
 use squall_parser::ast::{Expr, Literal, TemporalKind, UnaryOp};
 use squall_planner::bind::ARRAY_CAST;
+use squall_planner::bind::parse_error;
 use squall_registry::{Registry, StatementContext};
 use squall_types::collation::Charset;
 use squall_types::convert::{ConversionContext, store_value};

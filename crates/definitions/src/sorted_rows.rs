@@ -1,17 +1,19 @@
 //! The rows of a table in an order, for ALTER TABLE … ORDER BY.
 
-use super::execute::DdlEnv;
-use crate::database::Shared;
-use crate::query::SessionTables;
+use crate::data_type::{TypeRules, resolve_type};
+use crate::execute::DdlEnv;
+use datafusion::catalog::TableProvider;
 use squall_catalog::TableDef;
 use squall_executor::StatementEnv;
+use squall_executor::access::RowTable;
 use squall_parser::ast::{
-    ColumnName, Expr, Ident, ObjectName, OrderItem, Query, QueryBody, Select, SelectExpr, SelectItem, TableFactor,
-    TableReference,
+    ColumnName, DataType, Expr, Ident, ObjectName, OrderItem, Query, QueryBody, Select, SelectExpr, SelectItem,
+    SystemVariable, TableFactor, TableReference,
 };
-use squall_planner::Binder;
 use squall_planner::dml::query::for_each_row;
-use squall_types::{SqlError, SqlResult, SqlType, Value};
+use squall_planner::{Binder, TableRequest, TableResolver};
+use squall_server_state::ServerState;
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
 /// Calls `take` for each row of a table, as it is stored, in an order.
@@ -19,19 +21,19 @@ use std::sync::Arc;
 /// # Errors
 /// 1054 for what is no column, and whatever `take` gives.
 pub fn for_each_sorted_row(
-    shared: &Shared,
+    state: &ServerState,
     env: &DdlEnv,
     database: &str,
     table: &Arc<TableDef>,
     order: &[OrderItem],
     mut take: impl FnMut(Vec<Value>) -> SqlResult<()>,
 ) -> SqlResult<()> {
-    let catalog = shared.catalog.load();
-    let tables = SessionTables::of_table(shared, &env.context, database, table);
+    let catalog = state.catalog.load();
+    let tables = OneTable { state, env, database, table };
     let binder = Binder {
         catalog: &catalog,
         default_database: Some(database),
-        registry: &shared.registry,
+        registry: &state.registry,
         context: &env.context,
         tables: &tables,
         params: &[],
@@ -43,7 +45,7 @@ pub fn for_each_sorted_row(
     };
     let bound = binder.bind_query(&select_of(database, table, order))?;
     let types: Vec<SqlType> = table.named_columns().iter().map(|column| column.sql_type.clone()).collect();
-    let store = (*shared.store).clone();
+    let store = (*state.store).clone();
     let view = store.read_view();
     let statement = Arc::new(StatementEnv::new(env.context.clone(), catalog.clone(), store, Some(view)));
     let zone = &env.context.settings.time_zone;
@@ -60,7 +62,34 @@ pub fn for_each_sorted_row(
         row.resize(table.columns.len(), Value::Null);
         take(row).map_err(Into::into)
     };
-    for_each_row(&shared.runtime, &statement, bound.plan, &types, each).map_err(SqlError::from)
+    for_each_row(&state.runtime, &statement, bound.plan, &types, each).map_err(SqlError::from)
+}
+
+/// The table whose rows are put in order, which may be a TEMPORARY one, and those of the catalog.
+struct OneTable<'a> {
+    state: &'a ServerState,
+    env: &'a DdlEnv,
+    database: &'a str,
+    table: &'a Arc<TableDef>,
+}
+
+impl TableResolver for OneTable<'_> {
+    fn base_table(&self, request: &TableRequest<'_>, definition: &Arc<TableDef>) -> SqlResult<Arc<dyn TableProvider>> {
+        Ok(Arc::new(RowTable::new(request.database, request.alias, definition.clone(), &self.state.store)?))
+    }
+
+    fn temporary_table(&self, database: &str, name: &str) -> Option<Arc<TableDef>> {
+        (database == self.database && name == self.table.name).then(|| self.table.clone())
+    }
+
+    fn column_type(&self, data_type: &DataType, name: &str) -> SqlResult<SqlType> {
+        let settings = &self.env.context.settings;
+        resolve_type(data_type, name, TypeRules { collation: settings.collation, sql_mode: settings.sql_mode })
+    }
+
+    fn system_variable(&self, variable: &SystemVariable) -> SqlResult<(Value, SqlType)> {
+        Err(SqlError::new(ErrorCode::UnknownSystemVariable, &[&variable.name.as_str()]))
+    }
 }
 
 /// `SELECT every, named, column FROM table ORDER BY order`.

@@ -1,13 +1,13 @@
 //! Rows of one definition of a table made into rows of another.
 
-use crate::database::Shared;
-use crate::ddl::execute::DdlEnv;
+use crate::execute::DdlEnv;
 use squall_catalog::{ColumnDefault, ForeignKey, IndexId, TableDef};
 use squall_executor::StatementEnv;
 use squall_functions::operators::convert::convert_value;
 use squall_planner::dml::foreign_key::check_parents_in;
 use squall_planner::dml::target::{RowMaker, Target, zero_value};
 use squall_row_store::{Direction, ReadView, RowStore, Table, ValueRange};
+use squall_server_state::ServerState;
 use squall_types::convert::{ConversionContext, store_value};
 use squall_types::temporal::TimeZone;
 use squall_types::{Date, ErrorCode, SqlError, SqlResult, SqlType, Value};
@@ -49,7 +49,7 @@ pub struct RowCopier<'a> {
 impl<'a> RowCopier<'a> {
     /// From one definition to the table of another.
     pub fn new(
-        shared: &'a Shared,
+        state: &'a ServerState,
         env: &'a DdlEnv,
         database: &str,
         old: &Arc<TableDef>,
@@ -75,7 +75,7 @@ impl<'a> RowCopier<'a> {
             database: database.into(),
             alias: new.name.as_str().into(),
             table: target.clone(),
-            rules: shared.rules.get(&shared.registry, database, new)?,
+            rules: state.rules.get(&state.registry, database, new)?,
             view: None,
         };
         let is_new = |key: &&ForeignKey| env.foreign_key_checks && !old.foreign_keys.contains(key);
@@ -83,13 +83,13 @@ impl<'a> RowCopier<'a> {
         let has_rules = !new_keys.is_empty()
             || sources.iter().any(|source| matches!(source, Source::Computed))
             || new.checks.iter().any(|check| check.enforced && !old.checks.contains(check));
-        let store = (*shared.store).clone();
+        let store = (*state.store).clone();
         let view = store.read_view();
-        let catalog = shared.catalog.load();
+        let catalog = state.catalog.load();
         let statement = Arc::new(StatementEnv::new(env.context.clone(), catalog, store, Some(view.clone())));
         Ok(RowCopier {
             env,
-            store: &shared.store,
+            store: &state.store,
             target: target.clone(),
             sources,
             strict,

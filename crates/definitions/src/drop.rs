@@ -1,13 +1,15 @@
 //! DROP TABLE, DROP VIEW, TRUNCATE and RENAME TABLE.
 
-use super::edit::CatalogEdit;
-use super::execute::{DdlEnv, QualifiedName, base_table, missing, referring_keys};
-use super::locked::LockedTables;
-use super::names::check_table_name;
-use crate::database::Shared;
+use crate::edit::CatalogEdit;
+use crate::edit::change_catalog;
+use crate::edit::define;
+use crate::execute::{DdlEnv, QualifiedName, base_table, missing, referring_keys};
+use crate::locked::LockedTables;
+use crate::names::check_table_name;
 use rustc_hash::FxHashSet;
 use squall_catalog::{Catalog, TableEntry};
 use squall_parser::ast::{DropView, ObjectName, RenameTable};
+use squall_server_state::ServerState;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 
@@ -22,12 +24,13 @@ fn unknown_tables(names: &[&QualifiedName]) -> SqlError {
 }
 
 /// DROP TABLE of base tables: all or none.
-pub fn drop_tables(shared: &Shared, env: &DdlEnv, names: &[QualifiedName], if_exists: bool) -> SqlResult<()> {
+pub fn drop_tables(state: &ServerState, env: &DdlEnv, names: &[QualifiedName], if_exists: bool) -> SqlResult<()> {
     let mut named = FxHashSet::default();
     if let Some(twice) = names.iter().find(|name| !named.insert(*name)) {
         return Err(SqlError::new(ErrorCode::NonUniqueTable, &[&twice.1]));
     }
-    shared.define(
+    define(
+        state,
         env,
         |catalog| Ok(names.iter().flat_map(|name| with_children(catalog, name.clone())).collect()),
         |tables, catalog| {
@@ -63,9 +66,9 @@ pub fn drop_tables(shared: &Shared, env: &DdlEnv, names: &[QualifiedName], if_ex
 }
 
 /// DROP VIEW: all or none.
-pub fn drop_views(shared: &Shared, env: &DdlEnv, statement: &DropView) -> SqlResult<()> {
+pub fn drop_views(state: &ServerState, env: &DdlEnv, statement: &DropView) -> SqlResult<()> {
     let names = statement.names.iter().map(|name| env.qualify(name)).collect::<SqlResult<Vec<_>>>()?;
-    shared.change_catalog(|catalog| {
+    change_catalog(state, |catalog| {
         let mut unknown = Vec::new();
         for name in &names {
             match catalog.entry(&name.0, &name.1) {
@@ -87,10 +90,10 @@ pub fn drop_views(shared: &Shared, env: &DdlEnv, statement: &DropView) -> SqlRes
 }
 
 /// TRUNCATE TABLE.
-pub fn truncate_table(shared: &Shared, env: &DdlEnv, name: &ObjectName) -> SqlResult<()> {
+pub fn truncate_table(state: &ServerState, env: &DdlEnv, name: &ObjectName) -> SqlResult<()> {
     let name = env.qualify(name)?;
     let wanted = |catalog: &Catalog| base_table(catalog, &name).map(|_| vec![name.clone()]);
-    shared.define(env, wanted, |tables, catalog| {
+    define(state, env, wanted, |tables, catalog| {
         let locked = tables.base_table(&name)?;
         let mut table = (**locked.def()).clone();
         if env.foreign_key_checks
@@ -105,7 +108,7 @@ pub fn truncate_table(shared: &Shared, env: &DdlEnv, name: &ObjectName) -> SqlRe
 }
 
 /// RENAME TABLE: one after the other, all or none.
-pub fn rename_tables(shared: &Shared, env: &DdlEnv, statement: &RenameTable) -> SqlResult<()> {
+pub fn rename_tables(state: &ServerState, env: &DdlEnv, statement: &RenameTable) -> SqlResult<()> {
     let mut renames = Vec::with_capacity(statement.renames.len());
     for (from, to) in &statement.renames {
         renames.push((env.qualify(from)?, env.qualify(to)?));
@@ -114,7 +117,7 @@ pub fn rename_tables(shared: &Shared, env: &DdlEnv, statement: &RenameTable) -> 
         let names = renames.iter().flat_map(|(from, to)| [from, to]);
         Ok(names.flat_map(|name| with_children(catalog, name.clone())).collect())
     };
-    shared.define(env, wanted, |tables, catalog| {
+    define(state, env, wanted, |tables, catalog| {
         for (from, to) in &renames {
             if statement.if_exists && catalog.entry(&from.0, &from.1).is_none() {
                 env.note(missing(catalog, from));

@@ -1,0 +1,29 @@
+//! What resolving a definition may look at.
+
+use squall_catalog::Catalog;
+use squall_registry::{Registry, StatementContext};
+use squall_types::{CollationId, SqlMode};
+
+/// What resolving a definition may look at.
+#[derive(Clone, Copy, Debug)]
+pub struct DdlContext<'a> {
+    /// The statement: sql_mode, warnings, the time.
+    pub statement: &'a StatementContext,
+    /// The catalog as it stands.
+    pub catalog: &'a Catalog,
+    /// The database of names without one.
+    pub database: &'a str,
+    /// Collation of tables that name none.
+    pub database_collation: CollationId,
+    /// `foreign_key_checks`.
+    pub foreign_key_checks: bool,
+    /// Functions, for the expressions of keys.
+    pub registry: &'a Registry,
+}
+
+impl DdlContext<'_> {
+    /// `sql_mode`.
+    pub fn sql_mode(&self) -> SqlMode {
+        self.statement.settings.sql_mode
+    }
+}

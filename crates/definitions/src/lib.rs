@@ -1,0 +1,33 @@
+//! Definitions of databases, tables, keys and views: as written they are resolved into the catalog's, checked, and handed to the store, which
+//! makes each statement's change durable at once and then publishes it.
+//!
+//! From the bottom up: [`names`], [`data_type`], [`constant`], [`context`], [`column`], [`functional_key`], [`index`], [`table_option`],
+//! [`constraint`], [`create_table`], [`alter_table`] (definitions as values); [`execute`], [`locked`], [`edit`] (how the catalog is
+//! changed); [`copy`] and [`sorted_rows`] (rows of one definition as rows of another); [`create`], [`alter`], [`drop`], [`database`],
+//! [`view`] (the statements).
+//!
+//! Knows: the catalog, the store, [`ServerState`](squall_server_state::ServerState). Must not know: sessions, transactions, packets.
+
+pub mod alter;
+pub mod alter_table;
+pub mod column;
+pub mod constant;
+pub mod constraint;
+pub mod context;
+pub mod copy;
+pub mod create;
+pub mod create_table;
+pub mod data_type;
+pub mod database;
+pub mod drop;
+pub mod edit;
+pub mod execute;
+pub mod functional_key;
+pub mod index;
+pub mod locked;
+pub mod names;
+pub mod sorted_rows;
+pub mod table_option;
+pub mod view;
+
+pub use context::DdlContext;
