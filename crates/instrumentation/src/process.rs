@@ -496,6 +496,11 @@ impl ProcessList {
         self.processes.read().len()
     }
 
+    /// Whether nobody is connected.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The counters of all sessions, past and present.
     pub fn total_status(&self) -> SessionStatus {
         let sum = SessionStatus::default();

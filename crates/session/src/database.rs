@@ -177,12 +177,7 @@ impl Database {
             move || globals.durability()
         })?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let runtime = QueryRuntime::open(&RuntimeOptions {
-            memory_bytes_max: query_memory(&globals),
-            spill_directory: directory.join(TEMPORARY_FOLDER),
-            spill_bytes_max: 1 << 40,
-            threads,
-        })?;
+        let runtime = open_runtime(&globals, &directory, threads)?;
         let sealer = BackgroundSealer::start(&column_tables, Arc::downgrade(&store), threads, |table, error| {
             error_log().write(Severity::Warning, &format!("sealing table {table}: {}", error.message));
         })?;
@@ -412,6 +407,16 @@ fn set_directory_variables(
         }
     }
     Ok(())
+}
+
+/// Where queries run.
+fn open_runtime(globals: &GlobalVariables, directory: &Path, threads: usize) -> SqlResult<QueryRuntime> {
+    QueryRuntime::open(&RuntimeOptions {
+        memory_bytes_max: query_memory(globals),
+        spill_directory: directory.join(TEMPORARY_FOLDER),
+        spill_bytes_max: 1 << 40,
+        threads,
+    })
 }
 
 /// The identity of the directory, made at its first start.
