@@ -1,9 +1,9 @@
 //! Definitions of databases, tables, keys and views: as written they are resolved into the catalog's, checked, and handed to the store, which
 //! makes each statement's change durable at once and then publishes it.
 //!
-//! From the bottom up: [`names`], [`data_type`], [`constant`], [`context`], [`column`], [`functional_key`], [`index`], [`table_option`],
+//! From the bottom up: [`names`], [`data_type`], [`constant`], [`context`], [`mod@column`], [`functional_key`], [`index`], [`table_option`],
 //! [`constraint`], [`create_table`], [`alter_table`] (definitions as values); [`execute`], [`locked`], [`edit`] (how the catalog is
-//! changed); [`copy`] and [`sorted_rows`] (rows of one definition as rows of another); [`create`], [`alter`], [`drop`], [`database`],
+//! changed); [`copy`] and [`sorted_rows`] (rows of one definition as rows of another); [`create`], [`alter`], [`mod@drop`], [`database`],
 //! [`view`] (the statements).
 //!
 //! Knows: the catalog, the store, [`ServerState`](squall_server_state::ServerState). Must not know: sessions, transactions, packets.

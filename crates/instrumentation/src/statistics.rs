@@ -1,7 +1,4 @@
-//! What the server knows of what it has done: the numbers behind performance_schema.
-//!
-//! Reading order: [`totals`], [`timed`], [`recent`], [`statements`], [`tables`], [`transactions`], [`prepared`], [`errors`], [`waits`], [`accounts`];
-//! where they are counted: [`record`].
+//! What was counted of sessions that are gone, and what is counted for all of them.
 
 use crate::accounts::Accounts;
 use crate::memory::MemorySeen;
