@@ -21,7 +21,7 @@ fn table(id: u32, name: &str, parents: &[(&str, &str)]) -> TableEntry {
         foreign_keys: parents.iter().map(key).collect(),
         collation: CollationId::BINARY,
         comment: String::new(),
-        engine: "InnoDB".into(),
+        engine: Default::default(),
         auto_increment_start: 0,
         options: Vec::new(),
         next_column_id: 2,

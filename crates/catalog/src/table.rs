@@ -26,7 +26,7 @@ pub struct TableDef {
     /// COMMENT.
     pub comment: String,
     /// The engine name shown to users (`InnoDB` for row tables).
-    pub engine: String,
+    pub engine: Engine,
     /// First AUTO_INCREMENT value asked for at creation or by ALTER; the counter itself is the store's.
     pub auto_increment_start: u64,
     /// Other table options as they are shown again: `(name, value)`, for example `("ROW_FORMAT", "DYNAMIC")`.
@@ -231,8 +231,33 @@ pub enum ReferentialAction {
     SetNull,
 }
 
-/// The engine of tables whose rows are kept by column.
-pub const COLUMN_ENGINE: &str = "COLUMN";
+/// How the rows of a table are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// Row by row, in the order of the primary key.
+    #[default]
+    Rows,
+    /// By column.
+    Columns,
+}
+
+impl Engine {
+    /// All of them.
+    pub const ALL: [Engine; 2] = [Engine::Rows, Engine::Columns];
+
+    /// Its name, as statements and tables show it. Row tables have that of MySQL's.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Engine::Rows => "InnoDB",
+            Engine::Columns => "COLUMN",
+        }
+    }
+
+    /// The engine with exactly this name.
+    pub fn of_name(name: &str) -> Option<Engine> {
+        Engine::ALL.into_iter().find(|engine| engine.name() == name)
+    }
+}
 
 /// What a key is built as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -361,7 +386,7 @@ impl TableDef {
             foreign_keys: Vec::new(),
             collation,
             comment: String::new(),
-            engine: "InnoDB".to_string(),
+            engine: Engine::Rows,
             auto_increment_start: 0,
             options: Vec::new(),
             next_column_id: 1,
@@ -373,7 +398,7 @@ impl TableDef {
 
     /// Whether its rows are kept by column.
     pub fn is_column_table(&self) -> bool {
-        self.engine == COLUMN_ENGINE
+        self.engine == Engine::Columns
     }
 
     /// The key that is a copy of columns, if there is one.

@@ -66,7 +66,7 @@ fn def(keyed: bool) -> TableDef {
         foreign_keys: vec![],
         collation: CollationId::UTF8MB4_0900_AI_CI,
         comment: String::new(),
-        engine: "COLUMN".into(),
+        engine: squall_catalog::Engine::Columns,
         auto_increment_start: 1,
         options: vec![],
         created_micros: 0,
@@ -570,7 +570,7 @@ fn a_damaged_segment_is_an_error_and_never_rows() {
 #[test]
 fn a_copy_that_has_not_been_made_is_made_and_not_sealed() {
     let mut def = def(true);
-    def.engine = "InnoDB".into();
+    def.engine = squall_catalog::Engine::Rows;
     let part = |column| IndexPart { column: ColumnId(column), prefix: None, descending: false };
     def.indexes.push(IndexDef {
         id: IndexId(2),

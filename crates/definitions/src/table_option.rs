@@ -2,7 +2,7 @@
 
 use crate::context::DdlContext;
 use crate::data_type::named_collation;
-use squall_catalog::{COLUMN_ENGINE, TableDef};
+use squall_catalog::{Engine, TableDef};
 use squall_parser::ast::TableOption;
 use squall_server_state::charset;
 use squall_server_state::engines::{COLUMN_ENGINES, ROW_ENGINES, SMALL_ENGINES};
@@ -92,20 +92,23 @@ fn apply_option(table: &mut TableDef, option: &TableOption, context: &DdlContext
     Ok(())
 }
 
-/// The engine's name as shown; MySQL's other engines become InnoDB with MySQL's own warning.
-fn engine(name: &str, table: &mut TableDef, context: &DdlContext<'_>) -> SqlResult<String> {
-    if name.eq_ignore_ascii_case("InnoDB") {
-        return Ok("InnoDB".to_string());
+/// The engine; MySQL's other engines become InnoDB with MySQL's own warning.
+fn engine(name: &str, table: &mut TableDef, context: &DdlContext<'_>) -> SqlResult<Engine> {
+    if name.eq_ignore_ascii_case(Engine::Rows.name()) {
+        return Ok(Engine::Rows);
     }
     let is_one_of = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
     if is_one_of(COLUMN_ENGINES) {
         if table.temporary {
             return Err(SqlError::with_message(
                 ErrorCode::IllegalCreateOption,
-                format!("Table storage engine '{COLUMN_ENGINE}' does not support the create option 'TEMPORARY'"),
+                format!(
+                    "Table storage engine '{}' does not support the create option 'TEMPORARY'",
+                    Engine::Columns.name()
+                ),
             ));
         }
-        return Ok(COLUMN_ENGINE.to_string());
+        return Ok(Engine::Columns);
     }
     let is_small = is_one_of(SMALL_ENGINES);
     if !is_small && !is_one_of(ROW_ENGINES) {
@@ -119,12 +122,12 @@ fn engine(name: &str, table: &mut TableDef, context: &DdlContext<'_>) -> SqlResu
     if compresses_rows && table.options.iter().all(|(option, _)| option != "COMPRESSION") {
         set_shown(table, "COMPRESSION", Some("'zstd'".to_owned()));
     }
-    let used = if is_small && !table.temporary { COLUMN_ENGINE } else { "InnoDB" };
+    let used = if is_small && !table.temporary { Engine::Columns } else { Engine::Rows };
     context.statement.diagnostics.warn(SqlError::with_message(
         ErrorCode::WarnUsingOtherHandler,
-        format!("Using storage engine {used} for table '{}'", table.name),
+        format!("Using storage engine {} for table '{}'", used.name(), table.name),
     ));
-    Ok(used.to_string())
+    Ok(used)
 }
 
 /// COMPRESSION as it is shown again. What a table has from then on is compressed so, and all of it when the table is made

@@ -113,7 +113,7 @@ fn full_table() -> TableDef {
             .to_vec(),
         collation,
         comment: "table".into(),
-        engine: "InnoDB".into(),
+        engine: Default::default(),
         auto_increment_start: 7,
         options: vec![("ROW_FORMAT".into(), "DYNAMIC".into())],
         next_column_id: 100,

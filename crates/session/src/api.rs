@@ -64,8 +64,10 @@ pub struct OkInfo {
     pub affected_rows: u64,
     /// First AUTO_INCREMENT value made by the statement, or 0.
     pub last_insert_id: u64,
-    /// Text such as `Rows matched: 1  Changed: 1  Warnings: 0`.
+    /// Text such as `Rows matched: 1  Changed: 1`.
     pub info: String,
+    /// Whether the number of warnings follows that text, as in MySQL. The session adds it.
+    pub tells_warnings: bool,
 }
 
 /// The session's state that goes with every OK and EOF packet.

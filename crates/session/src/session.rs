@@ -628,11 +628,12 @@ fn unexpected_statement(text: &[u8], rest: usize) -> SqlError {
     syntax_error_near(text, rest + skipped)
 }
 
-/// The end of [`OkInfo::info`] that the count of warnings is appended to.
+/// What a statement says of rows that it has made.
 pub(crate) fn info_text(records: u64, duplicates: u64) -> OkInfo {
     OkInfo {
         affected_rows: records,
-        info: format!("Records: {records}  Duplicates: {duplicates}  Warnings: "),
+        info: format!("Records: {records}  Duplicates: {duplicates}"),
+        tells_warnings: true,
         ..Default::default()
     }
 }

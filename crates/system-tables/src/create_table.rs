@@ -28,7 +28,8 @@ pub fn create_table_text(
         format!("  CONSTRAINT {} CHECK ({}){enforced}", quote(&check.name), check.expression)
     }));
     let kind = if table.temporary { "TEMPORARY TABLE" } else { "TABLE" };
-    let mut text = format!("CREATE {kind} {} (\n{}\n) ENGINE={}", quote(&table.name), lines.join(",\n"), table.engine);
+    let mut text =
+        format!("CREATE {kind} {} (\n{}\n) ENGINE={}", quote(&table.name), lines.join(",\n"), table.engine.name());
     if let Some(next) = next_auto_increment.filter(|next| *next > 1) {
         text.push_str(&format!(" AUTO_INCREMENT={next}"));
     }

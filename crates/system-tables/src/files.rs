@@ -83,7 +83,7 @@ fn row(database: &str, name: &str, def: &TableDef, path: &std::path::Path) -> Ve
         "FILE_TYPE" => s("TABLESPACE"),
         "TABLESPACE_NAME" => s(format!("{database}/{name}")),
         "TABLE_CATALOG" => s(""),
-        "ENGINE" => s(&def.engine),
+        "ENGINE" => s(def.engine.name()),
         "STATUS" => s("NORMAL"),
         _ => Value::Null,
     };

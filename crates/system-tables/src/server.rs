@@ -264,7 +264,7 @@ pub fn collation_rows() -> Vec<Vec<Value>> {
 pub fn engine_rows() -> Vec<Vec<Value>> {
     vec![
         vec![
-            s("InnoDB"),
+            s(squall_catalog::Engine::Rows.name()),
             s("DEFAULT"),
             s("Row tables: transactions, row-level locking and foreign keys"),
             s("YES"),
@@ -272,7 +272,7 @@ pub fn engine_rows() -> Vec<Vec<Value>> {
             s("YES"),
         ],
         vec![
-            s(squall_catalog::COLUMN_ENGINE),
+            s(squall_catalog::Engine::Columns.name()),
             s("YES"),
             s("Column tables: compressed segments with bitmap indexes; transactions and row-level locking"),
             s("YES"),

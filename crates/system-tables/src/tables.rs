@@ -158,7 +158,7 @@ fn base_table_row(source: &Source<'_>, database: &str, table: &std::sync::Arc<Ta
         s(database),
         s(&table.name),
         s("BASE TABLE"),
-        s(&table.engine),
+        s(table.engine.name()),
         Value::Int(10),
         s(row_format(table)),
         u(rows),

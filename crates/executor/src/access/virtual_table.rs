@@ -193,7 +193,7 @@ fn definition(columns: &[VirtualColumn]) -> TableDef {
         foreign_keys: Vec::new(),
         collation: CollationId::UTF8MB4_0900_AI_CI,
         comment: String::new(),
-        engine: String::new(),
+        engine: Default::default(),
         auto_increment_start: 1,
         options: Vec::new(),
         next_column_id: columns.len() as u32,

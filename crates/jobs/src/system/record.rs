@@ -120,7 +120,7 @@ fn table(
         foreign_keys: Vec::new(),
         collation: CollationId::UTF8MB4_0900_AI_CI,
         comment: comment.to_string(),
-        engine: "InnoDB".to_string(),
+        engine: Default::default(),
         auto_increment_start: 1,
         options: Vec::new(),
         next_column_id: columns.len() as u32,

@@ -96,6 +96,7 @@ fn read_entry(reader: &mut Reader<'_>) -> Result<Entry, Malformed> {
             affected_rows: reader.uint()?,
             last_insert_id: reader.uint()?,
             info: reader.string()?,
+            ..OkInfo::default()
         }),
         WARNING => {
             let level = match reader.u8()? {

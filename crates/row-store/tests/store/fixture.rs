@@ -67,7 +67,7 @@ pub fn table_def(id: u32, name: &str, columns: Vec<ColumnDef>, indexes: Vec<Inde
         foreign_keys: vec![],
         collation: CollationId::UTF8MB4_0900_AI_CI,
         comment: String::new(),
-        engine: "InnoDB".into(),
+        engine: squall_catalog::Engine::Rows,
         auto_increment_start: 1,
         options: vec![],
         created_micros: 0,

@@ -197,7 +197,7 @@ fn seal(fixture: &Fixture, table: &Arc<Table>, merge: bool) {
 fn def(keyed: bool) -> TableDef {
     let mut def = plain_def(1);
     def.indexes.truncate(usize::from(keyed));
-    def.engine = squall_catalog::COLUMN_ENGINE.into();
+    def.engine = squall_catalog::Engine::Columns;
     def
 }
 

@@ -219,7 +219,8 @@ impl ScriptSession {
         match words.next().unwrap_or_default() {
             "one" => self.integers(writer, &[1]),
             "ok" => {
-                let info = OkInfo { affected_rows: 3, last_insert_id: 9, info: "Records: 3".to_owned() };
+                let info =
+                    OkInfo { affected_rows: 3, last_insert_id: 9, info: "Records: 3".to_owned(), ..OkInfo::default() };
                 let status = StatusInfo { warnings: 2, ..self.status() };
                 writer.ok(&info, &status);
             }

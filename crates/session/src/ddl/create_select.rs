@@ -133,8 +133,8 @@ impl Session {
             .await?;
         self.end_statement(run.request.statement).await?;
         self.commit().await?;
-        let info = format!("{}  Warnings: ", result.info);
-        Ok(OkInfo { affected_rows: result.affected_rows, last_insert_id: result.packet_id(), info })
+        let (affected_rows, last_insert_id) = (result.affected_rows, result.packet_id());
+        Ok(OkInfo { affected_rows, last_insert_id, info: result.info, tells_warnings: true })
     }
 }
 

@@ -184,10 +184,8 @@ impl Session {
         Ok(Outcome::Ok(OkInfo {
             affected_rows: stored + loaded.deleted,
             last_insert_id: loaded.generated_id.unwrap_or(0),
-            info: format!(
-                "Records: {}  Deleted: {}  Skipped: {}  Warnings: ",
-                loaded.records, loaded.deleted, loaded.skipped
-            ),
+            info: format!("Records: {}  Deleted: {}  Skipped: {}", loaded.records, loaded.deleted, loaded.skipped),
+            tells_warnings: true,
         }))
     }
 

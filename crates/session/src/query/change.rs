@@ -184,11 +184,8 @@ impl Session {
         if !returning.is_empty() {
             return Outcome::Rows(ResultSet { columns: returning, rows: result.returned });
         }
-        let (affected_rows, last_insert_id, mut info) = (result.affected_rows, result.packet_id(), result.info);
-        if !info.is_empty() {
-            info.push_str("  Warnings: ");
-        }
-        Outcome::Ok(OkInfo { affected_rows, last_insert_id, info })
+        let (affected_rows, last_insert_id, info) = (result.affected_rows, result.packet_id(), result.info);
+        Outcome::Ok(OkInfo { affected_rows, last_insert_id, tells_warnings: !info.is_empty(), info })
     }
 
     pub(crate) fn dml_options(&self, lock_wait: LockWait) -> DmlOptions {

@@ -178,9 +178,9 @@ impl Session {
         let context = run.context.clone();
         // A setting that is kept waits for the disk.
         self.blocking(move |_| update_all(&*table, &changed, &context)).await?;
-        let info = format!("Rows matched: {found}  Changed: {count}  Warnings: ");
+        let info = format!("Rows matched: {found}  Changed: {count}");
         let affected_rows = if self.info.found_rows { found } else { count };
-        Ok(Outcome::Ok(OkInfo { affected_rows, last_insert_id: 0, info }))
+        Ok(Outcome::Ok(OkInfo { affected_rows, last_insert_id: 0, info, tells_warnings: true }))
     }
 }
 

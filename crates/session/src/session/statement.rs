@@ -287,8 +287,8 @@ impl Session {
         status.warnings = status.warnings.saturating_sub(u16::try_from(kept).unwrap_or(u16::MAX));
         match outcome {
             Outcome::Ok(mut ok) => {
-                if !ok.info.is_empty() && ok.info.ends_with("Warnings: ") {
-                    ok.info.push_str(&self.diagnostics.total().to_string());
+                if std::mem::take(&mut ok.tells_warnings) {
+                    ok.info.push_str(&format!("  Warnings: {}", self.diagnostics.total()));
                 }
                 writer.ok(&ok, &status);
             }
