@@ -41,7 +41,12 @@ fn graph(source: &Path) -> Result<Graph, String> {
         let is_test = path.iter().any(|part| part.to_string_lossy().trim_end_matches(".rs").ends_with("tests"));
         let module = path.iter().next().unwrap_or_default().to_string_lossy().trim_end_matches(".rs").to_string();
         if !is_test && !matches!(module.as_str(), "lib" | "main") {
-            texts.entry(module).or_default().push_str(&code(&read(file)?));
+            let mut text = code(&read(file)?);
+            if path.components().count() == 1 {
+                // Above a module of the crate is the crate.
+                text = text.replace("super::", "crate::");
+            }
+            texts.entry(module).or_default().push_str(&text);
         }
     }
     let modules: BTreeSet<String> = texts.keys().cloned().collect();

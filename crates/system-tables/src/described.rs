@@ -5,7 +5,7 @@
 //! [`FAMILIES`]. Types: `u` BIGINT UNSIGNED, `i` BIGINT, `w` INT UNSIGNED, `n` INT, `v64` VARCHAR(64), `text` LONGTEXT, `blob`, `bool`, `double`, `json`, `moment`
 //! TIMESTAMP(6), `time` one of whole seconds.
 
-use super::ColumnKind;
+use crate::spec::ColumnKind;
 use squall_registry::VirtualColumn;
 
 /// Columns that several tables share.

@@ -2,6 +2,7 @@
 //!
 //! What is not measured is 0, as MySQL has it for instruments and consumers that are off.
 
+use super::background_threads::{BACKGROUND_THREADS_FROM, background_threads};
 use super::performance_sums::{self, account, accounts, by_account, nobody};
 use super::{
     ColumnSpec, PERFORMANCE, Source, TableSpec, choice, double, int, local_micros, long_text, moment, s, s_or_null,
@@ -17,15 +18,9 @@ use squall_instrumentation::totals::{
 use squall_registry::{PlanCounts, VirtualScan};
 use squall_server_state::now_micros;
 use squall_types::{SqlResult, Value};
-use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 const YES_NO: &[&str] = &["YES", "NO"];
-/// A background thread's number is that of the operating system above this, so that it is no connection's.
-pub(crate) const BACKGROUND_THREADS_FROM: u64 = 1 << 32;
-/// Where the operating system shows the process's threads.
-pub(crate) const TASKS: &str = "/proc/self/task";
-
 /// The columns of sums over statements, behind some and before others.
 macro_rules! summary {
     ([$($before:expr),*], [$($behind:expr),*]) => {
@@ -432,18 +427,4 @@ fn foreground_thread(process: &Process, now: i64) -> Vec<Value> {
         u(total.1),
         s("NO"),
     ]
-}
-
-/// The process's threads, by the operating system's numbers, and what they do; where it tells.
-fn background_threads() -> BTreeMap<u64, String> {
-    let mut threads = BTreeMap::new();
-    let Ok(tasks) = std::fs::read_dir(TASKS) else { return threads };
-    for task in tasks.flatten() {
-        let number = task.file_name().to_str().and_then(|name| name.parse().ok());
-        let name = std::fs::read_to_string(task.path().join("comm"));
-        if let (Some(number), Ok(name)) = (number, name) {
-            threads.insert(number, name.trim_end().to_string());
-        }
-    }
-    threads
 }

@@ -1,7 +1,7 @@
 //! performance_schema's sums by who has caused them: of statements, errors, transactions, waits and stages, by thread, account, user
 //! and host, and of all.
 
-use super::performance::{BACKGROUND_THREADS_FROM, TASKS};
+use super::background_threads::{BACKGROUND_THREADS_FROM, TASKS};
 use super::{DescribedTable, Source, local_time, s, s_or_null, u};
 use squall_instrumentation::accounts::{AccountKey, AccountStatistics};
 use squall_instrumentation::errors::{ErrorStatistics, ErrorsByNumber};

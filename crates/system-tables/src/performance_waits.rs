@@ -1,6 +1,6 @@
 //! performance_schema's tables of single waits: for commits and locks by sessions, for files by threads.
 
-use super::performance::BACKGROUND_THREADS_FROM;
+use super::background_threads::BACKGROUND_THREADS_FROM;
 use super::performance_events::timer;
 use super::{DescribedTable, Source, s, s_or_null, u};
 use squall_catalog::{IndexId, TableDef, TableEntry, TableId};

@@ -1,0 +1,51 @@
+//! Databases and tables by name: which have no storage, and who may read them.
+
+/// The database of performance tables.
+pub const PERFORMANCE: &str = "performance_schema";
+
+/// Databases that are not in the catalog.
+const VIRTUAL_DATABASES: &[&str] = &["data_dictionary", "information_schema", "performance_schema"];
+
+/// The proper name of a database without storage, whatever its case.
+pub fn virtual_database(name: &str) -> Option<&'static str> {
+    VIRTUAL_DATABASES.iter().find(|database| database.eq_ignore_ascii_case(name)).copied()
+}
+
+/// All databases without storage.
+pub fn virtual_databases() -> &'static [&'static str] {
+    VIRTUAL_DATABASES
+}
+
+/// Those tables of performance_schema that everybody may read, as in MySQL. Where they tell of connections, it is of those that the reader may see.
+const PUBLIC_TABLES: [&str; 10] = [
+    "global_status",
+    "global_variable_attributes",
+    "global_variables",
+    "persisted_variables",
+    "processlist",
+    "session_account_connect_attrs",
+    "session_status",
+    "session_variables",
+    "variables_info",
+    "variables_metadata",
+];
+
+/// Whether everybody may read a table: of information_schema and data_dictionary all, which tell everybody of what he may see.
+pub fn is_public(database: &str, table: &str) -> bool {
+    match virtual_database(database) {
+        Some(PERFORMANCE) => PUBLIC_TABLES.iter().any(|name| name.eq_ignore_ascii_case(table)),
+        database => database.is_some(),
+    }
+}
+
+/// Whether a table tells of the files and transactions of all accounts, so that reading it needs PROCESS.
+pub fn needs_process(database: &str, table: &str) -> bool {
+    database == "information_schema"
+        && (table.eq_ignore_ascii_case("FILES")
+            || table.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("INNODB_")))
+}
+
+/// A table of `mysql` that the server writes, whatever privileges say.
+pub fn is_system_table(database: &str, table: &str) -> bool {
+    database == "mysql" && matches!(table, "job" | "job_output")
+}

@@ -1,0 +1,74 @@
+//! What tables are made from.
+
+use squall_catalog::{AccessMap, Catalog, ColumnDef, ViewDef};
+use squall_instrumentation::process::Process;
+use squall_registry::StatementContext;
+use squall_server_state::ServerState;
+use std::sync::Arc;
+
+/// What the rows are made from.
+pub struct Source<'a> {
+    /// What is known below sessions.
+    pub state: &'a ServerState,
+    /// What only sessions know.
+    pub server: &'a dyn Server,
+    /// The catalog as it is now.
+    pub catalog: Arc<Catalog>,
+    /// What the reader may see.
+    pub access: AccessMap,
+    /// The statement that reads.
+    pub context: &'a Arc<StatementContext>,
+}
+
+impl<'a> Source<'a> {
+    /// As the account of a statement sees it.
+    pub fn of(server: &'a dyn Server, context: &'a Arc<StatementContext>) -> Source<'a> {
+        let state = server.state();
+        Source { state, server, catalog: state.catalog.load(), access: state.access_of(context), context }
+    }
+}
+
+impl Source<'_> {
+    /// The connection that reads.
+    pub fn process(&self) -> Option<Arc<Process>> {
+        self.state.processes.get(self.context.connection_id)
+    }
+
+    /// Whether another connection may be seen.
+    pub fn sees_process(&self, process: &Process) -> bool {
+        let user = self.context.user.rsplit_once('@').map_or(&*self.context.user, |(user, _)| user);
+        process.user == user || self.access.global.contains(squall_catalog::Privileges::PROCESS)
+    }
+}
+
+/// What the tables ask of the parts of a server that are above them.
+pub trait Server: Send + Sync {
+    /// The parts below.
+    fn state(&self) -> &ServerState;
+
+    /// How much the cache of plans of all sessions has.
+    fn plan_cache_size(&self) -> PlanCacheSize;
+
+    /// Status variables of modules.
+    fn module_status(&self) -> Vec<(String, String)>;
+
+    /// The columns of a view, found by binding it; `None` if it refers to what is gone.
+    fn columns_of_view(
+        &self,
+        catalog: &Catalog,
+        context: &Arc<StatementContext>,
+        name: (&str, &str),
+        view: &ViewDef,
+    ) -> Option<Vec<ColumnDef>>;
+}
+
+/// How much the cache of plans has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PlanCacheSize {
+    /// Statements.
+    pub entries: u64,
+    /// Bytes that they take, about.
+    pub bytes: u64,
+    /// How many had to go for others.
+    pub evictions: u64,
+}
