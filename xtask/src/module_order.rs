@@ -41,12 +41,7 @@ fn graph(source: &Path) -> Result<Graph, String> {
         let is_test = path.iter().any(|part| part.to_string_lossy().trim_end_matches(".rs").ends_with("tests"));
         let module = path.iter().next().unwrap_or_default().to_string_lossy().trim_end_matches(".rs").to_string();
         if !is_test && !matches!(module.as_str(), "lib" | "main") {
-            let mut text = code(&read(file)?);
-            if path.components().count() == 1 {
-                // Above a module of the crate is the crate.
-                text = text.replace("super::", "crate::");
-            }
-            texts.entry(module).or_default().push_str(&text);
+            texts.entry(module).or_default().push_str(&seen_from_the_crate(path, &code(&read(file)?)));
         }
     }
     let modules: BTreeSet<String> = texts.keys().cloned().collect();
@@ -64,6 +59,14 @@ fn graph(source: &Path) -> Result<Graph, String> {
 fn code(text: &str) -> String {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     text.lines().filter(|line| !line.trim_start().starts_with("//")).flat_map(|line| [line, "\n"]).collect()
+}
+
+/// A file's code with paths from the crate: what stands above a module of the crate is the crate.
+fn seen_from_the_crate(path: &Path, code: &str) -> String {
+    match path.components().count() {
+        1 => code.replace("super::", "crate::"),
+        _ => code.to_string(),
+    }
 }
 
 /// The names behind `crate::`, also in braces.
@@ -143,6 +146,12 @@ mod tests {
     fn names_are_found() {
         let text = "use crate::a::B;\nuse crate::{c, d::{E, f}, g};\n// crate::no\nuse squall_crate::h;\nfn x() { crate::i::y() }\n#[cfg(test)]\nmod tests {\nuse crate::j;\n}";
         assert_eq!(named(&code(text)).into_iter().collect::<Vec<_>>(), ["a", "c", "d", "g", "i"]);
+    }
+
+    #[test]
+    fn names_above_a_module_are_the_crates() {
+        let found = |path: &str| named(&seen_from_the_crate(Path::new(path), "use super::{a, b::C};")).len();
+        assert_eq!((found("d.rs"), found("d/e.rs")), (2, 0));
     }
 
     #[test]
