@@ -288,10 +288,12 @@ counters! {
 }
 
 /// Adds one to a counter of the caller's own session: it has no other writer, so there is nothing to lock.
+#[inline]
 pub fn count(counter: &AtomicU64) {
     count_more(counter, 1);
 }
 
+#[inline]
 fn count_more(counter: &AtomicU64, more: u64) {
     if more > 0 {
         counter.store(counter.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
@@ -405,6 +407,7 @@ impl Process {
     }
 
     /// A command has ended that was too short to be shown.
+    #[inline]
     pub fn rest(&self, now_micros: i64) {
         self.since_micros.store(now_micros, Ordering::Relaxed);
     }

@@ -49,6 +49,7 @@ impl SocketTotals {
 }
 
 /// It has no other writer, so there is nothing to lock.
+#[inline]
 fn add(counter: &AtomicU64, number: u64) {
     counter.store(counter.load(Ordering::Relaxed).wrapping_add(number), Ordering::Relaxed);
 }
@@ -65,12 +66,14 @@ impl SocketUse {
     }
 
     /// So many bytes were read at once.
+    #[inline]
     pub fn read(&self, bytes: usize) {
         add(&self.reads, 1);
         add(&self.read_bytes, bytes as u64);
     }
 
     /// So many bytes were written at once.
+    #[inline]
     pub fn wrote(&self, bytes: usize) {
         add(&self.writes, 1);
         add(&self.written_bytes, bytes as u64);

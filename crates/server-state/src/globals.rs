@@ -50,6 +50,7 @@ impl GlobalVariables {
     }
 
     /// The store's form of `durability`.
+    #[inline]
     pub fn durability(&self) -> Durability {
         // Each transaction asks: the guard, unlike a copy, counts nothing that all share.
         match Values(&self.values.load()).text(ids::DURABILITY) {

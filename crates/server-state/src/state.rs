@@ -78,6 +78,7 @@ pub struct ServerState {
 }
 
 /// Microseconds since 1970 UTC.
+#[inline]
 pub fn now_micros() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64)
 }
@@ -115,6 +116,7 @@ impl ServerState {
     }
 
     /// The store's form of `durability`.
+    #[inline]
     pub fn durability(&self) -> Durability {
         self.globals.durability()
     }

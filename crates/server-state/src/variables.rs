@@ -166,16 +166,19 @@ pub fn isolation_words(level: IsolationLevel) -> &'static str {
 pub struct Values<'a>(pub &'a ValueTable);
 
 impl<'a> Values<'a> {
+    #[inline]
     fn get(self, id: VariableId) -> &'a Value {
         self.0.get(id)
     }
 
     /// A switch.
+    #[inline]
     pub fn on(self, id: VariableId) -> bool {
         matches!(self.get(id), Value::Int(value) if *value != 0)
     }
 
     /// An unsigned number.
+    #[inline]
     pub fn number(self, id: VariableId) -> u64 {
         match self.get(id) {
             Value::UInt(value) => *value,
@@ -185,6 +188,7 @@ impl<'a> Values<'a> {
     }
 
     /// A number.
+    #[inline]
     pub fn double(self, id: VariableId) -> f64 {
         match self.get(id) {
             Value::Double(value) => *value,
@@ -193,6 +197,7 @@ impl<'a> Values<'a> {
     }
 
     /// A text; empty for NULL.
+    #[inline]
     pub fn text(self, id: VariableId) -> &'a str {
         match self.get(id) {
             Value::String(text) => text,
