@@ -13,7 +13,7 @@ use squall_parser::ast::{
 use squall_planner::dml::query::for_each_row;
 use squall_planner::{Binder, TableRequest, TableResolver};
 use squall_server_state::ServerState;
-use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
+use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
 /// Calls `take` for each row of a table, as it is stored, in an order.
@@ -87,8 +87,8 @@ impl TableResolver for OneTable<'_> {
         resolve_type(data_type, name, TypeRules { collation: settings.collation, sql_mode: settings.sql_mode })
     }
 
-    fn system_variable(&self, variable: &SystemVariable) -> SqlResult<(Value, SqlType)> {
-        Err(SqlError::new(ErrorCode::UnknownSystemVariable, &[&variable.name.as_str()]))
+    fn system_variable(&self, _: &SystemVariable) -> SqlResult<(Value, SqlType)> {
+        Err(SqlError::unsupported("a variable in ORDER BY of ALTER TABLE"))
     }
 }
 
