@@ -65,7 +65,7 @@ pub fn for_each_sorted_row(
     for_each_row(&state.runtime, &statement, bound.plan, &types, each).map_err(SqlError::from)
 }
 
-/// The table whose rows are put in order, which may be a TEMPORARY one, and those of the catalog.
+/// The table whose rows are put in order, which may be a TEMPORARY one, and no other.
 struct OneTable<'a> {
     state: &'a ServerState,
     env: &'a DdlEnv,
@@ -75,6 +75,10 @@ struct OneTable<'a> {
 
 impl TableResolver for OneTable<'_> {
     fn base_table(&self, request: &TableRequest<'_>, definition: &Arc<TableDef>) -> SqlResult<Arc<dyn TableProvider>> {
+        if definition.id != self.table.id {
+            // Nobody has asked whether the session may read it.
+            return Err(SqlError::unsupported("another table in ORDER BY of ALTER TABLE"));
+        }
         Ok(Arc::new(RowTable::new(request.database, request.alias, definition.clone(), &self.state.store)?))
     }
 

@@ -173,7 +173,7 @@ impl Parser<'_> {
                 let collation = if self.accept(K::Collate) { Some(self.collation_name()?) } else { None };
                 AlterAction::ConvertCharset { charset, collation }
             }
-            K::Order => AlterAction::OrderBy(self.order_by()?),
+            K::Order => AlterAction::OrderBy(self.order_by_columns()?),
             K::Enable | K::Disable if self.peek_is(1, K::Keys) => {
                 self.advance();
                 self.advance();

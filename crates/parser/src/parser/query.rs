@@ -337,6 +337,17 @@ impl Parser<'_> {
         self.comma_list(Self::order_item)
     }
 
+    /// `ORDER BY` of ALTER TABLE, which takes columns only, as in MySQL.
+    pub(super) fn order_by_columns(&mut self) -> Result<Vec<OrderItem>> {
+        self.expect(K::Order)?;
+        self.expect(K::By)?;
+        self.comma_list(|parser| {
+            let expr = Expr::Column(Box::new(parser.column_name()?));
+            let descending = parser.direction().unwrap_or(false);
+            Ok(OrderItem { expr, descending })
+        })
+    }
+
     pub(super) fn order_item(&mut self) -> Result<OrderItem> {
         let expr = self.expr()?;
         let descending = self.direction().unwrap_or(false);
