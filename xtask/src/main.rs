@@ -52,7 +52,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// The workspace's root: the parent of this package's folder.
+/// The workspace's root: the parent of this package's folder. Cargo tells it when it runs the command, since checkouts may
+/// share a target directory.
 fn project_root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    Path::new(&package).parent().map(Path::to_path_buf).unwrap_or_default()
 }

@@ -6,6 +6,7 @@
 
 use crate::access::AccessMap;
 use crate::account::{AccountKey, Accounts};
+use crate::locked_names::LockedNames;
 use crate::privilege::Privileges;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
@@ -136,6 +137,37 @@ impl Needed {
     }
 }
 
+/// What is asked for a table that the server makes, beside grants or in place of them.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ServerTableRule {
+    /// Grants decide.
+    Grants,
+    /// Everybody may.
+    Everybody,
+    /// This is asked instead.
+    Instead(Need),
+    /// Nobody may: the database is closed (1044).
+    ClosedDatabase,
+    /// Nobody may, whatever is granted (1142).
+    ClosedTable,
+}
+
+/// Tells the tables that the server makes from those of users.
+pub trait ServerTables: std::fmt::Debug {
+    /// What is asked for what a need touches.
+    fn rule(&self, need: &Need) -> ServerTableRule;
+}
+
+/// Where the server makes no tables.
+#[derive(Debug)]
+pub struct NoServerTables;
+
+impl ServerTables for NoServerTables {
+    fn rule(&self, _: &Need) -> ServerTableRule {
+        ServerTableRule::Grants
+    }
+}
+
 /// Who asks.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
@@ -149,6 +181,10 @@ pub struct Subject<'a> {
     pub accounts: &'a Accounts,
     /// Whether definers have all of their roles and not only the default ones (`activate_all_roles_on_login`).
     pub all_roles: bool,
+    /// Rules of tables that the server makes.
+    pub server_tables: &'a dyn ServerTables,
+    /// What LOCK TABLES lets be used, where it is in force.
+    pub locked: Option<&'a LockedNames>,
 }
 
 impl Subject<'_> {
@@ -156,12 +192,38 @@ impl Subject<'_> {
     ///
     /// # Errors
     /// MySQL's for the first need that is not met: 1142, 1143, 1044, 1227, 1370; 1356 inside of a view, where a definer that
-    /// is gone is 1449, or 1045 for those who may not know.
+    /// is gone is 1449, or 1045 for those who may not know; 1044 for changes in databases whose tables are made when they are
+    /// read.
     pub fn check<'n>(&self, needs: impl IntoIterator<Item = &'n Need>) -> SqlResult<()> {
         needs.into_iter().try_for_each(|need| self.check_one(need))
     }
 
     fn check_one(&self, need: &Need) -> SqlResult<()> {
+        match self.server_tables.rule(need) {
+            ServerTableRule::Grants => self.check_grants(need),
+            ServerTableRule::Everybody => Ok(()),
+            ServerTableRule::Instead(other) => self.check_grants(&other),
+            ServerTableRule::ClosedDatabase => Err(self.database_denied(need.database_name().unwrap_or_default())),
+            ServerTableRule::ClosedTable => {
+                self.check_grants(need)?;
+                let word = need.privileges().names().join(", ");
+                let command = if need.command.is_empty() { &word } else { need.command };
+                Err(self.table_denied(command, need.table_name().unwrap_or_default()))
+            }
+        }
+    }
+
+    /// 1142 for the session's account.
+    pub fn table_denied(&self, command: &str, table: &str) -> SqlError {
+        SqlError::new(ErrorCode::TableAccessDenied, &[&command, &self.account.user, &self.client_host, &table])
+    }
+
+    /// 1044 for the session's account.
+    pub fn database_denied(&self, database: &str) -> SqlError {
+        SqlError::new(ErrorCode::DbAccessDenied, &[&self.account.user, &self.account.host, &database])
+    }
+
+    fn check_grants(&self, need: &Need) -> SqlResult<()> {
         let denied = match &need.invoker {
             Invoker::Session => self.denied(self.access, need),
             Invoker::Definer(definer) => self.denied(&self.access_of_definer(definer)?, need),
@@ -186,22 +248,23 @@ impl Subject<'_> {
 
     /// The error of a need that grants do not meet.
     fn denied(&self, access: &AccessMap, need: &Need) -> Option<SqlError> {
-        let AccountKey { user, host } = self.account;
+        let user = &self.account.user;
         let table_denied = |database: &str, table: &str, own: Privileges| {
             let missing = need.privileges().without(own).names().join(", ");
             let command = if need.command.is_empty() { &missing } else { need.command };
             // The parent of a foreign key is named with its database.
             let qualified = format!("{database}.{table}");
             let table = if need.privileges() == Privileges::REFERENCES { &qualified } else { table };
-            SqlError::new(ErrorCode::TableAccessDenied, &[&command, user, &self.client_host, &table])
+            self.table_denied(command, table)
         };
         match &need.object {
             Object::Server { dynamic } => {
                 let met = need.needed.is_met_by(access.global) || dynamic.iter().any(|name| access.has_dynamic(name));
                 (!met).then(|| SqlError::new(ErrorCode::SpecificAccessDenied, &[&need.command]))
             }
-            Object::Database(database) => (!need.needed.is_met_by(access.on_database(database)))
-                .then(|| SqlError::new(ErrorCode::DbAccessDenied, &[user, host, database])),
+            Object::Database(database) => {
+                (!need.needed.is_met_by(access.on_database(database))).then(|| self.database_denied(database))
+            }
             Object::Table(database, table) => {
                 let own = access.on_table(database, table);
                 (!need.needed.is_met_by(own)).then(|| table_denied(database, table, own))
@@ -247,7 +310,15 @@ mod tests {
     fn code(accounts: &Accounts, user: &str, need: &Need) -> Option<u16> {
         let key = AccountKey::new(user, "%");
         let access = AccessMap::new(accounts, &key, &BTreeSet::new());
-        let subject = Subject { account: &key, client_host: "client", access: &access, accounts, all_roles: false };
+        let subject = Subject {
+            account: &key,
+            client_host: "client",
+            access: &access,
+            accounts,
+            all_roles: false,
+            server_tables: &NoServerTables,
+            locked: None,
+        };
         subject.check([need]).err().map(|error| error.code)
     }
 

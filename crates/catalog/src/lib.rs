@@ -6,8 +6,10 @@
 pub mod access;
 pub mod account;
 pub mod authorization;
+pub mod authorized;
 pub mod cell;
 pub mod ids;
+pub mod locked_names;
 pub mod name;
 pub mod privilege;
 mod references;
@@ -17,9 +19,11 @@ pub mod view;
 
 pub use access::AccessMap;
 pub use account::{AccountDef, AccountKey, Accounts, Restrictions, TableGrant, common_restrictions};
-pub use authorization::{Invoker, Need, Needed, Object, Subject};
+pub use authorization::{Invoker, Need, Needed, NoServerTables, Object, ServerTableRule, ServerTables, Subject};
+pub use authorized::{Authorized, Touches};
 pub use cell::CatalogCell;
 pub use ids::{ColumnId, DatabaseId, IndexId, TableId};
+pub use locked_names::LockedNames;
 pub use name::NameKey;
 pub use privilege::{DYNAMIC_PRIVILEGES, PrivilegeLevel, Privileges};
 pub use snapshot::{Catalog, Database, Reference, TableEntry};

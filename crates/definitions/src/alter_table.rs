@@ -720,7 +720,7 @@ impl Builder<'_> {
         sort_indexes(&mut self.table);
         resolve_index_kinds(&mut self.table)?;
         self.settle_hidden_columns()?;
-        check_table(&self.table)
+        check_table(&self.table, self.context)
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::column::resolve_column;
 use crate::constraint::{add_check, add_foreign_key};
 use crate::context::DdlContext;
+use crate::expressions::check_expressions;
 use crate::index::{add_index, check_auto_increment, resolve_index_kinds, sort_indexes};
 use crate::names::check_table_name;
 use crate::table_option::{apply_options, table_collation};
@@ -47,12 +48,12 @@ pub fn resolve_table(statement: &CreateTable, selected: &[ColumnDef], context: &
     }
     sort_indexes(&mut table);
     resolve_index_kinds(&mut table)?;
-    check_table(&table)?;
+    check_table(&table, context)?;
     Ok(table)
 }
 
 /// What has to hold of every table.
-pub fn check_table(table: &TableDef) -> SqlResult<()> {
+pub fn check_table(table: &TableDef, context: &DdlContext<'_>) -> SqlResult<()> {
     if table.columns.len() > COLUMNS_MAX {
         return Err(SqlError::new(ErrorCode::TooManyFields, &[]));
     }
@@ -69,7 +70,7 @@ pub fn check_table(table: &TableDef) -> SqlResult<()> {
     if row_bytes(table) > ROW_BYTES_MAX {
         return Err(SqlError::new(ErrorCode::TooBigRowSize, &[&ROW_BYTES_MAX]));
     }
-    Ok(())
+    check_expressions(table, context)
 }
 
 /// Appends a column with a new id (1060).

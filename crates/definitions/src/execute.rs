@@ -5,10 +5,11 @@
 //! and committed ([`crate::edit`]).
 
 use crate::context::DdlContext;
-use squall_catalog::{Catalog, TableDef, TableEntry};
+use squall_catalog::{AccessMap, AccountKey, Catalog, TableDef, TableEntry};
 use squall_parser::ast::ObjectName;
 use squall_registry::{Registry, StatementContext};
 use squall_row_store::LockWait;
+use squall_system_tables::Who;
 use squall_types::{CollationId, ErrorCode, Level, SqlError, SqlResult};
 use std::sync::Arc;
 
@@ -33,12 +34,23 @@ pub struct DdlEnv {
     pub table_compression: String,
     /// Functions, for the expressions of keys.
     pub registry: Arc<Registry>,
+    /// The account that matched.
+    pub account: AccountKey,
+    /// The host that the client comes from.
+    pub client_host: Box<str>,
+    /// What the account may do.
+    pub access: Arc<AccessMap>,
 }
 
 /// A table by database and name.
 pub type QualifiedName = (String, String);
 
 impl DdlEnv {
+    /// Whose statement it is.
+    pub fn who(&self) -> Who<'_> {
+        Who { account: &self.account, client_host: &self.client_host, access: &self.access, locked: None }
+    }
+
     /// The database and the name of a table (1046).
     pub fn qualify(&self, name: &ObjectName) -> SqlResult<QualifiedName> {
         let database = match (&name.schema, &self.context.settings.database) {

@@ -22,6 +22,7 @@ pub mod database;
 pub mod drop;
 pub mod edit;
 pub mod execute;
+pub mod expressions;
 pub mod functional_key;
 pub mod index;
 pub mod locked;

@@ -3,7 +3,7 @@
 use crate::data_type::{TypeRules, resolve_type};
 use crate::execute::DdlEnv;
 use datafusion::catalog::TableProvider;
-use squall_catalog::TableDef;
+use squall_catalog::{Need, Privileges, TableDef, Touches};
 use squall_executor::StatementEnv;
 use squall_executor::access::RowTable;
 use squall_parser::ast::{
@@ -11,8 +11,9 @@ use squall_parser::ast::{
     SystemVariable, TableFactor, TableReference,
 };
 use squall_planner::dml::query::for_each_row;
-use squall_planner::{Binder, TableRequest, TableResolver};
+use squall_planner::{Binder, BoundQuery, TableRequest, TableResolver};
 use squall_server_state::ServerState;
+use squall_system_tables::with_subject;
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
@@ -43,7 +44,9 @@ pub fn for_each_sorted_row(
         row_keys_of_views: false,
         change_locks: Default::default(),
     };
-    let bound = binder.bind_query(&select_of(database, table, order))?;
+    let query = binder.bind_query(&select_of(database, table, order))?;
+    let rows = OrderedRows { query, database, table };
+    let rows = with_subject(state, env.who(), |subject| subject.authorize(rows))?;
     let types: Vec<SqlType> = table.named_columns().iter().map(|column| column.sql_type.clone()).collect();
     let store = (*state.store).clone();
     let view = store.read_view();
@@ -62,7 +65,28 @@ pub fn for_each_sorted_row(
         row.resize(table.columns.len(), Value::Null);
         take(row).map_err(Into::into)
     };
-    for_each_row(&state.runtime, &statement, bound.plan, &types, each).map_err(SqlError::from)
+    let query = rows.as_ref().part(|rows| &rows.query);
+    for_each_row(&state.runtime, &statement, query, &types, each).map_err(SqlError::from)
+}
+
+/// The rows of a table that is altered, which nobody needs SELECT for.
+struct OrderedRows<'a> {
+    query: BoundQuery,
+    database: &'a str,
+    table: &'a TableDef,
+}
+
+impl Touches for OrderedRows<'_> {
+    fn needs(&self) -> Vec<Need> {
+        let is_other = |need: &Need| {
+            (need.database_name(), need.table_name()) != (Some(self.database), Some(self.table.name.as_str()))
+        };
+        let mut needs: Vec<Need> = self.query.needs().into_iter().filter(is_other).collect();
+        if !self.table.temporary {
+            needs.push(Need::table(self.database, &self.table.name, Privileges::ALTER, ""));
+        }
+        needs
+    }
 }
 
 /// The table whose rows are put in order, which may be a TEMPORARY one, and no other.
@@ -76,7 +100,6 @@ struct OneTable<'a> {
 impl TableResolver for OneTable<'_> {
     fn base_table(&self, request: &TableRequest<'_>, definition: &Arc<TableDef>) -> SqlResult<Arc<dyn TableProvider>> {
         if definition.id != self.table.id {
-            // Nobody has asked whether the session may read it.
             return Err(SqlError::unsupported("another table in ORDER BY of ALTER TABLE"));
         }
         Ok(Arc::new(RowTable::new(request.database, request.alias, definition.clone(), &self.state.store)?))

@@ -4,11 +4,14 @@ use crate::bind::{BoundQuery, TableUse, columns_read};
 use crate::dml::DmlPlan;
 use crate::dml::plan::{ColumnAssignment, InsertPlan, InsertRows, NewValue, OnDuplicate, Returned};
 use crate::dml::target::Target;
-use squall_catalog::{Invoker, Need, Needed, Object, Privileges, TableDef};
+use crate::point::PointSelect;
+use crate::rowwise::RowPlan;
+use squall_catalog::{Invoker, LockedNames, Need, Needed, Object, Privileges, TableDef, Touches};
 use squall_executor::access::ROW_KEY_COLUMN;
 use squall_functions::expr::BoundExpr;
 use squall_parser::ParseOptions;
 use squall_parser::ast::{Expr, LockStrength};
+use squall_types::SqlResult;
 use std::sync::Arc;
 
 /// What FOR UPDATE needs one of, beside SELECT.
@@ -33,7 +36,7 @@ pub fn of_shown_views(query: &BoundQuery) -> Vec<Need> {
 }
 
 /// What reading columns of a table needs, and of no other.
-pub fn of_columns(database: &Arc<str>, table: &TableDef, columns: &[usize]) -> Option<Need> {
+fn of_columns(database: &Arc<str>, table: &TableDef, columns: &[usize]) -> Option<Need> {
     let object = object_of(database, &table.name.as_str().into(), Some(table), columns, |_| None);
     (!table.temporary).then(|| Need::new(object, Privileges::SELECT, "SELECT"))
 }
@@ -45,42 +48,98 @@ pub fn of_expr(target: &Target, expr: &BoundExpr) -> Vec<Need> {
     needs
 }
 
-/// What a change of rows needs.
-pub fn of_change(plan: &DmlPlan) -> Vec<Need> {
-    let mut needs = Vec::new();
-    match plan {
-        DmlPlan::Insert(insert) => push_insert(insert, &mut needs),
-        DmlPlan::Update(update) => {
-            let assigned: Vec<usize> = update.assignments.iter().map(|assignment| assignment.column).collect();
-            columns_of_target(&update.target, &assigned, Privileges::UPDATE, "UPDATE", &mut needs);
-            let values = update.assignments.iter().filter_map(|assignment| value_of(&assignment.value));
-            reads_of_target(&update.target, values.chain(update.selection.exprs()), &mut needs);
-        }
-        DmlPlan::Delete(delete) => {
-            whole_target(&delete.target, Privileges::DELETE, "DELETE", &mut needs);
-            reads_of_target(&delete.target, delete.selection.exprs(), &mut needs);
-            returned(&delete.target, &delete.returning, &mut needs);
-        }
-        DmlPlan::ByQuery(change) => {
-            for table in &change.changes {
-                if change.delete {
-                    whole_target(&table.target, Privileges::DELETE, "DELETE", &mut needs);
-                } else {
-                    let assigned: Vec<usize> = table.values.iter().map(|(column, _)| *column).collect();
-                    columns_of_target(&table.target, &assigned, Privileges::UPDATE, "UPDATE", &mut needs);
-                }
-            }
-            needs.extend(of_tables(&change.query.tables));
-        }
+impl Touches for BoundQuery {
+    fn needs(&self) -> Vec<Need> {
+        of_tables(&self.tables)
     }
-    needs
+
+    fn check_locks(&self, locked: &LockedNames) -> SqlResult<()> {
+        let tables = self.tables.iter().filter(|table| table.inside_view.is_none());
+        for table in tables {
+            if table.definition.as_ref().is_some_and(|definition| !definition.temporary) {
+                locked.check(&table.database, &table.name, false)?;
+            }
+        }
+        Ok(())
+    }
 }
 
-/// What INSERT and REPLACE need.
-pub fn of_insert(insert: &InsertPlan) -> Vec<Need> {
-    let mut needs = Vec::new();
-    push_insert(insert, &mut needs);
-    needs
+impl Touches for DmlPlan {
+    fn needs(&self) -> Vec<Need> {
+        let mut needs = Vec::new();
+        match self {
+            DmlPlan::Insert(insert) => push_insert(insert, &mut needs),
+            DmlPlan::Update(update) => {
+                let assigned: Vec<usize> = update.assignments.iter().map(|assignment| assignment.column).collect();
+                columns_of_target(&update.target, &assigned, Privileges::UPDATE, "UPDATE", &mut needs);
+                let values = update.assignments.iter().filter_map(|assignment| value_of(&assignment.value));
+                reads_of_target(&update.target, values.chain(update.selection.exprs()), &mut needs);
+            }
+            DmlPlan::Delete(delete) => {
+                whole_target(&delete.target, Privileges::DELETE, "DELETE", &mut needs);
+                reads_of_target(&delete.target, delete.selection.exprs(), &mut needs);
+                returned(&delete.target, &delete.returning, &mut needs);
+            }
+            DmlPlan::ByQuery(change) => {
+                for table in &change.changes {
+                    if change.delete {
+                        whole_target(&table.target, Privileges::DELETE, "DELETE", &mut needs);
+                    } else {
+                        let assigned: Vec<usize> = table.values.iter().map(|(column, _)| *column).collect();
+                        columns_of_target(&table.target, &assigned, Privileges::UPDATE, "UPDATE", &mut needs);
+                    }
+                }
+                needs.extend(of_tables(&change.query.tables));
+            }
+        }
+        needs
+    }
+
+    fn check_locks(&self, locked: &LockedNames) -> SqlResult<()> {
+        match self {
+            DmlPlan::Insert(insert) => insert.check_locks(locked),
+            DmlPlan::ByQuery(change) => {
+                change.changes.iter().try_for_each(|change| check_written(locked, &change.target))?;
+                change.query.check_locks(locked)
+            }
+            DmlPlan::Update(update) => check_written(locked, &update.target),
+            DmlPlan::Delete(delete) => check_written(locked, &delete.target),
+        }
+    }
+}
+
+impl Touches for InsertPlan {
+    fn needs(&self) -> Vec<Need> {
+        let mut needs = Vec::new();
+        push_insert(self, &mut needs);
+        needs
+    }
+
+    fn check_locks(&self, locked: &LockedNames) -> SqlResult<()> {
+        check_written(locked, &self.target)?;
+        self.query().map_or(Ok(()), |query| query.check_locks(locked))
+    }
+}
+
+impl Touches for PointSelect {
+    fn needs(&self) -> Vec<Need> {
+        of_columns(self.database(), self.table().def(), &self.columns_read()).into_iter().collect()
+    }
+}
+
+impl Touches for RowPlan {
+    fn needs(&self) -> Vec<Need> {
+        self.reads().filter_map(|(database, table, columns)| of_columns(database, table, columns)).collect()
+    }
+}
+
+/// Whether LOCK TABLES has locked what a statement calls its table for writing.
+fn check_written(locked: &LockedNames, target: &Target) -> SqlResult<()> {
+    match &target.view {
+        _ if target.def().temporary => Ok(()),
+        Some(view) => locked.check(&view.database, &view.name, true),
+        None => locked.check(&target.database, &target.def().name, true),
+    }
 }
 
 fn push_insert(insert: &InsertPlan, needs: &mut Vec<Need>) {
@@ -98,7 +157,7 @@ fn push_insert(insert: &InsertPlan, needs: &mut Vec<Need>) {
     }
     match &insert.source {
         InsertRows::Values(rows) => reads_of_target(target, rows.values().filter_map(value_of), needs),
-        InsertRows::Query(query) => needs.extend(of_query(query)),
+        InsertRows::Query(query) => needs.extend(query.needs()),
     }
     returned(target, &insert.returning, needs);
 }

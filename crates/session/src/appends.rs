@@ -1,7 +1,7 @@
 //! Rows that functions of a statement add to tables. They wait until the statement has succeeded, and are then inserted in its
 //! transaction, by one INSERT for each table.
 
-use crate::query::{RowsTable, SessionTables, change_environment};
+use crate::query::{ChangeEnv, RowsTable, SessionTables};
 use crate::session::Session;
 use arrow::array::ArrayRef;
 use arrow::datatypes::Schema;
@@ -16,8 +16,8 @@ use squall_functions::arrow_map::{ValueArrayBuilder, field_for};
 use squall_parser::ast::{Ident, Insert, InsertSource, ObjectName, Statement};
 use squall_planner::dml::{DmlBinder, DmlContext, DmlOptions, execute};
 use squall_registry::{AppendColumn, Coercibility, ExprType, StatementContext};
-use squall_row_store::Transaction;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -198,22 +198,15 @@ impl Session {
         };
         let bulk_session = (alone && self.reads_committed_now()).then_some(self.process.id);
         self.begin_statement_transaction();
-        let options = DmlOptions { bulk_session, ..self.dml_options(self.lock_wait()) };
-        let (shared, context, catalog) = (self.shared.clone(), context.clone(), catalog.clone());
-        let insert = move |transaction: &mut Transaction| {
-            let env = change_environment(&shared, &context, catalog);
-            let mut dml = DmlContext {
-                env: &env,
-                runtime: &shared.runtime,
-                transaction,
-                parameters: &[],
-                options,
-                rules: &shared.rules,
-                registry: &shared.registry,
-            };
-            execute(&mut dml, &plan).map_err(SqlError::from)
+        let env = ChangeEnv {
+            shared: self.shared.clone(),
+            context: context.clone(),
+            catalog: catalog.clone(),
+            parameters: Cow::Borrowed(&[]),
+            options: DmlOptions { bulk_session, ..self.dml_options(self.lock_wait()) },
         };
-        self.with_transaction_on_pool(insert).await.map(|_| ())
+        let insert = move |dml: &mut DmlContext<'_>| execute(dml, plan.as_ref()).map_err(SqlError::from);
+        self.change_on_pool(env, insert).await.map(|_| ())
     }
 }
 

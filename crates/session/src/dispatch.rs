@@ -1,7 +1,7 @@
 //! Which part of the session runs a statement.
 
 use crate::api::ResultWriter;
-use crate::authorization::Authorized;
+use crate::authorization::AuthorizedStatement;
 use crate::program::check_program;
 use crate::result::{Failure, Outcome};
 use crate::route::Route;
@@ -36,10 +36,10 @@ impl Session {
     /// Runs a statement that the session may run.
     async fn carry_out(
         &mut self,
-        run: Authorized<&StatementRun<'_>>,
+        run: AuthorizedStatement<'_, '_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
-        let run = run.into_inner();
+        let run = run.run();
         match (self.choose(run), run.request.statement) {
             (Route::PointChange(change), _) => self.run_data_change(run, Some(&change.plan), writer).await,
             (Route::Change, _) => self.run_data_change(run, None, writer).await,

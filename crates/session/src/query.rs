@@ -1,6 +1,7 @@
 //! Queries and data changes: bound by the planner, run where they belong, rows sent as they come.
 
 pub(crate) mod change;
+mod change_env;
 mod explain;
 mod into;
 mod meta;
@@ -11,19 +12,18 @@ mod short_routes;
 mod view;
 mod virtual_change;
 
-pub(crate) use change::environment as change_environment;
+pub(crate) use change_env::ChangeEnv;
 pub(crate) use into::{Format, server_file};
 pub(crate) use meta::{columns, select_all};
 pub(crate) use resolver::{RowsTable, SessionTables};
 pub(crate) use view::column_of_output;
 
 use crate::api::ResultWriter;
-use crate::authorization::Authorized;
 use crate::result::{Failure, Outcome, ResultSet};
 use crate::route::Route;
 use crate::session::{Session, StatementRun};
 use datafusion::catalog::TableProvider;
-use squall_catalog::{Catalog, NameKey};
+use squall_catalog::{Authorized, Catalog, NameKey};
 use squall_executor::StatementEnv;
 use squall_executor::env::{LentTransaction, SharedTransaction};
 use squall_executor::runtime::{QueryStream, write_batch};
@@ -50,7 +50,7 @@ impl Session {
     ) -> Result<Outcome, Failure> {
         count(&self.process.status.select);
         let answered = match route {
-            Route::PointLookup(plan) => self.run_point_lookup(&plan, run, writer)?,
+            Route::PointLookup(plan) => self.run_point_lookup((*plan).as_ref(), run, writer)?,
             Route::Constant(plan) => Some(self.run_constant(plan, run, writer)?),
             Route::RowByRow(plan) => self.run_row_by_row(&plan, run, writer)?,
             _ => None,
@@ -186,7 +186,7 @@ impl Session {
             lent = Some(back);
         }
         let env = Arc::new(env);
-        let stream = self.shared.runtime.query(&env, bound.plan.clone()).await;
+        let stream = self.shared.runtime.query(&env, bound.as_ref().part(|bound| &bound.plan)).await;
         match stream {
             Ok(stream) => Ok(RunningQuery { stream, lent }),
             Err(error) => {

@@ -21,6 +21,7 @@ use crate::program::SharedLocals;
 use crate::route::{Found, Route, Unanswered};
 use crate::session_plan_cache::SessionPlanCache;
 use crate::settings::Settings;
+use crate::table_locks::HeldTableLocks;
 use crate::transaction::TransactionState;
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -31,7 +32,7 @@ use squall_parser::ParseOptions;
 use squall_parser::ast::{Span, Statement};
 pub(crate) use squall_planner::bind::parse_error;
 use squall_registry::{BindSettings, KillState, UserVariables, VariableValues};
-use squall_row_store::{GlobalReadLock, SessionLocks, Transaction};
+use squall_row_store::{GlobalReadLock, Transaction};
 use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
 use squall_types::collation::Charset;
@@ -80,9 +81,7 @@ pub struct Session {
     /// FLUSH TABLES WITH READ LOCK.
     pub(crate) global_read_lock: Option<GlobalReadLock>,
     /// LOCK TABLES.
-    pub(crate) table_locks: Option<SessionLocks>,
-    /// Tables that these locks are on, and whether for writing.
-    pub(crate) locked_tables: Vec<((String, String), bool)>,
+    pub(crate) table_locks: Option<HeldTableLocks>,
     pub(crate) found_rows: u64,
     pub(crate) row_count: i64,
     pub(crate) last_insert_id: u64,
@@ -200,7 +199,6 @@ impl Session {
             locals: None,
             global_read_lock: None,
             table_locks: None,
-            locked_tables: Vec::new(),
             found_rows: 0,
             row_count: -1,
             last_insert_id: 0,

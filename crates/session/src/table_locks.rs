@@ -3,7 +3,7 @@
 use crate::authorization::lock_needs;
 use crate::result::Outcome;
 use crate::session::Session;
-use squall_catalog::{Catalog, Need, TableEntry, TableId};
+use squall_catalog::{Catalog, LockedNames, Need, TableEntry, TableId};
 use squall_definitions::execute::{QualifiedName, missing};
 use squall_instrumentation::process::count;
 use squall_parser::ast::{self, LockTables, ObjectName, TableLockKind};
@@ -19,6 +19,15 @@ type Wanted = Vec<(TableId, TableLock)>;
 
 /// Names of LOCK TABLES, and whether they may be written.
 type Locked = Vec<(QualifiedName, bool)>;
+
+/// LOCK TABLES in force.
+#[derive(Debug)]
+pub(crate) struct HeldTableLocks {
+    /// Given back when it goes.
+    _locks: SessionLocks,
+    /// What may be used.
+    pub names: LockedNames,
+}
 
 impl Session {
     /// `lock_wait_timeout`.
@@ -121,8 +130,7 @@ impl Session {
                     continue;
                 }
             }
-            self.table_locks = Some(locks);
-            self.locked_tables = locked;
+            self.table_locks = Some(HeldTableLocks { _locks: locks, names: LockedNames::new(locked) });
             return Ok(());
         }
     }

@@ -6,6 +6,7 @@
 //!
 //! Knows: [`ServerState`](squall_server_state::ServerState). Must not know: sessions, which it asks through [`Server`].
 
+mod access;
 mod background_threads;
 mod column_segments;
 mod columns;
@@ -41,8 +42,9 @@ mod tables;
 pub mod type_text;
 mod variable_items;
 
+pub use access::{Who, with_subject};
 pub use columns::{column_default, column_key, column_privileges, extra, type_facts};
-pub use names::{PERFORMANCE, is_public, is_system_table, needs_process, virtual_database, virtual_databases};
+pub use names::{PERFORMANCE, ROWS_OF_STATEMENT, is_public, is_system_table, virtual_database, virtual_databases};
 pub use performance_truncate::{is_counted_table, truncate};
 pub use register::{register, register_table};
 pub use server::{charsets, collation_rows, engine_rows, process_rows, status_rows, variable_rows};

@@ -8,6 +8,7 @@ pub mod golden;
 pub mod mariadb;
 #[cfg(unix)]
 pub mod power_cuts;
+pub mod privileges;
 pub mod random;
 pub mod server;
 mod skip;

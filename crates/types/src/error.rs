@@ -449,6 +449,7 @@ error_codes! {
     DefaultValueGenerated = 3770, b"HY000", "Default value expression of column '%s' contains a disallowed function: %s.";
     ForeignKeyIncompatibleColumns = 3780, b"HY000", "Referencing column '%s' and referenced column '%s' in foreign key constraint '%s' are incompatible.";
     FunctionalIndexRowValue = 3800, b"HY000", "Expression of functional index '%s' cannot refer to a row value.";
+    NonBooleanCheckConstraint = 3812, b"HY000", "An expression of non-boolean type specified to a check constraint '%s'.";
     CheckConstraintFunctionNotAllowed = 3814, b"HY000", "An expression of a check constraint '%s' contains disallowed function: %s.";
     CheckConstraintViolated = 3819, b"HY000", "Check constraint '%s' is violated.";
     CheckConstraintRefersUnknownColumn = 3820, b"HY000", "Check constraint '%s' refers to non-existing column '%s'.";

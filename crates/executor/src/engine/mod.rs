@@ -44,6 +44,7 @@ use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_optimizer::projection_pushdown::ProjectionPushdown;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionConfig;
+use squall_catalog::Authorized;
 use squall_functions::aggregate::KernelUdaf;
 use squall_functions::expr::sql_error_from;
 use squall_types::SqlResult;
@@ -159,7 +160,8 @@ pub fn optimize(plan: &LogicalPlan, state: &SessionState) -> SqlResult<LogicalPl
 }
 
 /// Optimizes a bound plan and makes it physical.
-pub async fn physical_plan(plan: &LogicalPlan, state: &SessionState) -> SqlResult<Arc<dyn ExecutionPlan>> {
+pub async fn physical_plan(plan: Authorized<&LogicalPlan>, state: &SessionState) -> SqlResult<Arc<dyn ExecutionPlan>> {
+    let plan = plan.get();
     let (assigns, keeps_order) = (assigns_variables(plan)?, keeps_order(plan)?);
     let is_narrow = state.config().target_partitions() == 1;
     if !keeps_order && (is_narrow || !assigns && !is_small(plan)?) {

@@ -34,6 +34,7 @@ use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, execute_stream};
 use futures::StreamExt;
+use squall_catalog::Authorized;
 use squall_functions::expr::sql_error_from;
 use squall_registry::{KillState, MemoryBudget, SessionMemory};
 use squall_types::work_meter::carried_future;
@@ -195,7 +196,11 @@ impl QueryRuntime {
     }
 
     /// Optimises a logical plan and makes it executable.
-    pub async fn plan(&self, env: &Arc<StatementEnv>, logical: &LogicalPlan) -> SqlResult<Arc<dyn ExecutionPlan>> {
+    async fn plan(
+        &self,
+        env: &Arc<StatementEnv>,
+        logical: Authorized<&LogicalPlan>,
+    ) -> SqlResult<Arc<dyn ExecutionPlan>> {
         let state = self.state_for(env);
         let plan = planning_for(env.context.kill.clone(), physical_plan(logical, &state)).await?;
         if !streams(&plan) {
@@ -208,15 +213,16 @@ impl QueryRuntime {
         small.map(|small| small.data).map_err(sql_error_from)
     }
 
-    /// [`QueryRuntime::plan`] on the query pool: planning takes up to milliseconds, and deep plans need its stack.
+    /// Optimises a logical plan and makes it executable, on the query pool: that takes up to milliseconds, and deep plans need
+    /// its stack.
     pub async fn plan_on_pool(
         self: &Arc<Self>,
         env: &Arc<StatementEnv>,
-        logical: LogicalPlan,
+        logical: Authorized<&LogicalPlan>,
     ) -> SqlResult<Arc<dyn ExecutionPlan>> {
-        let (runtime, env) = (self.clone(), env.clone());
+        let (runtime, env, logical) = (self.clone(), env.clone(), logical.cloned());
         let kill = env.context.kill.clone();
-        let task = self.pool().spawn(carried_future(async move { runtime.plan(&env, &logical).await }));
+        let task = self.pool().spawn(carried_future(async move { runtime.plan(&env, logical.as_ref()).await }));
         tokio::select! {
             biased;
             plan = task => match plan {
@@ -229,7 +235,11 @@ impl QueryRuntime {
     }
 
     /// Plans and runs a logical plan, all on the query pool.
-    pub async fn query(self: &Arc<Self>, env: &Arc<StatementEnv>, logical: LogicalPlan) -> SqlResult<QueryStream> {
+    pub async fn query(
+        self: &Arc<Self>,
+        env: &Arc<StatementEnv>,
+        logical: Authorized<&LogicalPlan>,
+    ) -> SqlResult<QueryStream> {
         let plan = self.plan_on_pool(env, logical).await?;
         Ok(self.run(env, plan))
     }

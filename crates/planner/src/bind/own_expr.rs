@@ -4,7 +4,7 @@ use super::{Binder, RowTable, TableRequest, TableResolver, parse_options};
 use datafusion::catalog::TableProvider;
 use squall_catalog::{Catalog, FunctionalPart, GeneratedKind, TableDef};
 use squall_functions::expr::BoundExpr;
-use squall_parser::ast::SystemVariable;
+use squall_parser::ast::{Expr, SystemVariable};
 use squall_registry::{BindSettings, Registry, StatementContext};
 use squall_types::{CollationId, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::sync::Arc;
@@ -44,6 +44,19 @@ impl<'a> OwnExprs<'a> {
 
     /// Binds one.
     pub fn bind(&self, text: &str) -> SqlResult<BoundExpr> {
+        self.bind_by(text, |binder, expr, tables| binder.bind_expr(expr, tables))
+    }
+
+    /// Binds a condition, whatever the type of its value.
+    pub fn bind_condition(&self, text: &str) -> SqlResult<BoundExpr> {
+        self.bind_by(text, |binder, expr, tables| binder.bind_condition(expr, tables))
+    }
+
+    fn bind_by(
+        &self,
+        text: &str,
+        bind: impl FnOnce(&Binder<'_>, &Expr, &[RowTable<'_>]) -> SqlResult<BoundExpr>,
+    ) -> SqlResult<BoundExpr> {
         let binder = Binder {
             catalog: &self.catalog,
             default_database: Some(self.database),
@@ -59,7 +72,7 @@ impl<'a> OwnExprs<'a> {
         };
         let expr = squall_parser::parse_expr(text, &parse_options(SqlMode::default()))
             .map_err(|_| SqlError::internal(format_args!("expression of table {}: {text}", self.def.name)))?;
-        binder.bind_expr(&expr, &[RowTable::of(self.database, &self.def.name, self.def)])
+        bind(&binder, &expr, &[RowTable::of(self.database, &self.def.name, self.def)])
     }
 }
 

@@ -12,7 +12,7 @@ use squall_row_store::{Row, StoreResult};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 
 /// Carries an UPDATE out.
-pub fn execute_update(context: &mut DmlContext<'_>, plan: &UpdatePlan) -> StoreResult<DmlResult> {
+pub(super) fn execute_update(context: &mut DmlContext<'_>, plan: &UpdatePlan) -> StoreResult<DmlResult> {
     context.atomically(|context| {
         let (mut matched, mut changed) = (0u64, 0u64);
         let found = match find_sealed(context, &plan.target, &plan.selection)? {
@@ -102,7 +102,7 @@ pub fn update_result(matched: u64, changed: u64, found_rows: bool) -> DmlResult 
 }
 
 /// Carries a DELETE out.
-pub fn execute_delete(context: &mut DmlContext<'_>, plan: &DeletePlan) -> StoreResult<DmlResult> {
+pub(super) fn execute_delete(context: &mut DmlContext<'_>, plan: &DeletePlan) -> StoreResult<DmlResult> {
     context.atomically(|context| {
         let mut result = DmlResult::default();
         let found = match find_sealed(context, &plan.target, &plan.selection)? {

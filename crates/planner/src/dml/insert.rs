@@ -8,6 +8,7 @@ use super::query::for_each_row_of;
 use super::target::RowMaker;
 use super::{DmlContext, DmlResult, change, foreign_key, ignorable};
 use crate::bind::BoundQuery;
+use squall_catalog::Authorized;
 use squall_functions::build::ExprBuilder;
 use squall_functions::expr::BoundExpr;
 use squall_registry::TableOperation;
@@ -21,49 +22,48 @@ const BULK_ROWS_MIN: usize = 20_000;
 const BULK_BYTES_MIN: usize = 16 << 20;
 
 /// Carries an INSERT or REPLACE out.
-pub fn execute_insert(context: &mut DmlContext<'_>, plan: &InsertPlan) -> StoreResult<DmlResult> {
-    execute_with(context, plan, None)
+pub(super) fn execute_insert(context: &mut DmlContext<'_>, plan: Authorized<&InsertPlan>) -> StoreResult<DmlResult> {
+    match plan.optional_part(InsertPlan::query) {
+        Some(query) => context.atomically(|context| {
+            let mut inserter = Inserter::begin(context, plan.get(), false);
+            inserter.stage(true);
+            inserter.insert_query(query)?;
+            inserter.end_staged()?;
+            Ok(inserter.finish(true))
+        }),
+        None => insert_values(context, plan.get(), Vec::new()),
+    }
 }
 
-/// The same with a plan that is not needed again: the literals of its rows are not copied.
-pub fn execute_insert_once(context: &mut DmlContext<'_>, mut plan: InsertPlan) -> StoreResult<DmlResult> {
+/// Carries an INSERT of values out whose plan is not needed again: the literals of its rows are not copied.
+pub(super) fn insert_values_once(context: &mut DmlContext<'_>, mut plan: InsertPlan) -> StoreResult<DmlResult> {
     let rows = match &mut plan.source {
-        InsertRows::Values(values) => Some(std::mem::take(&mut values.rows)),
-        InsertRows::Query(_) => None,
+        InsertRows::Values(values) => std::mem::take(&mut values.rows),
+        InsertRows::Query(_) => Vec::new(),
     };
-    execute_with(context, &plan, rows)
+    insert_values(context, &plan, rows)
 }
 
-/// `rows` are the plan's, taken out of it.
-fn execute_with(
-    context: &mut DmlContext<'_>,
-    plan: &InsertPlan,
-    rows: Option<Vec<Vec<NewValue>>>,
-) -> StoreResult<DmlResult> {
+/// Inserts rows that were taken out of the plan, and those that are in it.
+fn insert_values(context: &mut DmlContext<'_>, plan: &InsertPlan, rows: Vec<Vec<NewValue>>) -> StoreResult<DmlResult> {
+    let InsertRows::Values(values) = &plan.source else {
+        return Err(SqlError::internal("an INSERT of values without values").into());
+    };
     context.atomically(|context| {
-        let taken = rows.as_ref().map_or(0, Vec::len);
-        let single = matches!(&plan.source, InsertRows::Values(values) if values.len() + taken == 1);
-        let mut inserter = Inserter::new(context, plan, single);
-        match &plan.source {
-            InsertRows::Values(values) => {
-                inserter.stage(values.len() + taken >= BULK_ROWS_MIN);
-                for row in rows.into_iter().flatten() {
-                    inserter.insert_exprs(is_constant(&row), row.into_iter().map(Cow::Owned))?;
-                }
-                for row in &values.rows {
-                    inserter.insert_exprs(is_constant(row), row.iter().map(Cow::Borrowed))?;
-                }
-                if let Some(packed) = &values.packed {
-                    inserter.insert_packed(packed)?;
-                }
-                inserter.end_staged()?;
-            }
-            InsertRows::Query(query) => {
-                inserter.stage(true);
-                inserter.insert_query(query)?;
-                inserter.end_staged()?;
-            }
+        let count = values.len() + rows.len();
+        let single = count == 1;
+        let mut inserter = Inserter::begin(context, plan, single);
+        inserter.stage(count >= BULK_ROWS_MIN);
+        for row in rows {
+            inserter.insert_exprs(is_constant(&row), row.into_iter().map(Cow::Owned))?;
         }
+        for row in &values.rows {
+            inserter.insert_exprs(is_constant(row), row.iter().map(Cow::Borrowed))?;
+        }
+        if let Some(packed) = &values.packed {
+            inserter.insert_packed(packed)?;
+        }
+        inserter.end_staged()?;
         Ok(inserter.finish(!single))
     })
 }
@@ -84,14 +84,14 @@ fn may_go_around(plan: &InsertPlan) -> bool {
 
 /// Fills a table that no other session sees yet with a query's rows. Where nothing has to be looked up for a row they go
 /// around the transaction, without a bound of memory, and are durable at the end.
-pub fn fill_table(context: &mut DmlContext<'_>, plan: &InsertPlan, session: u64) -> StoreResult<DmlResult> {
-    let InsertRows::Query(query) = &plan.source else { return execute_insert(context, plan) };
-    if !may_go_around(plan) {
-        return execute_insert(context, plan);
-    }
+pub fn fill_table(context: &mut DmlContext<'_>, plan: Authorized<&InsertPlan>, session: u64) -> StoreResult<DmlResult> {
+    let query = match plan.optional_part(InsertPlan::query) {
+        Some(query) if may_go_around(&plan) => query,
+        _ => return execute_insert(context, plan),
+    };
     let wait = context.options.lock_wait;
     let load = context.env.store.bulk_load(&plan.target.table);
-    let mut inserter = Inserter::new(context, plan, false);
+    let mut inserter = Inserter::begin(context, plan.get(), false);
     inserter.begin_bulk(load);
     inserter.insert_query(query)?;
     let bulk = inserter.take_bulk();
@@ -120,8 +120,12 @@ pub struct Inserter<'c, 'p, 'a> {
 }
 
 impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
-    /// Begins.
-    pub fn new(context: &'c mut DmlContext<'a>, plan: &'p InsertPlan, single: bool) -> Self {
+    /// Begins; `single` says whether the statement gives one row only.
+    pub fn new(context: &'c mut DmlContext<'a>, plan: Authorized<&'p InsertPlan>, single: bool) -> Self {
+        Inserter::begin(context, plan.get(), single)
+    }
+
+    fn begin(context: &'c mut DmlContext<'a>, plan: &'p InsertPlan, single: bool) -> Self {
         Inserter {
             context,
             plan,
@@ -244,9 +248,9 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
     }
 
     /// Inserts the rows of a query.
-    fn insert_query(&mut self, query: &BoundQuery) -> StoreResult<()> {
+    fn insert_query(&mut self, query: Authorized<&BoundQuery>) -> StoreResult<()> {
         let env = with_parameters(self.context);
-        let types = column_types(query);
+        let types = column_types(&query);
         for_each_row_of(
             self,
             &env,

@@ -3,6 +3,7 @@
 use super::fill::{IdSource, RowFiller, next_auto_increment};
 use super::plan::InsertPlan;
 use super::{DmlOptions, ignorable};
+use squall_catalog::Authorized;
 use squall_executor::env::StatementEnv;
 use squall_row_store::{BulkEncoder, StoreError, ValueRef};
 use squall_types::{SqlResult, SqlType, Value};
@@ -12,7 +13,7 @@ pub struct RowLoader<'a> {
     /// The statement, with warnings of its own if others make rows of the same statement.
     pub env: StatementEnv,
     /// What is loaded.
-    pub plan: &'a InsertPlan,
+    pub plan: Authorized<&'a InsertPlan>,
     /// The session's settings.
     pub options: DmlOptions,
 }
@@ -58,7 +59,7 @@ impl RowLoader<'_> {
         encoder: &mut BulkEncoder,
         next_id: impl FnOnce(&BulkEncoder) -> SqlResult<u64>,
     ) -> SqlResult<Option<u64>> {
-        let filler = RowFiller { env: &self.env, plan: self.plan, parameters: &[], single: false };
+        let filler = RowFiller { env: &self.env, plan: self.plan.get(), parameters: &[], single: false };
         let (mut stored, given) = filler.row_of_values(values, row)?;
         let source = filler.complete(&mut stored, &given, row, || next_id(encoder))?;
         filler.maker().check(&stored)?;

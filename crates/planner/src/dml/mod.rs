@@ -25,19 +25,20 @@ pub mod target;
 mod view;
 
 pub use bind::{ChangeLocks, DmlBinder};
-pub use change::{execute_delete, execute_update};
-use insert::execute_insert_once;
-pub use insert::{Inserter, execute_insert, fill_table};
+use change::{execute_delete, execute_update};
+pub use insert::{Inserter, fill_table};
+use insert::{execute_insert, insert_values_once};
 pub use load::{LoadedRow, RowLoader};
 pub use plan::{DeletePlan, DmlPlan, InsertPlan, QueryChangePlan, Returned, UpdatePlan};
-pub use query::execute_by_query;
+use query::execute_by_query;
 pub use rules::{RulesCache, TableRules};
 
+use squall_catalog::Authorized;
 use squall_executor::env::StatementEnv;
 use squall_executor::runtime::QueryRuntime;
 use squall_registry::Registry;
 use squall_row_store::{LockMode, LockRequest, LockWait, StoreError, StoreResult, Transaction};
-use squall_types::Value;
+use squall_types::{SqlError, Value};
 use std::sync::Arc;
 
 /// Settings of a session that data changes depend on.
@@ -89,20 +90,36 @@ pub struct DmlContext<'a> {
 }
 
 /// Carries a data change out.
-pub fn execute(context: &mut DmlContext<'_>, plan: &DmlPlan) -> StoreResult<DmlResult> {
-    match plan {
-        DmlPlan::Insert(plan) => execute_insert(context, plan),
+///
+/// # Errors
+/// Those of the rows; the transaction is as it was before the statement then.
+pub fn execute(context: &mut DmlContext<'_>, plan: Authorized<&DmlPlan>) -> StoreResult<DmlResult> {
+    if let Some(insert) = plan.optional_part(DmlPlan::insert) {
+        return execute_insert(context, insert);
+    }
+    if let Some(change) = plan.optional_part(DmlPlan::by_query) {
+        return execute_by_query(context, change);
+    }
+    match plan.get() {
         DmlPlan::Update(plan) => execute_update(context, plan),
         DmlPlan::Delete(plan) => execute_delete(context, plan),
-        DmlPlan::ByQuery(plan) => execute_by_query(context, plan),
+        DmlPlan::Insert(_) | DmlPlan::ByQuery(_) => Err(SqlError::internal("a change without its plan").into()),
     }
 }
 
-/// The same with a plan that is not needed again.
-pub fn execute_once(context: &mut DmlContext<'_>, plan: DmlPlan) -> StoreResult<DmlResult> {
-    match plan {
-        DmlPlan::Insert(plan) => execute_insert_once(context, *plan),
-        plan => execute(context, &plan),
+/// The same with a plan that is not needed again: the literals of its rows are not copied.
+///
+/// # Errors
+/// Those of [`execute`].
+pub fn execute_once(context: &mut DmlContext<'_>, plan: Authorized<DmlPlan>) -> StoreResult<DmlResult> {
+    if plan.query().is_some() {
+        return execute(context, plan.as_ref());
+    }
+    match plan.into_inner() {
+        DmlPlan::Insert(plan) => insert_values_once(context, *plan),
+        DmlPlan::Update(plan) => execute_update(context, &plan),
+        DmlPlan::Delete(plan) => execute_delete(context, &plan),
+        DmlPlan::ByQuery(_) => Err(SqlError::internal("a change without its query").into()),
     }
 }
 

@@ -198,7 +198,42 @@ impl Selection {
     }
 }
 
+impl InsertPlan {
+    /// The query whose rows are inserted.
+    pub fn query(&self) -> Option<&BoundQuery> {
+        match &self.source {
+            InsertRows::Query(query) => Some(query),
+            InsertRows::Values(_) => None,
+        }
+    }
+}
+
 impl DmlPlan {
+    /// INSERT or REPLACE, if it is one.
+    pub fn insert(&self) -> Option<&InsertPlan> {
+        match self {
+            DmlPlan::Insert(plan) => Some(plan),
+            DmlPlan::Update(_) | DmlPlan::Delete(_) | DmlPlan::ByQuery(_) => None,
+        }
+    }
+
+    /// A change whose rows a query finds, if it is one.
+    pub fn by_query(&self) -> Option<&QueryChangePlan> {
+        match self {
+            DmlPlan::ByQuery(plan) => Some(plan),
+            DmlPlan::Insert(_) | DmlPlan::Update(_) | DmlPlan::Delete(_) => None,
+        }
+    }
+
+    /// The query inside of it.
+    pub fn query(&self) -> Option<&BoundQuery> {
+        match self {
+            DmlPlan::Insert(plan) => plan.query(),
+            DmlPlan::ByQuery(plan) => Some(&plan.query),
+            DmlPlan::Update(_) | DmlPlan::Delete(_) => None,
+        }
+    }
+
     /// The columns of RETURNING.
     pub fn returning(&self) -> &[Returned] {
         match self {

@@ -8,8 +8,7 @@ use super::target::RowMaker;
 use super::{DmlContext, DmlResult};
 use crate::bind::BoundQuery;
 use datafusion::execution::memory_pool::MemoryReservation;
-use datafusion::logical_expr::LogicalPlan;
-use squall_catalog::ReferentialAction;
+use squall_catalog::{Authorized, ReferentialAction};
 use squall_column_tables::RowAddress;
 use squall_executor::env::{SharedTransaction, StatementEnv};
 use squall_executor::runtime::QueryRuntime;
@@ -24,15 +23,18 @@ use std::sync::Arc;
 /// How often a statement of its own is started again because a row changed between finding and locking it.
 const ATTEMPTS_MAX: usize = 10;
 
-/// Runs a query and calls `take` for each of its rows, on the calling thread.
+/// Runs a query and calls `take` for each of its rows, which are values of `types`, on the calling thread.
+///
+/// # Errors
+/// Those of the query and of `take`.
 pub fn for_each_row(
     runtime: &Arc<QueryRuntime>,
     env: &Arc<StatementEnv>,
-    plan: LogicalPlan,
+    query: Authorized<&BoundQuery>,
     types: &[SqlType],
     mut take: impl FnMut(Vec<Value>) -> StoreResult<()>,
 ) -> StoreResult<()> {
-    let mut stream = futures::executor::block_on(runtime.query(env, plan))?;
+    let mut stream = futures::executor::block_on(runtime.query(env, query.part(|query| &query.plan)))?;
     while let Some(batch) = stream.next_blocking() {
         let batch = batch?;
         for row in 0..batch.num_rows() {
@@ -50,17 +52,17 @@ pub fn for_each_row(
 
 /// Calls `take` for each row of the query of a data change, which reads in `env`. A query that locks what it reads has the
 /// transaction to itself until it ends, so that its rows are gathered first, in memory that is counted.
-pub fn for_each_row_of<'a, C>(
+pub(super) fn for_each_row_of<'a, C>(
     context: &mut C,
     env: &Arc<StatementEnv>,
-    query: &BoundQuery,
+    query: Authorized<&BoundQuery>,
     types: &[SqlType],
     dml: impl Fn(&mut C) -> &mut DmlContext<'a>,
     mut take: impl FnMut(&mut C, Vec<Value>) -> StoreResult<()>,
 ) -> StoreResult<()> {
     let runtime = dml(context).runtime.clone();
     if !query.locks() {
-        return for_each_row(&runtime, env, query.plan.clone(), types, |values| take(context, values));
+        return for_each_row(&runtime, env, query, types, |values| take(context, values));
     }
     let LockedRows { rows, memory: _memory } = locked_rows(dml(context), query, types)?;
     rows.into_iter().try_for_each(|values| take(context, values))
@@ -74,7 +76,11 @@ struct LockedRows {
 }
 
 /// Runs a query that locks what it reads.
-fn locked_rows(context: &mut DmlContext<'_>, query: &BoundQuery, types: &[SqlType]) -> StoreResult<LockedRows> {
+fn locked_rows(
+    context: &mut DmlContext<'_>,
+    query: Authorized<&BoundQuery>,
+    types: &[SqlType],
+) -> StoreResult<LockedRows> {
     let all_locked = query.tables.iter().all(|table| table.lock.is_some());
     let view = if all_locked { context.transaction.change_view() } else { context.transaction.read_view() };
     let memory = context.runtime.reserve(&context.env.context.memory, "rows of a locking read");
@@ -83,7 +89,7 @@ fn locked_rows(context: &mut DmlContext<'_>, query: &BoundQuery, types: &[SqlTyp
     let (shared, lent) = SharedTransaction::lend(std::mem::replace(context.transaction, idle));
     let env = StatementEnv { view: Some(view), transaction: Some(shared), ..(**context.env).clone() };
     let mut rows = Vec::new();
-    let read = for_each_row(context.runtime, &Arc::new(env), query.plan.clone(), types, |values| {
+    let read = for_each_row(context.runtime, &Arc::new(env), query, types, |values| {
         let bytes: usize = values.iter().map(|value| std::mem::size_of::<Value>() + text_bytes(value)).sum();
         memory.try_grow(bytes).map_err(squall_functions::expr::sql_error_from)?;
         rows.push(values);
@@ -103,7 +109,10 @@ fn text_bytes(value: &Value) -> usize {
 }
 
 /// Carries out an UPDATE or DELETE whose rows a query finds.
-pub fn execute_by_query(context: &mut DmlContext<'_>, plan: &QueryChangePlan) -> StoreResult<DmlResult> {
+pub(super) fn execute_by_query(
+    context: &mut DmlContext<'_>,
+    plan: Authorized<&QueryChangePlan>,
+) -> StoreResult<DmlResult> {
     let retry = context.transaction.may_begin_again();
     context.transaction.retry_on_change();
     for _ in 0..ATTEMPTS_MAX {
@@ -123,9 +132,11 @@ pub fn execute_by_query(context: &mut DmlContext<'_>, plan: &QueryChangePlan) ->
     Err(SqlError::new(ErrorCode::RecordChanged, &[&table]).into())
 }
 
-fn attempt(context: &mut DmlContext<'_>, plan: &QueryChangePlan) -> StoreResult<DmlResult> {
-    let types = column_types(&plan.query);
-    let locked = plan.query.locks().then(|| locked_rows(context, &plan.query, &types)).transpose()?;
+fn attempt(context: &mut DmlContext<'_>, plan: Authorized<&QueryChangePlan>) -> StoreResult<DmlResult> {
+    let query = plan.part(|plan| &*plan.query);
+    let plan = plan.get();
+    let types = column_types(&query);
+    let locked = query.locks().then(|| locked_rows(context, query, &types)).transpose()?;
     let env = match &locked {
         // The rows as they were found, which may be newer than the snapshot.
         Some(_) => with_view(context, Transaction::change_view),
@@ -142,7 +153,7 @@ fn attempt(context: &mut DmlContext<'_>, plan: &QueryChangePlan) -> StoreResult<
     };
     match locked {
         Some(LockedRows { rows, memory: _memory }) => rows.into_iter().try_for_each(|values| take(context, values))?,
-        None => for_each_row(&runtime, &env, plan.query.plan.clone(), &types, |values| take(context, values))?,
+        None => for_each_row(&runtime, &env, query, &types, |values| take(context, values))?,
     }
     let operation = if plan.delete { TableOperation::Delete } else { TableOperation::Update };
     let mut changed = 0;

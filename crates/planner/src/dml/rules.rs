@@ -64,7 +64,7 @@ impl TableRules {
             .checks
             .iter()
             .filter(|check| check.enforced)
-            .map(|check| Ok((check.name.as_str().into(), bind(&check.expression)?)))
+            .map(|check| Ok((check.name.as_str().into(), own.bind_condition(&check.expression)?)))
             .collect::<SqlResult<Vec<_>>>()?;
         let ordinals = |wanted: &dyn Fn(&squall_catalog::ColumnDef) -> bool| {
             def.columns.iter().enumerate().filter(|(_, column)| wanted(column)).map(|(at, _)| at).collect::<Vec<_>>()

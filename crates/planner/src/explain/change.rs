@@ -4,16 +4,17 @@ use super::table::{ExplainRow, explain_table, path_row};
 use super::tree::explain_tree_below;
 use crate::dml::DmlContext;
 use crate::dml::find::choose_path;
-use crate::dml::plan::{DmlPlan, InsertRows, OnDuplicate, QueryChangePlan, Selection, TableChange};
+use crate::dml::plan::{DmlPlan, OnDuplicate, QueryChangePlan, Selection, TableChange};
 use crate::dml::target::Target;
+use squall_catalog::Authorized;
 use squall_executor::access::path::AccessPath;
 use squall_row_store::StoreResult;
 use squall_types::SqlError;
 
 /// The lines of a data change; those of a query inside of it follow its own.
-pub fn explain_change(context: &mut DmlContext<'_>, plan: &DmlPlan) -> StoreResult<Vec<ExplainRow>> {
+pub fn explain_change(context: &mut DmlContext<'_>, plan: Authorized<&DmlPlan>) -> StoreResult<Vec<ExplainRow>> {
     let mut rows = Vec::new();
-    let query = match plan {
+    match plan.get() {
         DmlPlan::Insert(insert) => {
             let select_type = match insert.on_duplicate {
                 OnDuplicate::Replace => "REPLACE",
@@ -26,46 +27,36 @@ pub fn explain_change(context: &mut DmlContext<'_>, plan: &DmlPlan) -> StoreResu
                 access_type: Some("ALL".into()),
                 ..ExplainRow::default()
             });
-            match &insert.source {
-                InsertRows::Query(query) => Some(query),
-                InsertRows::Values(_) => None,
-            }
         }
         DmlPlan::Update(update) => {
             rows.push(selected(context, &update.target, &update.selection, "UPDATE")?);
-            None
         }
         DmlPlan::Delete(delete) => {
             rows.push(selected(context, &delete.target, &delete.selection, "DELETE")?);
-            None
         }
-        DmlPlan::ByQuery(change) => Some(&change.query),
-    };
-    if let Some(query) = query {
+        DmlPlan::ByQuery(_) => {}
+    }
+    if let Some(query) = plan.optional_part(DmlPlan::query) {
         let env = crate::dml::find::with_parameters(context);
-        let plan = futures::executor::block_on(context.runtime.plan_on_pool(&env, query.plan.clone()))?;
+        let plan = futures::executor::block_on(context.runtime.plan_on_pool(&env, query.part(|query| &query.plan)))?;
         rows.extend(explain_table(&plan));
     }
     Ok(rows)
 }
 
 /// The tree of a data change, whose rows are found by a query if they are not given: [`crate::dml::DmlBinder::by_query`].
-pub fn explain_change_tree(context: &mut DmlContext<'_>, plan: &DmlPlan) -> StoreResult<String> {
-    let (label, query) = match plan {
+pub fn explain_change_tree(context: &mut DmlContext<'_>, plan: Authorized<&DmlPlan>) -> StoreResult<String> {
+    let label = match plan.get() {
         DmlPlan::Insert(insert) => {
             let word = if matches!(insert.on_duplicate, OnDuplicate::Replace) { "Replace" } else { "Insert" };
-            let query = match &insert.source {
-                InsertRows::Query(query) => Some(query),
-                InsertRows::Values(_) => None,
-            };
-            (format!("{word} into {}", insert.target.alias), query)
+            format!("{word} into {}", insert.target.alias)
         }
-        DmlPlan::ByQuery(change) => (changed_tables(change), Some(&change.query)),
+        DmlPlan::ByQuery(change) => changed_tables(change),
         DmlPlan::Update(_) | DmlPlan::Delete(_) => return Err(SqlError::internal("a change without a query").into()),
     };
-    let Some(query) = query else { return Ok(explain_tree_below(&label, None)) };
+    let Some(query) = plan.optional_part(DmlPlan::query) else { return Ok(explain_tree_below(&label, None)) };
     let env = crate::dml::find::with_parameters(context);
-    let plan = futures::executor::block_on(context.runtime.plan_on_pool(&env, query.plan.clone()))?;
+    let plan = futures::executor::block_on(context.runtime.plan_on_pool(&env, query.part(|query| &query.plan)))?;
     Ok(explain_tree_below(&label, Some(&plan)))
 }
 

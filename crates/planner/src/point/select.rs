@@ -3,7 +3,7 @@
 use super::key::{Lookup, Operand, PointAccess};
 use super::order::in_order;
 use crate::bind::output::OutputColumn;
-use squall_catalog::IndexId;
+use squall_catalog::{Authorized, IndexId};
 use squall_column_tables::from_utc;
 use squall_executor::runtime::output::{member_text, put_bytes};
 use squall_registry::{AggregateKernel, PlanCounts, StatementContext};
@@ -177,19 +177,24 @@ impl PointSelect {
     }
 
     /// Reads the rows; `None` if they are more than a connection's own thread should read.
-    pub fn read(&self, prepared: &PreparedLookup, mut source: PointSource<'_>) -> SqlResult<Option<Vec<Row>>> {
+    pub fn read(
+        plan: Authorized<&PointSelect>,
+        prepared: &PreparedLookup,
+        mut source: PointSource<'_>,
+    ) -> SqlResult<Option<Vec<Row>>> {
+        let (shape, table) = (&plan.get().shape, &plan.get().table);
         // Without an order the first rows will do.
-        let ordered = !matches!(self.shape, Shape::Rows { order: None, distinct: false, .. });
+        let ordered = !matches!(shape, Shape::Rows { order: None, distinct: false, .. });
         let enough = if ordered { usize::MAX } else { prepared.limit };
         let range = match &prepared.lookup {
             _ if prepared.limit == 0 => return Ok(Some(Vec::new())),
             Lookup::Nothing => return Ok(Some(Vec::new())),
             // Room for one row, not for the four that a vector begins with.
-            Lookup::Row(key) => return Ok(Some(source.get(&self.table, key)?.map_or_else(Vec::new, |row| vec![row]))),
+            Lookup::Row(key) => return Ok(Some(source.get(table, key)?.map_or_else(Vec::new, |row| vec![row]))),
             Lookup::Range(range) => range,
         };
         let mut rows = Vec::new();
-        let mut cursor = source.scan(&self.table, range);
+        let mut cursor = source.scan(table, range);
         let (mut bytes, mut wanted) = (0, FIRST_ROWS);
         while rows.len() < enough && cursor.next_batch(wanted.min(enough), &mut rows)? {
             bytes += rows[rows.len().saturating_sub(wanted)..].iter().map(Row::size_bytes).sum::<usize>();

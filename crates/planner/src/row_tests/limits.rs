@@ -1,6 +1,6 @@
 //! Bounded memory, KILL, and locking reads.
 
-use super::{Resolver, TestDatabase, parse, table, text};
+use super::{Resolver, TestDatabase, parse, plan_of, table, text};
 use crate::bind::{TableRequest, TableResolver};
 use datafusion::catalog::TableProvider;
 use squall_catalog::TableDef;
@@ -9,6 +9,7 @@ use squall_executor::env::{SharedTransaction, StatementEnv};
 use squall_executor::runtime::{QueryRuntime, RuntimeOptions};
 use squall_parser::ast;
 use squall_row_store::{IsolationLevel, LockMode, LockRequest, LockWait};
+use squall_test_support::privileges::authorized;
 use squall_types::{SqlResult, SqlType, Value};
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,8 +59,8 @@ fn what_fits_nowhere_is_an_error_and_the_next_statement_runs() {
     let resolver = Resolver(&db);
     let sql = "SELECT s FROM t ORDER BY s";
     let ast::Statement::Query(query) = parse(sql) else { panic!("a query") };
-    let bound = db.binder(sql, &context, &resolver).bind_query(&query).expect("binds");
-    let mut stream = futures::executor::block_on(db.runtime.query(&db.env(&context), bound.plan)).expect("plans");
+    let bound = authorized(db.binder(sql, &context, &resolver).bind_query(&query).expect("binds"));
+    let mut stream = futures::executor::block_on(db.runtime.query(&db.env(&context), plan_of(&bound))).expect("plans");
     let error = loop {
         match stream.next_blocking() {
             Some(Ok(_)) => {}
@@ -78,8 +79,8 @@ fn kill_ends_a_query() {
     let resolver = Resolver(&db);
     let sql = "SELECT a.id FROM t a, t b, t c WHERE a.id + b.id + c.id < 0";
     let ast::Statement::Query(query) = parse(sql) else { panic!("a query") };
-    let bound = db.binder(sql, &context, &resolver).bind_query(&query).expect("binds");
-    let mut stream = futures::executor::block_on(db.runtime.query(&db.env(&context), bound.plan)).expect("plans");
+    let bound = authorized(db.binder(sql, &context, &resolver).bind_query(&query).expect("binds"));
+    let mut stream = futures::executor::block_on(db.runtime.query(&db.env(&context), plan_of(&bound))).expect("plans");
     let kill = context.kill.clone();
     let killer = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(100));
@@ -114,12 +115,12 @@ fn locked_ids(db: &TestDatabase, sql: &str, wait: LockWait) -> SqlResult<usize> 
     let plain = Resolver(db);
     let mut binder = db.binder(sql, &context, &plain);
     binder.tables = &resolver;
-    let bound = binder.bind_query(&query)?;
+    let bound = authorized(binder.bind_query(&query)?);
     let mut transaction = db.store.begin(IsolationLevel::RepeatableRead, false);
     let view = transaction.read_view();
     let (shared, lent) = SharedTransaction::lend(transaction);
     let env = StatementEnv { view: Some(view), transaction: Some(shared), ..(*db.env(&context)).clone() };
-    let mut stream = futures::executor::block_on(db.runtime.query(&Arc::new(env), bound.plan))?;
+    let mut stream = futures::executor::block_on(db.runtime.query(&Arc::new(env), plan_of(&bound)))?;
     let mut count = 0;
     let ended = loop {
         match stream.next_blocking() {

@@ -8,13 +8,15 @@ mod paths;
 mod points;
 mod small_queries;
 
+use crate::BoundQuery;
 use crate::bind::{Binder, TableRequest, TableResolver, parse_options};
 use crate::dml::{DmlBinder, DmlContext, DmlOptions, DmlResult, RulesCache};
 use crate::explain::explain_table;
 use datafusion::catalog::TableProvider;
+use datafusion::logical_expr::LogicalPlan;
 use squall_catalog::{
-    Catalog, ColumnDef, ColumnDefault, ColumnId, ConstraintCheck, Database, DatabaseId, ForeignKey, GeneratedKind,
-    IndexDef, IndexId, IndexPart, IndexType, ReferencedColumns, TableDef, TableEntry, TableId,
+    Authorized, Catalog, ColumnDef, ColumnDefault, ColumnId, ConstraintCheck, Database, DatabaseId, ForeignKey,
+    GeneratedKind, IndexDef, IndexId, IndexPart, IndexType, ReferencedColumns, TableDef, TableEntry, TableId,
 };
 use squall_executor::access::RowTable;
 use squall_executor::env::StatementEnv;
@@ -22,6 +24,7 @@ use squall_executor::runtime::{QueryRuntime, RuntimeOptions};
 use squall_parser::ast;
 use squall_registry::{BindSettings, Registry, StatementContext};
 use squall_row_store::{RowStore, StoreOptions, TransactionOptions};
+use squall_test_support::privileges::authorized;
 use squall_types::convert::to_text;
 use squall_types::{CollationId, SqlMode, SqlResult, SqlType, Value};
 use std::sync::Arc;
@@ -37,6 +40,11 @@ struct TestDatabase {
     options: DmlOptions,
     warnings: Vec<String>,
     _directory: tempfile::TempDir,
+}
+
+/// What of a query is run.
+fn plan_of(query: &Authorized<BoundQuery>) -> Authorized<&LogicalPlan> {
+    query.as_ref().part(|query| &query.plan)
 }
 
 struct Resolver<'a>(&'a TestDatabase);
@@ -123,9 +131,9 @@ impl TestDatabase {
         let resolver = Resolver(self);
         let binder = self.binder(sql, &context, &resolver);
         let ast::Statement::Query(query) = parse(sql) else { panic!("not a query: {sql}") };
-        let bound = binder.bind_query(&query).expect("binds");
+        let bound = authorized(binder.bind_query(&query).expect("binds"));
         let env = self.env(&context);
-        let mut stream = futures::executor::block_on(self.runtime.query(&env, bound.plan.clone())).expect("plans");
+        let mut stream = futures::executor::block_on(self.runtime.query(&env, plan_of(&bound))).expect("plans");
         let types = crate::dml::plan::column_types(&bound);
         let mut rows = Vec::new();
         while let Some(batch) = stream.next_blocking() {
@@ -159,9 +167,9 @@ impl TestDatabase {
         let resolver = Resolver(self);
         let binder = self.binder(sql, &context, &resolver);
         let ast::Statement::Query(query) = parse(sql) else { panic!("not a query: {sql}") };
-        let bound = binder.bind_query(&query).expect("binds");
-        let plan =
-            futures::executor::block_on(self.runtime.plan_on_pool(&self.env(&context), bound.plan)).expect("plans");
+        let bound = authorized(binder.bind_query(&query).expect("binds"));
+        let plan = futures::executor::block_on(self.runtime.plan_on_pool(&self.env(&context), plan_of(&bound)))
+            .expect("plans");
         explain_table(&plan)
             .into_iter()
             .map(|row| {
@@ -181,9 +189,9 @@ impl TestDatabase {
         let context = self.context();
         let resolver = Resolver(self);
         let ast::Statement::Query(query) = parse(sql) else { panic!("not a query: {sql}") };
-        let bound = self.binder(sql, &context, &resolver).bind_query(&query).expect("binds");
+        let bound = authorized(self.binder(sql, &context, &resolver).bind_query(&query).expect("binds"));
         let env = self.env(&context);
-        let plan = futures::executor::block_on(self.runtime.plan_on_pool(&env, bound.plan)).expect("plans");
+        let plan = futures::executor::block_on(self.runtime.plan_on_pool(&env, plan_of(&bound))).expect("plans");
         let mut stream = self.runtime.run(&env, plan.clone());
         while let Some(batch) = stream.next_blocking() {
             batch.expect("runs");
@@ -208,7 +216,7 @@ impl TestDatabase {
         let resolver = Resolver(self);
         let binder = self.binder(sql, context, &resolver);
         let dml = DmlBinder::new(&binder, &self.store, &self.rules);
-        let plan = dml.bind(&parse(sql))?;
+        let plan = authorized(dml.bind(&parse(sql))?);
         let mut transaction = self.store.begin_with(TransactionOptions::autocommit(), None);
         transaction.begin_statement(self.options.lock_wait);
         let result = crate::dml::execute(
@@ -221,7 +229,7 @@ impl TestDatabase {
                 rules: &self.rules,
                 registry: &self.registry,
             },
-            &plan,
+            plan.as_ref(),
         )?;
         transaction.commit()?;
         Ok(result)

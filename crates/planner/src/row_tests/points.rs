@@ -3,6 +3,7 @@
 use super::{TestDatabase, parse, table, text, with_index};
 use crate::point::{PointSelect, PointSource, recognize};
 use squall_parser::ast;
+use squall_test_support::privileges::authorized;
 use squall_types::temporal::TimeZone;
 use squall_types::{Date, DateTime, Decimal, RowWriter, SqlType, Time, Value};
 
@@ -81,11 +82,12 @@ fn plan(db: &TestDatabase, sql: &str) -> Option<PointSelect> {
 }
 
 fn run(db: &TestDatabase, sql: &str, parameters: &[Value]) -> Vec<String> {
-    let plan = plan(db, sql).unwrap_or_else(|| panic!("no point plan: {sql}"));
+    let plan = authorized(plan(db, sql).unwrap_or_else(|| panic!("no point plan: {sql}")));
     let lookup = plan.prepare(parameters).expect("no error").expect("usable parameters");
     let mut rows = Rows::default();
     let context = db.context();
-    let read = plan.read(&lookup, PointSource::Committed(&db.store)).expect("reads").expect("few rows");
+    let read =
+        PointSelect::read(plan.as_ref(), &lookup, PointSource::Committed(&db.store)).expect("reads").expect("few rows");
     plan.write(&read, lookup.limit, || context, &TimeZone::utc(), &mut rows).expect("writes");
     rows.0
 }

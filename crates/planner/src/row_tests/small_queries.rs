@@ -1,9 +1,10 @@
 //! Which queries are small enough to be run row by row, on an event loop that other connections wait for.
 
 use super::{Resolver, TestDatabase, parse, table, text, with_index};
-use crate::rowwise;
+use crate::rowwise::{self, RowPlan};
 use squall_catalog::IndexType;
 use squall_parser::ast;
+use squall_test_support::privileges::authorized;
 use squall_types::SqlType;
 use std::sync::Arc;
 
@@ -40,7 +41,7 @@ fn outcome(db: &TestDatabase, sql: &str) -> Outcome {
     };
     let view = db.store.read_view();
     let plan = rowwise::plan(&query, &db.binder(sql, &context, &resolver), &db.store, &view, &table_of);
-    match plan.map(|plan| plan.run(&view, &[], &context).is_some()) {
+    match plan.map(|plan| RowPlan::run(authorized(plan).as_ref(), &view, &[], &context).is_some()) {
         None => Outcome::NotPlanned,
         Some(false) => Outcome::Left,
         Some(true) => Outcome::Answered,

@@ -4,7 +4,7 @@ use super::collect::{Answer, Collector};
 use super::from::PlanTable;
 use super::loops::Level;
 use super::{ROWS_MAX, RowPlan};
-use squall_catalog::IndexDef;
+use squall_catalog::{Authorized, IndexDef};
 use squall_column_tables::from_utc;
 use squall_executor::access::filter::predicate_of_bound;
 use squall_executor::access::key::{IndexKey, storage_range};
@@ -80,9 +80,14 @@ struct Run<'a> {
 
 impl RowPlan {
     /// Runs the query; `None` if it is not small, or something is wrong with it, which the full planner will say.
-    pub fn run(&self, view: &ReadView, parameters: &[Value], context: &Arc<StatementContext>) -> Option<Answer> {
+    pub fn run(
+        plan: Authorized<&RowPlan>,
+        view: &ReadView,
+        parameters: &[Value],
+        context: &Arc<StatementContext>,
+    ) -> Option<Answer> {
         let noted = context.diagnostics.count();
-        let answer = self.run_loops(view, parameters, context).ok().flatten();
+        let answer = plan.run_loops(view, parameters, context).ok().flatten();
         let quiet = context.diagnostics.count() == noted;
         context.diagnostics.truncate(noted);
         answer.filter(|_| quiet)

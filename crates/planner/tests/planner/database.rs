@@ -16,6 +16,7 @@ use squall_parser::ast;
 use squall_parser::{ParseOptions, parse};
 use squall_planner::bind::{Binder, TableRequest, TableResolver};
 use squall_registry::{Coercibility, ExprType, Registry, StatementContext};
+use squall_test_support::privileges::authorized;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, StringKind, TextSize, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -137,10 +138,10 @@ impl TestDatabase {
     }
 
     fn query(&self, sql: &str, query: &ast::Query) -> SqlResult<String> {
-        let bound = self.binder(sql.as_bytes()).bind_query(query)?;
+        let bound = authorized(self.binder(sql.as_bytes()).bind_query(query)?);
         let state = session_state(&EngineOptions::default());
         let batches = self.runtime.block_on(async {
-            let plan = physical_plan(&bound.plan, &state).await?;
+            let plan = physical_plan(bound.as_ref().part(|bound| &bound.plan), &state).await?;
             collect(plan, task_context(&state)).await.map_err(squall_functions::expr::sql_error_from)
         })?;
         let names: Vec<&str> = bound.columns.iter().map(|column| &*column.name).collect();

@@ -1,9 +1,9 @@
 //! What definitions of databases, tables, keys and views need.
 
-use super::is_system_table;
 use crate::session::Session;
 use squall_catalog::{AccountKey, Need, Privileges};
 use squall_parser::ast::{AccountName, AlterAction, CreateTable, ObjectName, References, Statement, TableConstraint};
+use squall_system_tables::is_system_table;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
 /// What a table that comes to be needs, where its rows come from another.

@@ -1,6 +1,6 @@
 //! What each kind of statement needs before it is run. Rows are the binder's to tell: here is what names alone say.
 
-use super::Authorized;
+use super::AuthorizedStatement;
 use super::show::needs_of_show;
 use crate::session::{Session, StatementRun};
 use squall_catalog::{Need, Object, Privileges};
@@ -22,9 +22,9 @@ impl Session {
     pub(crate) fn authorize_statement<'r, 's>(
         &self,
         run: &'r StatementRun<'s>,
-    ) -> SqlResult<Authorized<&'r StatementRun<'s>>> {
+    ) -> SqlResult<AuthorizedStatement<'r, 's>> {
         self.check_needs(&self.needs_of(run.request.statement)?)?;
-        Ok(Authorized(run))
+        Ok(AuthorizedStatement(run))
     }
 
     /// What a statement needs, in the order in which it is asked for. Every kind of statement stands here: one that needs

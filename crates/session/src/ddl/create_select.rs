@@ -6,7 +6,6 @@
 
 use crate::api::OkInfo;
 use crate::database::Shared;
-use crate::query::change_environment;
 use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
 use squall_catalog::{Catalog, ColumnDef, IndexId, TableDef, TableEntry};
@@ -110,27 +109,14 @@ impl Session {
         let catalog = self.shared.catalog.load();
         let plan = self.bind_change(run, &catalog, false)?;
         self.begin_statement_transaction();
-        let options = self.dml_options(self.lock_wait());
-        let (shared, session) = (self.shared.clone(), self.process.id);
-        let (statement, parameters) = (run.context.clone(), run.request.parameters.to_vec());
-        let result = self
-            .with_transaction_on_pool(move |transaction| {
-                let env = change_environment(&shared, &statement, catalog);
-                let mut dml = DmlContext {
-                    env: &env,
-                    runtime: &shared.runtime,
-                    transaction,
-                    parameters: &parameters,
-                    options,
-                    rules: &shared.rules,
-                    registry: &shared.registry,
-                };
-                let DmlPlan::Insert(plan) = &*plan else {
-                    return Err(SqlError::internal("an INSERT that is bound as something else"));
-                };
-                fill_table(&mut dml, plan, session).map_err(SqlError::from)
-            })
-            .await?;
+        let (env, session) = (self.change_env(run, catalog), self.process.id);
+        let fill = move |dml: &mut DmlContext<'_>| {
+            let Some(plan) = plan.as_ref().optional_part(DmlPlan::insert) else {
+                return Err(SqlError::internal("an INSERT that is bound as something else"));
+            };
+            fill_table(dml, plan, session).map_err(SqlError::from)
+        };
+        let result = self.change_on_pool(env, fill).await?;
         self.end_statement(run.request.statement).await?;
         self.commit().await?;
         let (affected_rows, last_insert_id) = (result.affected_rows, result.packet_id());

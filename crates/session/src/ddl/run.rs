@@ -31,6 +31,9 @@ impl Session {
             default_engine: values.text(ids::DEFAULT_STORAGE_ENGINE).to_string(),
             table_compression: values.text(ids::TABLE_COMPRESSION).to_string(),
             registry: self.shared.registry.clone(),
+            account: self.account.clone(),
+            client_host: self.client_host().into(),
+            access: self.access.clone(),
         }
     }
 
@@ -217,15 +220,13 @@ impl Session {
 
     /// Under LOCK TABLES only tables that are locked for writing are defined anew (1099, 1100), and no database (1192).
     fn check_definition_locks(&self, statement: &Statement) -> SqlResult<()> {
-        if self.table_locks.is_none() {
-            return Ok(());
-        }
+        let Some(held) = &self.table_locks else { return Ok(()) };
         let written = |name: &ast::ObjectName| {
             if self.temporary_table_named(name).is_some() {
                 return Ok(());
             }
             let (database, table) = self.qualify(name)?;
-            self.check_locked(&database, &table, true)
+            held.names.check(&database, &table, true)
         };
         match statement {
             Statement::CreateTable(create) if !create.temporary => written(&create.name),

@@ -14,12 +14,11 @@ mod run;
 mod split;
 
 use crate::api::{OkInfo, ResultWriter};
-use crate::authorization::Authorized;
 use crate::query::Format;
 use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
-use run::{PlanVersions, run_load};
-use squall_catalog::{NameKey, TableDef};
+use run::{LoadContext, run_load};
+use squall_catalog::{Authorized, NameKey, TableDef};
 use squall_functions::expr::BoundExpr;
 use squall_instrumentation::process::{Transfer, count};
 use squall_parser::ast::{Expr, Ident, Insert, InsertSource, LoadData, LoadDuplicates, Statement, VariableTarget};
@@ -142,11 +141,8 @@ impl Session {
         let kinds: Vec<FieldKind> = load.targets.iter().map(Target::kind).collect();
         self.begin_statement_transaction();
         let (sender, receiver) = mpsc::channel(CHUNKS_AHEAD);
-        let around = PlanVersions {
-            shared: self.shared.clone(),
-            context: run.context.clone(),
-            catalog: self.shared.catalog.load(),
-            options: self.dml_options(self.lock_wait()),
+        let loading = LoadContext {
+            change: self.change_env(run, self.shared.catalog.load()),
             session: self.process.id,
             process: self.process.clone(),
         };
@@ -155,7 +151,7 @@ impl Session {
             return Err(SqlError::internal("a statement without its transaction").into());
         };
         let task = self.shared.runtime.pool().spawn_blocking(carried(move || {
-            let result = run_load(&around, &mut transaction, &load, receiver);
+            let result = run_load(&loading, &mut transaction, &load, receiver);
             (transaction, result)
         }));
         let fed = match named {

@@ -3,7 +3,7 @@
 
 use super::convert::DirectRow;
 use super::reader::{LineReader, Row, Rows};
-use super::run::{PlanVersions, Text, row_values};
+use super::run::{LoadContext, Text, row_values};
 use super::split::{Block, BlockRows, Splitter};
 use super::{Load, Loaded, Target};
 use parking_lot::{Condvar, Mutex};
@@ -76,7 +76,7 @@ impl Turn {
 /// Everything that the threads share.
 struct Shared<'l> {
     load: &'l Load,
-    around: &'l PlanVersions,
+    loading: &'l LoadContext,
     env: &'l StatementEnv,
     direct: Option<DirectRow>,
     turn: Turn,
@@ -85,7 +85,7 @@ struct Shared<'l> {
 
 /// Loads text into a table, all of it or nothing.
 pub(super) fn load_in_parallel(
-    around: &PlanVersions,
+    loading: &LoadContext,
     env: &StatementEnv,
     load: &Load,
     text: Text,
@@ -95,11 +95,11 @@ pub(super) fn load_in_parallel(
         !load.assignments.is_empty() || load.targets.iter().any(|target| matches!(target, Target::Variable(_)));
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     let threads = if in_turn { 1 } else { cores.clamp(1, THREADS_MAX) };
-    let writer = around.shared.store.bulk_writer(&load.plan.target.table, threads);
+    let writer = loading.change.shared.store.bulk_writer(&load.plan.target.table, threads);
     // Permits bound what waits in any of the channels.
     let (task_sender, tasks) = channel();
-    let direct = if in_turn { None } else { direct_row(around, load) };
-    let shared = Shared { load, around, env, direct, turn: Turn::default(), tasks: Mutex::new(tasks) };
+    let direct = if in_turn { None } else { direct_row(loading, load) };
+    let shared = Shared { load, loading, env, direct, turn: Turn::default(), tasks: Mutex::new(tasks) };
     shared.turn.set(Some(0));
     let (done_sender, done) = channel();
     let (permit_sender, permits) = channel();
@@ -132,38 +132,39 @@ pub(super) fn load_in_parallel(
             if in_turn {
                 let context = &worker.loader.env.context;
                 let id = context.last_insert_id.load(Ordering::Relaxed);
-                around.context.last_insert_id.store(id, Ordering::Relaxed);
+                loading.change.context.last_insert_id.store(id, Ordering::Relaxed);
             }
             encoders.push(worker.encoder);
         }
         taken.and(split)?;
         Ok(encoders)
     })?;
-    around.context.kill.check()?;
+    loading.change.context.kill.check()?;
     let Taking { writer, mut loaded, left_out, rejected } = taking;
     let on_duplicate = match load.reject_limit {
         Some(limit) => OnDuplicate::SkipAtMost(limit - rejected),
         None if load.ignore => OnDuplicate::Skip,
         None => OnDuplicate::Fail,
     };
-    let outcome =
-        writer.finish(encoders, around.session, around.options.lock_wait, on_duplicate).map_err(SqlError::from)?;
+    let outcome = writer
+        .finish(encoders, loading.session, loading.change.options.lock_wait, on_duplicate)
+        .map_err(SqlError::from)?;
     loaded.skipped = left_out + rejected + outcome.skipped.len() as u64;
     let def = load.plan.target.def();
     let stored = loaded.records.saturating_sub(loaded.skipped);
-    around.context.table_uses.note(def.id, None, TableOperation::Insert, stored, None);
+    loading.change.context.table_uses.note(def.id, None, TableOperation::Insert, stored, None);
     let table = &def.name;
     for row in outcome.skipped {
         let message = match load.reject_limit {
             Some(_) => format!("Row {} rejected: Duplicate entry for a key of table '{table}'", row + 1),
             None => format!("Duplicate entry in row {} for key of table '{table}'", row + 1),
         };
-        around.context.diagnostics.warn(SqlError::with_message(ErrorCode::DuplicateEntry, message));
+        loading.change.context.diagnostics.warn(SqlError::with_message(ErrorCode::DuplicateEntry, message));
     }
     Ok(loaded)
 }
 
-fn direct_row(around: &PlanVersions, load: &Load) -> Option<DirectRow> {
+fn direct_row(loading: &LoadContext, load: &Load) -> Option<DirectRow> {
     let columns: Vec<usize> = load
         .targets
         .iter()
@@ -172,7 +173,7 @@ fn direct_row(around: &PlanVersions, load: &Load) -> Option<DirectRow> {
             Target::Variable(_) => None,
         })
         .collect();
-    DirectRow::new(&load.plan, &columns, load.charset, around.options.auto_increment_increment <= 1)
+    DirectRow::new(&load.plan, &columns, load.charset, loading.change.options.auto_increment_increment <= 1)
 }
 
 /// Cuts the text into blocks until it ends or the receivers are gone.
@@ -199,7 +200,7 @@ fn split(
                     return false;
                 }
             };
-            let store = &shared.around.shared.store;
+            let store = &shared.loading.change.shared.store;
             let first_id =
                 if takes_ids { store.next_auto_increment(&shared.load.plan.target.table, block.count) } else { 0 };
             let task = Task { index, block, first_row_id, first_id };
@@ -222,8 +223,8 @@ struct Worker<'l> {
 impl<'l> Worker<'l> {
     fn new(shared: &'l Shared<'l>, encoder: BulkEncoder) -> Worker<'l> {
         let mut env = shared.env.clone();
-        env.context = Arc::new(shared.around.context.fork());
-        let loader = RowLoader { env, plan: &shared.load.plan, options: shared.around.options };
+        env.context = Arc::new(shared.loading.change.context.fork());
+        let loader = RowLoader { env, plan: shared.load.plan.as_ref(), options: shared.loading.change.options };
         Worker { shared, loader, encoder }
     }
 
@@ -391,7 +392,7 @@ impl Taking {
     }
 
     fn take(&mut self, shared: &Shared<'_>, block: Done) -> SqlResult<()> {
-        shared.around.context.diagnostics.absorb(&block.said);
+        shared.loading.change.context.diagnostics.absorb(&block.said);
         block.result?;
         self.left_out += block.left_out;
         for error in block.rejected {
@@ -401,7 +402,7 @@ impl Taking {
             }
         }
         self.loaded.records += block.count;
-        shared.around.process.transfer.add_rows(block.count);
+        shared.loading.process.transfer.add_rows(block.count);
         self.loaded.generated_id = self.loaded.generated_id.or(block.generated_id);
         self.writer.write(block.rows)
     }

@@ -4,12 +4,11 @@ use super::convert::plain_integer;
 use super::parallel::load_in_parallel;
 use super::reader::{LineReader, Row, Rows};
 use super::{CHUNKS_AHEAD, FieldKind, Load, Loaded, Target, text_type};
-use crate::database::Shared;
-use squall_executor::StatementEnv;
+use crate::query::ChangeEnv;
 use squall_functions::expr::ParameterisedRow;
 use squall_instrumentation::process::Process;
 use squall_planner::dml::plan::InsertRows;
-use squall_planner::dml::{DmlContext, DmlOptions, Inserter};
+use squall_planner::dml::{DmlContext, Inserter};
 use squall_registry::StatementContext;
 use squall_row_store::Transaction;
 use squall_types::collation::Charset;
@@ -51,11 +50,8 @@ fn broken_off() -> SqlError {
 }
 
 /// What the loading thread is given beside the load.
-pub(super) struct PlanVersions {
-    pub shared: Arc<Shared>,
-    pub context: Arc<StatementContext>,
-    pub catalog: Arc<squall_catalog::Catalog>,
-    pub options: DmlOptions,
+pub(super) struct LoadContext {
+    pub change: ChangeEnv<'static>,
     /// The session's number.
     pub session: u64,
     /// Where progress is shown.
@@ -64,7 +60,7 @@ pub(super) struct PlanVersions {
 
 /// Loads what comes.
 pub(super) fn run_load(
-    around: &PlanVersions,
+    loading: &LoadContext,
     transaction: &mut Transaction,
     load: &Load,
     mut receiver: mpsc::Receiver<Vec<u8>>,
@@ -79,38 +75,29 @@ pub(super) fn run_load(
         }
     }
     text.rest = (!ended).then_some(receiver);
-    let env =
-        |view| StatementEnv::new(around.context.clone(), around.catalog.clone(), (*around.shared.store).clone(), view);
     if load.bulk_allowed && (text.first.len() >= BULK_BYTES_MIN || load.reject_limit.is_some()) {
-        return load_in_parallel(around, &env(None), load, text);
+        return load_in_parallel(loading, &loading.change.statement_env(None), load, text);
     }
-    let env = Arc::new(env(Some(transaction.read_view())));
-    let savepoint = transaction.savepoint();
-    let mut dml = DmlContext {
-        env: &env,
-        runtime: &around.shared.runtime,
-        transaction,
-        parameters: &[],
-        options: around.options,
-        rules: &around.shared.rules,
-        registry: &around.shared.registry,
-    };
-    let result = load_into_transaction(around, &mut dml, load, text);
-    if result.is_err() && !dml.transaction.is_aborted() {
-        dml.transaction.rollback_to(savepoint);
-    }
-    result
+    let env = Arc::new(loading.change.statement_env(Some(transaction.read_view())));
+    loading.change.run_with(&env, transaction, |dml| {
+        let savepoint = dml.transaction.savepoint();
+        let result = load_into_transaction(loading, dml, load, text);
+        if result.is_err() && !dml.transaction.is_aborted() {
+            dml.transaction.rollback_to(savepoint);
+        }
+        result
+    })
 }
 
 fn load_into_transaction(
-    around: &PlanVersions,
+    loading: &LoadContext,
     dml: &mut DmlContext<'_>,
     load: &Load,
     mut text: Text,
 ) -> SqlResult<Loaded> {
-    let context = &around.context;
+    let context = &loading.change.context;
     debug_assert!(matches!(load.plan.source, InsertRows::Values(_)), "an INSERT of values was bound");
-    let mut inserter = Inserter::new(dml, &load.plan, false);
+    let mut inserter = Inserter::new(dml, load.plan.as_ref(), false);
     let reader = LineReader::new(load.format.clone(), load.skip);
     let mut records = 0;
     let (sender, batches) = std::sync::mpsc::sync_channel(CHUNKS_AHEAD);
@@ -119,7 +106,7 @@ fn load_into_transaction(
         scope.spawn(carried(move || cut_batches(reader, &mut text, &sender)));
         for rows in batches {
             let rows = rows?;
-            around.process.transfer.add_rows(rows.len() as u64);
+            loading.process.transfer.add_rows(rows.len() as u64);
             for row in rows.iter() {
                 records += 1;
                 let values = row_values(context, load, row, records)?;

@@ -10,8 +10,8 @@ use crate::time_slice::TimeSlice;
 use parking_lot::Mutex;
 use squall_functions::expr::truth_of;
 use squall_parser::ast::{
-    BinaryOp, Block, ColumnName, ConditionValue, Declaration, Expr, HandlerAction, Ident, ProgramStatement, Query,
-    SignalCondition, Span, Statement, Step,
+    BinaryOp, Block, ColumnName, ConditionValue, Declaration, Expr, HandlerAction, Ident, IsTest, ProgramStatement,
+    Query, SignalCondition, Span, Statement, Step,
 };
 use squall_registry::GrowingCharge;
 use squall_types::{Level, SqlError, SqlResult, SqlType, Value};
@@ -404,7 +404,9 @@ impl<'a> Interpreter<'_, 'a> {
     }
 
     async fn is_true(&mut self, condition: &Expr) -> Result<bool, Stop> {
-        let (value, _) = self.evaluate(condition, Purpose::Condition).await?;
+        // The binder knows what is true of each type.
+        let is_true = Expr::Is { operand: Box::new(condition.clone()), test: IsTest::True, negated: false };
+        let (value, _) = self.evaluate(&is_true, Purpose::Condition).await?;
         Ok(truth_of(&value)?.unwrap_or(false))
     }
 

@@ -1,12 +1,11 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 
+use super::ChangeEnv;
 use crate::api::{ColumnMeta, OkInfo, ResultWriter};
-use crate::authorization::Authorized;
 use crate::result::{Failure, Outcome, ResultSet, typed_column};
 use crate::session::{Session, StatementRun};
-use squall_catalog::{Catalog, TableDef};
+use squall_catalog::{Authorized, Catalog, TableDef};
 use squall_definitions::edit::newer_catalog;
-use squall_executor::StatementEnv;
 use squall_functions::expr::{BoundExpr, CompareOp};
 use squall_instrumentation::process::count;
 use squall_parser::ast::{DeleteTarget, InsertSource, Statement};
@@ -16,9 +15,8 @@ use squall_planner::dml::plan::{ColumnAssignment, InsertRows, NewValue, OnDuplic
 use squall_planner::dml::target::Target;
 use squall_planner::dml::{ChangeLocks, DmlBinder, DmlContext, DmlOptions, DmlPlan, DmlResult, execute, execute_once};
 use squall_registry::StatementContext;
-use squall_row_store::{IsolationLevel, LockWait, StoreError, StoreResult, Transaction};
-use squall_types::work_meter::carried;
-use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use squall_row_store::{IsolationLevel, LockWait, StoreError, StoreResult};
+use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 
 /// Rows that an INSERT may have to be carried out on the connection's own thread.
@@ -208,7 +206,7 @@ impl Session {
         inline: bool,
     ) -> SqlResult<DmlResult> {
         if inline {
-            match self.change_rows_here(&plan, run.request.parameters, &run.context, catalog.clone()) {
+            match self.change_rows_here((*plan).as_ref(), run, catalog.clone()) {
                 Err(StoreError::WouldBlock) => run.context.begin_again(),
                 result => return result.map_err(SqlError::from),
             }
@@ -218,76 +216,37 @@ impl Session {
         }
         let bulk_session = self.reads_committed_now().then_some(self.process.id);
         self.begin_statement_transaction();
-        let options = DmlOptions { bulk_session, ..self.dml_options(self.lock_wait()) };
-        let shared = self.shared.clone();
-        let (context, parameters) = (run.context.clone(), run.request.parameters.to_vec());
-        self.with_transaction_on_pool(move |transaction| {
-            let env = environment(&shared, &context, catalog);
-            let mut dml = DmlContext {
-                env: &env,
-                runtime: &shared.runtime,
-                transaction,
-                parameters: &parameters,
-                options,
-                rules: &shared.rules,
-                registry: &shared.registry,
-            };
+        let mut env = self.change_env(run, catalog);
+        env.options.bulk_session = bulk_session;
+        let change = move |dml: &mut DmlContext<'_>| {
             let result = match Arc::try_unwrap(plan) {
-                Ok(plan) => execute_once(&mut dml, plan.into_inner()),
-                Err(cached) => execute(&mut dml, &cached),
+                Ok(plan) => execute_once(dml, plan),
+                Err(cached) => execute(dml, (*cached).as_ref()),
             };
             result.map_err(SqlError::from)
-        })
-        .await
+        };
+        self.change_on_pool(env, change).await
     }
 
     fn change_rows_here(
         &mut self,
-        plan: &DmlPlan,
-        parameters: &[Value],
-        context: &Arc<StatementContext>,
+        plan: Authorized<&DmlPlan>,
+        run: &StatementRun<'_>,
         catalog: Arc<Catalog>,
     ) -> StoreResult<DmlResult> {
         self.begin_statement_transaction();
-        let options = self.dml_options(LockWait::WouldBlock);
-        let shared = self.shared.clone();
+        let env = ChangeEnv {
+            shared: self.shared.clone(),
+            context: run.context.clone(),
+            catalog,
+            parameters: run.request.parameters.into(),
+            options: self.dml_options(LockWait::WouldBlock),
+        };
         let Some(transaction) = self.transaction.current() else {
             return Err(SqlError::internal("a statement without its transaction").into());
         };
         transaction.begin_statement(LockWait::WouldBlock);
-        let env = environment(&shared, context, catalog);
-        let mut dml = DmlContext {
-            env: &env,
-            runtime: &shared.runtime,
-            transaction,
-            parameters,
-            options,
-            rules: &shared.rules,
-            registry: &shared.registry,
-        };
-        execute(&mut dml, plan)
-    }
-
-    /// Lends the statement's transaction to a closure on a thread that may block.
-    pub(crate) async fn with_transaction_on_pool<T: Send + 'static>(
-        &mut self,
-        work: impl FnOnce(&mut Transaction) -> SqlResult<T> + Send + 'static,
-    ) -> SqlResult<T> {
-        let Some(mut transaction) = self.transaction.take() else {
-            return Err(SqlError::internal("a statement without its transaction"));
-        };
-        let task = self.shared.runtime.pool().spawn_blocking(carried(move || {
-            let result = work(&mut transaction);
-            (transaction, result)
-        }));
-        match task.await {
-            Ok((transaction, result)) => {
-                self.transaction.put_back(transaction);
-                result
-            }
-            // The transaction went down with the panic and is rolled back.
-            Err(error) => Err(SqlError::internal(format_args!("statement failed: {error}"))),
-        }
+        env.run(transaction, |dml| execute(dml, plan))
     }
 
     fn count_change(&self, statement: &Statement) {
@@ -317,24 +276,6 @@ impl Session {
             return Err(SqlError::new(ErrorCode::UpdateWithoutKeyInSafeMode, &[]));
         }
         Ok(())
-    }
-
-    /// Under LOCK TABLES only locked tables can be used (1100), and those locked for reading not be written (1099).
-    pub(crate) fn check_locked(&self, database: &str, table: &str, write: bool) -> SqlResult<()> {
-        if self.table_locks.is_none() {
-            return Ok(());
-        }
-        let found = self.locked_tables.iter().filter(|(name, _)| name.0 == database && name.1 == table);
-        let (mut any, mut writable) = (false, false);
-        for (_, for_write) in found {
-            any = true;
-            writable |= for_write;
-        }
-        match (any, writable || !write) {
-            (false, _) => Err(SqlError::new(ErrorCode::TableNotLocked, &[&table])),
-            (true, false) => Err(SqlError::new(ErrorCode::TableNotLockedForWrite, &[&table])),
-            (true, true) => Ok(()),
-        }
     }
 
     /// Fills a table that CREATE TEMPORARY TABLE … SELECT has just made; when that fails the table goes again.
@@ -454,12 +395,4 @@ fn changes_children(target: &Target, catalog: &Catalog, assignments: Option<&[Co
     let assigned: Option<Vec<usize>> =
         assignments.map(|assignments| assignments.iter().map(|assignment| assignment.column).collect());
     may_cascade(catalog, &target.database, target.def(), assigned.as_deref())
-}
-
-pub(crate) fn environment(
-    shared: &crate::database::Shared,
-    context: &Arc<StatementContext>,
-    catalog: Arc<Catalog>,
-) -> Arc<StatementEnv> {
-    Arc::new(StatementEnv::new(context.clone(), catalog, (*shared.store).clone(), None))
 }

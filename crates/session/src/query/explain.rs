@@ -83,7 +83,7 @@ impl Session {
         };
         let env = Arc::new(StatementEnv::new(run.context.clone(), catalog, store, Some(view)));
         let runtime = self.shared.runtime.clone();
-        let plan = runtime.plan_on_pool(&env, bound.plan.clone()).await?;
+        let plan = runtime.plan_on_pool(&env, bound.as_ref().part(|bound| &bound.plan)).await?;
         if analyze {
             let mut stream = runtime.run(&env, plan.clone());
             while let Some(batch) = stream.next().await {
@@ -110,28 +110,15 @@ impl Session {
         let catalog = self.shared.catalog.load();
         let plan = self.bind_change_as(run, &catalog, false, format == Format::Tree)?;
         self.begin_statement_transaction();
-        let options = self.dml_options(self.lock_wait());
-        let (shared, context, parameters) = (self.shared.clone(), run.context.clone(), run.request.parameters.to_vec());
-        let result = self
-            .with_transaction_on_pool(move |transaction| {
-                let env = super::change::environment(&shared, &context, catalog);
-                let mut dml = DmlContext {
-                    env: &env,
-                    runtime: &shared.runtime,
-                    transaction,
-                    parameters: &parameters,
-                    options,
-                    rules: &shared.rules,
-                    registry: &shared.registry,
-                };
-                Ok(match format {
-                    Format::Tree => one_text(explain_change_tree(&mut dml, &plan)?),
-                    Format::Table => table_of(&explain_change(&mut dml, &plan)?),
-                    Format::Json => one_text(explain_json(&explain_change(&mut dml, &plan)?, Route::Change.name())),
-                })
+        let env = self.change_env(run, catalog);
+        let explain = move |dml: &mut DmlContext<'_>| {
+            Ok(match format {
+                Format::Tree => one_text(explain_change_tree(dml, plan.as_ref())?),
+                Format::Table => table_of(&explain_change(dml, plan.as_ref())?),
+                Format::Json => one_text(explain_json(&explain_change(dml, plan.as_ref())?, Route::Change.name())),
             })
-            .await?;
-        Ok(Outcome::Rows(result))
+        };
+        self.change_on_pool(env, explain).await.map(Outcome::Rows)
     }
 }
 

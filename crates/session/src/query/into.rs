@@ -1,11 +1,10 @@
 //! SELECT … INTO variables and files.
 
 use super::outfile::dump;
-use crate::authorization::Authorized;
 use crate::program::errors::{no_data, undeclared_variable};
 use crate::result::Outcome;
 use crate::session::Session;
-use squall_catalog::{AccessMap, AccountKey, Catalog, NameKey, Privileges};
+use squall_catalog::{AccessMap, AccountKey, Authorized, Catalog, NameKey, Privileges};
 use squall_functions::operators::coerce::to_text;
 use squall_parser::ast::{FileFormat, SelectInto, VariableTarget};
 use squall_planner::BoundQuery;

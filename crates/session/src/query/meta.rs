@@ -1,9 +1,9 @@
 //! Columns of results as clients are told of them.
 
 use crate::api::{ColumnFlags, ColumnMeta};
-use crate::authorization::Touches;
 use crate::connection::CursorBuffer;
 use crate::session::{Request, Session};
+use squall_catalog::Touches;
 use squall_catalog::{ColumnDefault, Need, TableDef};
 use squall_parser::ast::{ObjectName, Statement};
 use squall_planner::dml::DmlPlan;

@@ -2,10 +2,9 @@
 
 use super::into::Format;
 use super::new_file::NewFile;
-use crate::authorization::Authorized;
 use crate::session::Session;
 use arrow::record_batch::RecordBatch;
-use squall_catalog::Catalog;
+use squall_catalog::{Authorized, Catalog};
 use squall_file_formats::text::LineWriter;
 use squall_file_formats::{ParquetWriter, Unfit, WriteError};
 use squall_functions::arrow_map::value_at;

@@ -200,7 +200,7 @@ pub(crate) struct RowsTable {
 
 impl RowsTable {
     /// A database that no identifier can name.
-    pub const DATABASE: &'static str = "\u{0}show";
+    pub const DATABASE: &'static str = squall_system_tables::ROWS_OF_STATEMENT;
     /// The table in it.
     pub const NAME: &'static str = "rows";
 

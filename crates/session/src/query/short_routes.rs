@@ -4,9 +4,10 @@ use crate::api::ResultWriter;
 use crate::result::Outcome;
 use crate::route::{ConstantPlan, RowsPlan, SelectPlan};
 use crate::session::{Session, StatementRun};
+use squall_catalog::Authorized;
 use squall_instrumentation::process::count;
 use squall_planner::point::{PointSelect, PointSource, PreparedLookup};
-use squall_planner::rowwise::Answer;
+use squall_planner::rowwise::{Answer, RowPlan};
 use squall_registry::{StatementContext, TableOperation};
 use squall_row_store::{ReadView, Row};
 use squall_types::SqlResult;
@@ -16,12 +17,12 @@ impl Session {
     /// Reads rows by a key; `None` if they are too many.
     pub(super) fn run_point_lookup(
         &mut self,
-        plan: &SelectPlan,
+        plan: Authorized<&SelectPlan>,
         run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> SqlResult<Option<Outcome>> {
         let Some(lookup) = plan.point.prepare(run.request.parameters)? else { return Ok(None) };
-        let Some(rows) = self.read_rows(&plan.point, &lookup)? else { return Ok(None) };
+        let Some(rows) = self.read_rows(plan.part(|plan| &plan.point), &lookup)? else { return Ok(None) };
         run.context.planned(&plan.point.counts(rows.len() as u64));
         let (table, found) = (plan.point.table().def().id, rows.len().max(1) as u64);
         run.context.table_uses.note(table, plan.point.index(), TableOperation::Fetch, found, None);
@@ -59,7 +60,9 @@ impl Session {
         writer: &mut dyn ResultWriter,
     ) -> SqlResult<Option<Outcome>> {
         let view = self.view_at_once();
-        let Some(answer) = rows.plan.run(&view, run.request.parameters, &run.context) else { return Ok(None) };
+        let Some(answer) = RowPlan::run(rows.plan.shared(), &view, run.request.parameters, &run.context) else {
+            return Ok(None);
+        };
         self.note_rowwise(&answer);
         writer.begin_result_set(&rows.columns);
         answer.write(&rows.plan, &self.settings.bind.time_zone, writer)?;
@@ -83,13 +86,17 @@ impl Session {
     }
 
     /// Reads the rows of a look-up, in the open transaction if there is one; `None` if they are too many.
-    pub(crate) fn read_rows(&mut self, plan: &PointSelect, lookup: &PreparedLookup) -> SqlResult<Option<Vec<Row>>> {
+    pub(crate) fn read_rows(
+        &mut self,
+        plan: Authorized<&PointSelect>,
+        lookup: &PreparedLookup,
+    ) -> SqlResult<Option<Vec<Row>>> {
         if !self.reads_committed_now() {
             self.begin_statement_transaction();
         }
         let rows = match self.transaction.current() {
-            Some(transaction) => plan.read(lookup, PointSource::Transaction(transaction)),
-            None => plan.read(lookup, PointSource::Committed(&self.shared.store)),
+            Some(transaction) => PointSelect::read(plan, lookup, PointSource::Transaction(transaction)),
+            None => PointSelect::read(plan, lookup, PointSource::Committed(&self.shared.store)),
         };
         if let Ok(Some(rows)) = &rows {
             self.log.rows_examined = rows.len() as u64;

@@ -5,7 +5,9 @@ use crate::api::{ResultWriter, StatusInfo};
 use crate::logging::Logged;
 use crate::prepared::PreparedStatement;
 use crate::session::Session;
+use squall_catalog::Authorized;
 use squall_instrumentation::process::count;
+use squall_planner::rowwise::RowPlan;
 use squall_registry::{PlanCounts, TableUse};
 use squall_server_state::now_micros;
 use squall_types::{SqlResult, Value};
@@ -146,7 +148,7 @@ impl Session {
     /// Answers a query by its short route without waiting for anything.
     fn answer(&mut self, route: &Route, parameters: &[Value], writer: &mut dyn ResultWriter) -> Attempt {
         match route {
-            Route::PointLookup(plan) => self.answer_lookup(plan, parameters, writer),
+            Route::PointLookup(plan) => self.answer_lookup((**plan).as_ref(), parameters, writer),
             Route::RowByRow(plan) => self.answer_rows(plan, parameters, writer),
             Route::Constant(plan) => self.answer_constant(plan, writer),
             _ => Attempt::Left(None),
@@ -172,13 +174,18 @@ impl Session {
         self.log.rows_examined = 0;
     }
 
-    fn answer_lookup(&mut self, plan: &SelectPlan, parameters: &[Value], writer: &mut dyn ResultWriter) -> Attempt {
+    fn answer_lookup(
+        &mut self,
+        plan: Authorized<&SelectPlan>,
+        parameters: &[Value],
+        writer: &mut dyn ResultWriter,
+    ) -> Attempt {
         if plan.point.table().is_retired() || !self.may_answer_at_once() {
             return Attempt::Left(None);
         }
         let Some(lookup) = plan.point.prepare(parameters).ok().flatten() else { return Attempt::Left(None) };
         let mut counts = PlanCounts::default();
-        let written = match self.read_rows(&plan.point, &lookup) {
+        let written = match self.read_rows(plan.part(|plan| &plan.point), &lookup) {
             Ok(None) => return Attempt::Left(None),
             Ok(Some(rows)) => {
                 counts = plan.point.counts(rows.len() as u64);
@@ -198,7 +205,7 @@ impl Session {
         }
         let view = self.view_at_once();
         let context = Arc::new(self.query_context());
-        let answer = rows.plan.run(&view, parameters, &context);
+        let answer = RowPlan::run(rows.plan.shared(), &view, parameters, &context);
         drop(view);
         rows.attempts.end(answer.is_some());
         let Some(answer) = answer else { return Attempt::Left(Some(Route::FullPlanner)) };

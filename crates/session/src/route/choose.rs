@@ -1,10 +1,9 @@
 //! Choosing a route.
 
 use super::{ChangePlan, ConstantPlan, QueryRoute, Route, RowsPlan, SelectPlan};
-use crate::authorization::Authorized;
 use crate::query::SessionTables;
 use crate::session::{Request, Session, StatementRun};
-use squall_catalog::Catalog;
+use squall_catalog::{Authorized, Catalog};
 use squall_parser::ast::{self, Query, Statement};
 use squall_planner::dml::DmlPlan;
 use squall_planner::dml::plan::InsertRows;

@@ -10,8 +10,7 @@ pub(crate) use at_once::{Answered, Found};
 pub use at_once::{AtOnce, Unanswered};
 
 use crate::api::ColumnMeta;
-use crate::authorization::{Authorized, Touches};
-use squall_catalog::Need;
+use squall_catalog::{Authorized, Need, Touches};
 use squall_parser::Digest;
 use squall_planner::ParameterKind;
 use squall_planner::dml::DmlPlan;

@@ -131,7 +131,7 @@ impl Generator {
     fn definition(&mut self) -> String {
         let (table, query) = (self.table(), self.query());
         let (a, column) = (self.expr(1), self.column());
-        match self.next(22) {
+        match self.next(25) {
             0 => format!("CREATE OR REPLACE VIEW own.mine AS {query}"),
             1 => format!("CREATE OR REPLACE DEFINER = root@localhost VIEW own.mine AS {query}"),
             2 => format!("CREATE OR REPLACE SQL SECURITY INVOKER VIEW own.mine AS SELECT id, n, s FROM {table}"),
@@ -153,10 +153,53 @@ impl Generator {
             18 => "CREATE OR REPLACE DATABASE other".to_string(),
             19 => format!("GRANT SELECT ON {table} TO attacker"),
             20 => format!("GRANT SELECT ON `{}`.* TO attacker", self.pick(&["other", "o%", "%", "own"])),
+            21 => format!("CREATE EVENT own.e{} ON SCHEDULE AT {a} DO DO 1", self.next(1_000_000)),
+            22 => format!("CREATE EVENT own.e{} ON SCHEDULE EVERY {a} HOUR STARTS {a} DO DO 1", self.next(1_000_000)),
+            23 => format!("CREATE TABLE own.n{} (id INT, {})", self.next(1_000_000), self.column_definition()),
             _ => format!(
                 "CREATE EVENT own.e{} ON SCHEDULE AT NOW() DO INSERT INTO own.t (s) {query}",
                 self.next(1_000_000)
             ),
+        }
+    }
+
+    /// A part of CREATE or ALTER TABLE with an expression in it.
+    fn column_definition(&mut self) -> String {
+        let (table, a, column) = (self.table(), self.expr(1), self.column());
+        let name = self.pick(&["s", "n", "more"]);
+        match self.next(8) {
+            0 => format!("{name} VARCHAR(40) DEFAULT ({a})"),
+            1 => format!("{name} VARCHAR(40) AS ({a}) STORED"),
+            2 => format!("{name} VARCHAR(40) AS ({a}) VIRTUAL"),
+            3 => format!("{name} INT CHECK ({a})"),
+            4 => format!("{name} INT REFERENCES {table} ({column})"),
+            5 => format!("{name} DATETIME DEFAULT ({a})"),
+            6 => format!("{name} INT AS ({a}) STORED"),
+            _ => format!("{name} JSON"),
+        }
+    }
+
+    /// ALTER TABLE of what is the account's own, with expressions wherever they may stand.
+    fn alteration(&mut self) -> String {
+        let (own, table) = (self.pick(&["own.t", "own.u", "own.made"]), self.table());
+        let (a, b, column, definition) = (self.expr(1), self.expr(1), self.column(), self.column_definition());
+        match self.next(16) {
+            0 => format!("ALTER TABLE {own} ORDER BY {a}"),
+            1 => format!("ALTER TABLE {own} ORDER BY {column}, {b} DESC"),
+            2 => format!("ALTER TABLE {own} ADD COLUMN {definition}"),
+            3 => format!("ALTER TABLE {own} MODIFY {definition}"),
+            4 => format!("ALTER TABLE {own} CHANGE {column} {definition}"),
+            5 => format!("ALTER TABLE {own} ALTER COLUMN {column} SET DEFAULT ({a})"),
+            6 => format!("ALTER TABLE {own} ADD CHECK ({a})"),
+            7 => format!("ALTER TABLE {own} ADD KEY more (({a}))"),
+            8 => format!("CREATE INDEX more ON {own} ((CAST({a} AS SIGNED)))"),
+            9 => format!("ALTER TABLE {own} PARTITION BY HASH ({a}) PARTITIONS 2"),
+            10 => format!("ALTER TABLE {own} PARTITION BY RANGE ({column}) (PARTITION p VALUES LESS THAN ({a}))"),
+            11 => format!("ALTER TABLE {own} EXCHANGE PARTITION p WITH TABLE {table}"),
+            12 => format!("ALTER TABLE {own} COMMENT = {a}, AUTO_INCREMENT = {b}"),
+            13 => format!("ALTER TABLE {own} RENAME TO {table}"),
+            14 => format!("ALTER TABLE {own} ENGINE = COLUMN, ORDER BY {a}"),
+            _ => format!("CREATE OR REPLACE TABLE own.made (id INT, {definition}) SELECT 1 AS id"),
         }
     }
 
@@ -205,10 +248,11 @@ impl Generator {
 
     /// A statement.
     pub fn statement(&mut self) -> String {
-        match self.next(10) {
+        match self.next(11) {
             0..3 => self.query(),
             3..6 => self.change(),
             6 => self.definition(),
+            7 => self.alteration(),
             _ => self.other(),
         }
     }

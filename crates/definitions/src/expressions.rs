@@ -1,0 +1,73 @@
+//! Expressions of a definition, bound before the definition is: what does not bind would make a table that takes no row.
+
+use crate::context::DdlContext;
+use squall_catalog::{ColumnDefault, TableDef};
+use squall_functions::expr::BoundExpr;
+use squall_parser::ParseOptions;
+use squall_parser::ast::Expr;
+use squall_planner::bind::OwnExprs;
+use squall_registry::Registry;
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType};
+use std::sync::Arc;
+
+/// Binds defaults, generated columns and checks.
+///
+/// # Errors
+/// Those of binding; 3770, 3763 and 3814 for functions that are not there, 3812 for a check that is no condition.
+pub fn check_expressions(table: &TableDef, context: &DdlContext<'_>) -> SqlResult<()> {
+    let has_default = |default: &ColumnDefault| matches!(default, ColumnDefault::Expression(_));
+    let has_expression = table.columns.iter().any(|column| column.generated.is_some() || has_default(&column.default));
+    if !has_expression && table.checks.is_empty() {
+        return Ok(());
+    }
+    let definition = Arc::new(table.clone());
+    let own = || OwnExprs::new(context.registry, context.database, &definition);
+    for column in &table.columns {
+        if let ColumnDefault::Expression(text) = &column.default {
+            let code = ErrorCode::DefaultValueGenerated;
+            own().bind(text).map_err(|error| unknown_function(error, text, (code, &column.name), context.registry))?;
+        }
+        if let Some(generated) = &column.generated {
+            let (code, text) = (ErrorCode::GeneratedColumnFunctionNotAllowed, &generated.expression);
+            own()
+                .bind_generated(generated)
+                .map_err(|error| unknown_function(error, text, (code, &column.name), context.registry))?;
+        }
+    }
+    for check in &table.checks {
+        let (code, text) = (ErrorCode::CheckConstraintFunctionNotAllowed, &check.expression);
+        let bound =
+            own().bind(text).map_err(|error| unknown_function(error, text, (code, &check.name), context.registry))?;
+        if !is_boolean(&bound) {
+            return Err(SqlError::new(ErrorCode::NonBooleanCheckConstraint, &[&check.name]));
+        }
+    }
+    Ok(())
+}
+
+/// As MySQL words it for the definition of `whose`: the function as it is written.
+fn unknown_function(error: SqlError, text: &str, whose: (ErrorCode, &str), registry: &Registry) -> SqlError {
+    let (code, name) = whose;
+    let expr = match squall_parser::parse_expr(text, &ParseOptions::default()) {
+        Ok(expr) if error.is(ErrorCode::SpDoesNotExist) => expr,
+        _ => return error,
+    };
+    let mut found = None;
+    expr.visit(&mut |expr| {
+        if let Expr::Function(call) = expr
+            && registry.scalar(&call.name).is_none()
+        {
+            found.get_or_insert_with(|| format!("`{}`", call.name.as_str()));
+        }
+    });
+    match found {
+        Some(function) => SqlError::new(code, &[&name, &function]),
+        None => error,
+    }
+}
+
+/// Whether an expression is a condition by itself, as MySQL asks of a check: no number, not even a column of them.
+fn is_boolean(expr: &BoundExpr) -> bool {
+    let made = matches!(expr, BoundExpr::Call(_) | BoundExpr::Literal(..));
+    expr.is_condition() || made && expr.sql_type() == SqlType::BOOL
+}

@@ -1,0 +1,98 @@
+//! What a change of rows is carried out with, on whatever thread.
+
+use crate::database::Shared;
+use crate::session::{Session, StatementRun};
+use squall_catalog::Catalog;
+use squall_executor::StatementEnv;
+use squall_planner::dml::{DmlContext, DmlOptions};
+use squall_registry::StatementContext;
+use squall_row_store::{ReadView, Transaction};
+use squall_types::work_meter::carried;
+use squall_types::{SqlError, SqlResult, Value};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// What a change needs beside its transaction.
+pub(crate) struct ChangeEnv<'p> {
+    pub shared: Arc<Shared>,
+    /// The statement's.
+    pub context: Arc<StatementContext>,
+    /// The catalog that the change was bound with.
+    pub catalog: Arc<Catalog>,
+    pub parameters: Cow<'p, [Value]>,
+    pub options: DmlOptions,
+}
+
+impl ChangeEnv<'_> {
+    /// What its expressions and queries are evaluated in.
+    pub fn statement_env(&self, view: Option<ReadView>) -> StatementEnv {
+        StatementEnv::new(self.context.clone(), self.catalog.clone(), (*self.shared.store).clone(), view)
+    }
+
+    /// Does something in a transaction.
+    pub fn run<T>(&self, transaction: &mut Transaction, work: impl FnOnce(&mut DmlContext<'_>) -> T) -> T {
+        self.run_with(&Arc::new(self.statement_env(None)), transaction, work)
+    }
+
+    /// The same with a [`ChangeEnv::statement_env`].
+    pub fn run_with<T>(
+        &self,
+        env: &Arc<StatementEnv>,
+        transaction: &mut Transaction,
+        work: impl FnOnce(&mut DmlContext<'_>) -> T,
+    ) -> T {
+        work(&mut DmlContext {
+            env,
+            runtime: &self.shared.runtime,
+            transaction,
+            parameters: &self.parameters,
+            options: self.options,
+            rules: &self.shared.rules,
+            registry: &self.shared.registry,
+        })
+    }
+}
+
+impl Session {
+    /// For a change that may wait for locks, on another thread.
+    pub(crate) fn change_env(&self, run: &StatementRun<'_>, catalog: Arc<Catalog>) -> ChangeEnv<'static> {
+        ChangeEnv {
+            shared: self.shared.clone(),
+            context: run.context.clone(),
+            catalog,
+            parameters: run.request.parameters.to_vec().into(),
+            options: self.dml_options(self.lock_wait()),
+        }
+    }
+
+    /// Does something in the statement's transaction, on a thread that may block.
+    pub(crate) async fn change_on_pool<T: Send + 'static>(
+        &mut self,
+        env: ChangeEnv<'static>,
+        work: impl FnOnce(&mut DmlContext<'_>) -> SqlResult<T> + Send + 'static,
+    ) -> SqlResult<T> {
+        self.with_transaction_on_pool(move |transaction| env.run(transaction, work)).await
+    }
+
+    /// Lends the statement's transaction to a closure on a thread that may block.
+    pub(crate) async fn with_transaction_on_pool<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut Transaction) -> SqlResult<T> + Send + 'static,
+    ) -> SqlResult<T> {
+        let Some(mut transaction) = self.transaction.take() else {
+            return Err(SqlError::internal("a statement without its transaction"));
+        };
+        let task = self.shared.runtime.pool().spawn_blocking(carried(move || {
+            let result = work(&mut transaction);
+            (transaction, result)
+        }));
+        match task.await {
+            Ok((transaction, result)) => {
+                self.transaction.put_back(transaction);
+                result
+            }
+            // The transaction went down with the panic and is rolled back.
+            Err(error) => Err(SqlError::internal(format_args!("statement failed: {error}"))),
+        }
+    }
+}
