@@ -4,9 +4,6 @@ use crate::tidy::{collect, read};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Crates whose modules still depend on each other in circles: what all of their modules share stands beside them, not below.
-const CIRCULAR: &[&str] = &["session"];
-
 /// Modules of a crate, with those that each one names.
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
@@ -17,16 +14,8 @@ pub fn check(root: &Path, crates: &[&str], findings: &mut Vec<String>) -> Result
         if !source.exists() {
             continue;
         }
-        let circle = circle(&graph(&source)?);
-        match (circle, CIRCULAR.contains(name)) {
-            (Some(circle), false) => {
-                findings
-                    .push(format!("crates/{name}: modules depend on each other in a circle: {}", circle.join(" -> ")));
-            }
-            (None, true) => {
-                findings.push(format!("crates/{name} has no circle of modules any more: take it off CIRCULAR"))
-            }
-            _ => {}
+        if let Some(circle) = circle(&graph(&source)?) {
+            findings.push(format!("crates/{name}: modules depend on each other in a circle: {}", circle.join(" -> ")));
         }
     }
     Ok(())

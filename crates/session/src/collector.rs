@@ -1,6 +1,6 @@
 //! Results as values in memory.
 
-use crate::api::{ColumnMeta, LocalFuture, OkInfo, ResultWriter, StatusInfo};
+use crate::result::writer::{ColumnMeta, LocalFuture, OkInfo, ResultWriter, StatusInfo};
 use squall_registry::{GrowingCharge, SessionMemory};
 use squall_types::json::Document;
 use squall_types::{Date, DateTime, Decimal, RowWriter, SqlError, SqlType, Time, Value};

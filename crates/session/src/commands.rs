@@ -1,10 +1,10 @@
 //! Small commands: KILL, SHUTDOWN, FLUSH, RESET, DO, PREPARE and EXECUTE, table maintenance.
 
-use crate::api::ResultWriter;
 use crate::database::Shared;
-use crate::logging::Logged;
+use crate::result::writer::ResultWriter;
 use crate::result::{Failure, Outcome, ResultSet};
 use crate::session::{Request, Session, StatementRun};
+use crate::state::log::Logged;
 use squall_catalog::{Privileges, TableEntry};
 use squall_column_tables::{ColumnTable, SegmentManifest};
 use squall_definitions::execute::QualifiedName;
@@ -164,7 +164,7 @@ impl Session {
         self.log_command("Prepare", &text);
         self.prepared.set_named(&prepare.name, prepared);
         self.shared.prepared_count.fetch_add(1, Ordering::Relaxed);
-        Ok(Outcome::Ok(crate::api::OkInfo { info: "Statement prepared".to_string(), ..Default::default() }))
+        Ok(Outcome::Ok(crate::result::writer::OkInfo { info: "Statement prepared".to_string(), ..Default::default() }))
     }
 
     pub(crate) fn remove_named_statement(&mut self, name: &str) -> bool {
@@ -215,7 +215,7 @@ impl Session {
 
     async fn execute_with(
         &mut self,
-        prepared: Arc<crate::prepared::PreparedStatement>,
+        prepared: Arc<crate::plans::prepared::PreparedStatement>,
         using: &[Expr],
         run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,

@@ -1,12 +1,14 @@
 //! What a front end asks of a session.
 
-use crate::api::{ColumnMeta, Connection, LocalFuture, NetTimeouts, PreparedInfo, ResultWriter, StatusInfo};
-use crate::long_statement::{ReadStatement, Text};
-use crate::prepared::{PreparedStatement, PreparedTree, RowCollector};
+use crate::api::{Connection, PreparedInfo};
+use crate::plans::long_statement::{ReadStatement, Text};
+use crate::plans::prepared::{PreparedStatement, PreparedTree};
+use crate::plans::shared_cache::{self, Described, PlanUse};
+use crate::plans::{AtOnce, Unanswered};
 use crate::result::put_rows;
-use crate::route::{AtOnce, Unanswered};
+use crate::result::writer::{ColumnMeta, LocalFuture, NetTimeouts, ResultWriter, StatusInfo};
 use crate::session::{Request, Session, parse_error};
-use crate::shared_plan_cache::{self, Described, PlanUse};
+use crate::state::prepared_statements::RowCollector;
 use bytes::Bytes;
 use squall_catalog::Need;
 use squall_instrumentation::process::count;
@@ -35,7 +37,7 @@ impl Session {
         }
         self.refresh_access();
         // Variables are bound with the types that they have; names may mean the session's own tables.
-        let shares = sql.len() <= shared_plan_cache::TEXT_BYTES_MAX
+        let shares = sql.len() <= shared_cache::TEXT_BYTES_MAX
             && !sql.contains(&b'@')
             && self.temporary_tables.is_empty()
             && self.table_locks.is_none();
@@ -214,7 +216,7 @@ impl Session {
 /// Keeps what a statement sends.
 pub(crate) struct CursorBuffer {
     pub(crate) rows: RowCollector,
-    pub(crate) ok: crate::api::OkInfo,
+    pub(crate) ok: crate::result::writer::OkInfo,
     pub(crate) status: Option<StatusInfo>,
     pub(crate) error: Option<SqlError>,
 }
@@ -269,7 +271,7 @@ impl ResultWriter for CursorBuffer {
     fn end_result_set(&mut self, status: &StatusInfo) {
         self.status = Some(status.clone());
     }
-    fn ok(&mut self, ok: &crate::api::OkInfo, status: &StatusInfo) {
+    fn ok(&mut self, ok: &crate::result::writer::OkInfo, status: &StatusInfo) {
         self.ok = ok.clone();
         self.status = Some(status.clone());
     }

@@ -1,42 +1,15 @@
 //! Statements that are run in somebody's name by others, who commit what they have changed.
 
-use crate::api::ResultWriter;
+use crate::plans::{AtOnce, ChangePlan, Route, Unanswered};
 use crate::query::change::runs_inline;
-use crate::route::{AtOnce, ChangePlan, Route, Unanswered};
+use crate::result::writer::ResultWriter;
 use crate::session::Session;
+use crate::state::before_pool::BeforePool;
 use squall_row_store::Transaction;
 use squall_types::SqlResult;
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::task::{Context, Waker};
-
-/// What happens before a change of rows goes to the query pool, where it may wait.
-pub(crate) enum BeforePool {
-    /// This is called, the first time.
-    Announce { announce: Box<dyn Fn() -> SqlResult<()> + Send + Sync>, is_done: AtomicBool },
-    /// It does not go: the session that runs it gives it up.
-    GiveUp,
-}
-
-impl BeforePool {
-    /// A change goes to the pool.
-    pub async fn pass(&self) -> SqlResult<()> {
-        match self {
-            BeforePool::Announce { is_done, .. } if is_done.swap(true, Ordering::Relaxed) => Ok(()),
-            BeforePool::Announce { announce, .. } => announce(),
-            BeforePool::GiveUp => std::future::pending().await,
-        }
-    }
-}
-
-impl std::fmt::Debug for BeforePool {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            BeforePool::Announce { .. } => "Announce",
-            BeforePool::GiveUp => "GiveUp",
-        })
-    }
-}
 
 /// What has become of a statement that was to be brief.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Which part of the session runs a statement.
 
-use crate::api::ResultWriter;
 use crate::authorization::AuthorizedStatement;
+use crate::plans::Route;
 use crate::program::check_program;
+use crate::result::writer::ResultWriter;
 use crate::result::{Failure, Outcome};
-use crate::route::Route;
 use crate::session::{Session, StatementRun};
 use squall_instrumentation::process::count;
 use squall_instrumentation::stages;

@@ -1,7 +1,9 @@
 //! One connection's state; runs one statement at a time.
 //!
-//! Reading order: [`api`] (what a front end sees), [`database`], [`session`] (the life of a statement), `dispatch`, then
-//! one folder or file per family of statements.
+//! Reading order, from below: [`result`] (where results go), `plans` (routes of statements, and their caches), `state` (what a session
+//! holds), [`database`] (what sessions share, and what modules are given), [`session`] (the life of a statement), `dispatch`, then
+//! one folder or file for each family of statements. On top: `opening`, [`api`] and `backend` (what a front end sees). Modules name only
+//! those below them.
 //!
 //! Knows: every crate below it. Must not know: sockets, packets, threads of connections.
 
@@ -9,43 +11,43 @@ mod accounts;
 pub mod api;
 mod appends;
 mod authorization;
+mod backend;
+mod cached_routes;
 mod client_text;
 pub mod collector;
 mod commands;
 mod connection;
+mod converted;
 pub mod database;
 mod ddl;
 pub mod deferred;
-mod diagnostics;
 mod dispatch;
 mod event;
+mod event_scheduler;
 mod hints;
 pub mod listener;
 mod load_data;
 mod logging;
-mod long_statement;
-pub mod module;
-mod prepared;
+mod opening;
+mod plans;
 pub mod procedure;
 mod program;
 mod query;
+mod reading;
 pub mod result;
 mod route;
 mod server_tables;
 pub mod session;
-mod session_plan_cache;
 mod set;
-mod settings;
-mod shared_plan_cache;
 mod show;
+mod state;
 mod table_locks;
 pub mod time_slice;
 mod transaction;
 
-pub use database::{Database, OpenOptions, WeakDatabase};
+pub use database::{Database, Module, Procedure, ProcedureCall, WeakDatabase};
 pub use listener::{EndedStatement, ListenedSession, Listener};
-pub use module::Module;
-pub use procedure::{Procedure, ProcedureCall};
+pub use opening::OpenOptions;
 pub use result::Failure;
 pub use session::Session;
 pub use squall_row_store::LogContents;

@@ -14,13 +14,14 @@ mod virtual_change;
 
 pub(crate) use change_env::ChangeEnv;
 pub(crate) use into::{Format, server_file};
-pub(crate) use meta::{columns, select_all};
+pub(crate) use meta::select_all;
 pub(crate) use resolver::{RowsTable, SessionTables};
 pub(crate) use view::column_of_output;
 
-use crate::api::ResultWriter;
+use crate::plans::Route;
+use crate::result::column_meta::columns;
+use crate::result::writer::ResultWriter;
 use crate::result::{Failure, Outcome, ResultSet};
-use crate::route::Route;
 use crate::session::{Session, StatementRun};
 use datafusion::catalog::TableProvider;
 use squall_catalog::{Authorized, Catalog, NameKey};
@@ -228,7 +229,7 @@ impl Session {
             let batch = batch?;
             if !begun {
                 // Column definitions wait for the first rows, so that an error before them is an error and nothing else.
-                writer.begin_result_set(&meta::columns(&bound.columns));
+                writer.begin_result_set(&columns(&bound.columns));
                 begun = true;
             }
             let rows = batch.num_rows() as u64;
@@ -246,7 +247,7 @@ impl Session {
             seen += rows;
         }
         if !begun {
-            writer.begin_result_set(&meta::columns(&bound.columns));
+            writer.begin_result_set(&columns(&bound.columns));
         }
         Ok(Outcome::Streamed { rows: seen })
     }

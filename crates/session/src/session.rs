@@ -7,44 +7,53 @@ mod statement;
 mod statement_run;
 
 pub(crate) use self::statement_run::StatementRun;
-use crate::api::{ConnectionInfo, KillCallback, OkInfo, ResultWriter, SessionChange};
-use crate::appends::Appends;
+use crate::api::KillCallback;
 use crate::database::Shared;
-use crate::deferred::BeforePool;
-use crate::diagnostics::DiagnosticsArea;
 use crate::listener::{EndedStatement, ListenedSession};
-use crate::logging::{Logged, SessionLog};
-use crate::long_statement::{LongStatement, Text};
-use crate::prepared::{PreparedStatement, PreparedStatements};
-use crate::procedure::SessionStatements;
-use crate::program::SharedLocals;
-use crate::route::{Found, Route, Unanswered};
-use crate::session_plan_cache::SessionPlanCache;
-use crate::settings::Settings;
-use crate::table_locks::HeldTableLocks;
-use crate::transaction::TransactionState;
+use crate::plans::long_statement::{LongStatement, Text};
+use crate::plans::prepared::PreparedStatement;
+use crate::plans::session_cache::SessionPlanCache;
+use crate::plans::{Found, Route, Unanswered};
+use crate::result::writer::{ConnectionInfo, OkInfo, ResultWriter, SessionChange};
+use crate::state::appended_rows::Appends;
+use crate::state::before_pool::BeforePool;
+use crate::state::diagnostics::DiagnosticsArea;
+use crate::state::locals::SharedLocals;
+use crate::state::log::{Logged, SessionLog};
+use crate::state::prepared_statements::PreparedStatements;
+use crate::state::settings::Settings;
+use crate::state::transaction::TransactionState;
 use bytes::Bytes;
 use parking_lot::Mutex;
-use squall_catalog::{AccessMap, AccountKey, TableDef};
+use squall_catalog::{AccessMap, AccountKey, LockedNames, TableDef};
 use squall_instrumentation::process::{Process, count};
 use squall_logs::Client;
 use squall_parser::ParseOptions;
 use squall_parser::ast::{Span, Statement};
 pub(crate) use squall_planner::bind::parse_error;
-use squall_registry::{BindSettings, KillState, UserVariables, VariableValues};
-use squall_row_store::{GlobalReadLock, Transaction};
+use squall_registry::{BindSettings, KillState, NestedStatements, UserVariables, VariableValues};
+use squall_row_store::{GlobalReadLock, SessionLocks, Transaction};
 use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
 use squall_types::collation::Charset;
-use squall_types::work_meter::{carried, measured};
+use squall_types::work_meter::measured;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// As much of a statement as listeners are shown.
 const LISTENED_BYTES_MAX: usize = 64 << 10;
+
+/// LOCK TABLES in force.
+#[derive(Debug)]
+pub(crate) struct HeldTableLocks {
+    /// Given back when it goes.
+    pub _locks: SessionLocks,
+    /// What may be used.
+    pub names: LockedNames,
+}
 
 /// One connection's state; runs one statement at a time.
 pub struct Session {
@@ -110,7 +119,9 @@ pub struct Session {
     /// Whether it is within a statement of another session that may change nothing.
     pub(crate) is_within_read_only: bool,
     /// The way from functions into SQL.
-    pub(crate) nested: Option<Arc<SessionStatements>>,
+    pub(crate) nested: Option<Arc<dyn NestedStatements>>,
+    /// Whether the statement at hand may change nothing: what its functions run may not either.
+    pub(crate) is_read_only_statement: Arc<AtomicBool>,
     /// Rows that the statement at hand inserts at its end.
     pub(crate) appends: Arc<Appends>,
 }
@@ -214,6 +225,7 @@ impl Session {
             nested_depth,
             is_within_read_only: false,
             nested: None,
+            is_read_only_statement: Arc::default(),
             appends: Arc::default(),
             user_variables: process.user_variables(),
             shared,
@@ -420,12 +432,7 @@ impl Session {
         &self,
         work: impl FnOnce(&Shared) -> SqlResult<T> + Send + 'static,
     ) -> SqlResult<T> {
-        let shared = self.shared.clone();
-        let task = self.shared.runtime.pool().spawn_blocking(carried(move || work(&shared)));
-        match task.await {
-            Ok(result) => result,
-            Err(error) => Err(SqlError::internal(format_args!("a background task failed: {error}"))),
-        }
+        self.shared.blocking(work).await
     }
 
     /// COM_INIT_DB and USE.
@@ -594,16 +601,6 @@ impl<'a> Request<'a> {
 pub(crate) fn client(id: u64, info: &ConnectionInfo, host: &str) -> Client {
     let address = info.address.map(|address| address.to_canonical().to_string()).unwrap_or_default();
     Client { id, user: info.user.clone(), host: host.to_string(), address, ..Default::default() }
-}
-
-/// Stops a statement in time, unless it is dropped before.
-#[derive(Debug)]
-pub struct TimerGuard(tokio::task::JoinHandle<()>);
-
-impl Drop for TimerGuard {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }
 
 /// How the parser reads text under these settings.

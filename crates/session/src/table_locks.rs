@@ -2,7 +2,7 @@
 
 use crate::authorization::lock_needs;
 use crate::result::Outcome;
-use crate::session::Session;
+use crate::session::{HeldTableLocks, Session};
 use squall_catalog::{Catalog, LockedNames, Need, TableEntry, TableId};
 use squall_definitions::execute::{QualifiedName, missing};
 use squall_instrumentation::process::count;
@@ -19,15 +19,6 @@ type Wanted = Vec<(TableId, TableLock)>;
 
 /// Names of LOCK TABLES, and whether they may be written.
 type Locked = Vec<(QualifiedName, bool)>;
-
-/// LOCK TABLES in force.
-#[derive(Debug)]
-pub(crate) struct HeldTableLocks {
-    /// Given back when it goes.
-    _locks: SessionLocks,
-    /// What may be used.
-    pub names: LockedNames,
-}
 
 impl Session {
     /// `lock_wait_timeout`.

@@ -1,117 +1,19 @@
 //! Transactions of a session: which one is open, when statements commit, savepoints and the statements about them.
 
-use crate::api::SessionChange;
 use crate::result::Outcome;
+use crate::result::writer::SessionChange;
 use crate::session::Session;
-use crate::settings::{Completion as CompletionType, TransactionTracking};
+use crate::state::settings::{Completion as CompletionType, TransactionTracking};
+use crate::state::transaction::{OpenTransaction, store_level};
 use squall_catalog::name::eq_ignore_case;
 use squall_parser::ast::{
     AccessMode, Completion, IsolationLevel as AstLevel, Statement, Transaction as AstTransaction,
     TransactionCharacteristics, VariableScope,
 };
-use squall_row_store::{IsolationLevel, LockWait, Savepoint, Transaction, TransactionOptions};
+use squall_row_store::{IsolationLevel, LockWait, Transaction, TransactionOptions};
 use squall_server_state::variables::isolation_words;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::time::Duration;
-
-/// The transaction that is open, if one is.
-#[derive(Default)]
-pub struct TransactionState {
-    open: Option<OpenTransaction>,
-    /// The transaction of a single statement under autocommit.
-    statement: Option<Transaction>,
-    /// SET TRANSACTION: of the next transaction only.
-    next: TransactionCharacteristics,
-    /// The one that was open has been rolled back by a deadlock: the next statement begins another.
-    pub(crate) lost: bool,
-}
-
-struct OpenTransaction {
-    /// Away while a statement runs with it on another thread.
-    transaction: Option<Transaction>,
-    /// Begun by BEGIN or START TRANSACTION, rather than by `autocommit = 0`.
-    explicit: bool,
-    read_only: bool,
-    isolation: IsolationLevel,
-    savepoints: Vec<(String, Savepoint)>,
-}
-
-impl std::fmt::Debug for TransactionState {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TransactionState").field("open", &self.open.is_some()).finish_non_exhaustive()
-    }
-}
-
-impl TransactionState {
-    /// Whether a transaction of several statements is open.
-    pub fn is_open(&self) -> bool {
-        self.open.is_some()
-    }
-
-    /// A query was the next transaction, for which SET TRANSACTION may have said what it is like, unless one of several statements is open.
-    pub fn query_has_ended(&mut self) {
-        if self.open.is_none() {
-            self.next = TransactionCharacteristics::default();
-        }
-    }
-
-    /// The transaction that the current statement works in, if it has asked for one.
-    pub fn current(&mut self) -> Option<&mut Transaction> {
-        match &mut self.open {
-            Some(open) => open.transaction.as_mut(),
-            None => self.statement.as_mut(),
-        }
-    }
-
-    /// Memory that what the open transaction has written takes, bytes.
-    pub fn written_bytes(&self) -> usize {
-        let open = self.open.as_ref().and_then(|open| open.transaction.as_ref());
-        open.map_or(0, Transaction::written_bytes)
-    }
-
-    /// Takes the statement's transaction out, to move it to another thread.
-    pub fn take(&mut self) -> Option<Transaction> {
-        match &mut self.open {
-            Some(open) => open.transaction.take(),
-            None => self.statement.take(),
-        }
-    }
-
-    /// Puts back what [`TransactionState::take`] took.
-    pub fn put_back(&mut self, transaction: Transaction) {
-        match &mut self.open {
-            Some(open) => open.transaction = Some(transaction),
-            None => self.statement = Some(transaction),
-        }
-    }
-
-    /// Ends what is left of a statement that failed: one of its own is rolled back; an open one stays unless the store
-    /// has rolled it back already (1213, 1020). Gives what is to be rolled back.
-    #[must_use = "what it gives is rolled back where it is dropped"]
-    pub fn statement_failed(&mut self) -> Option<Transaction> {
-        if self.open.as_ref().is_some_and(|open| open.transaction.as_ref().is_none_or(Transaction::is_aborted)) {
-            self.open = None;
-            self.lost = true;
-        }
-        self.statement.take()
-    }
-
-    /// Ends whatever is open without a commit.
-    fn end(&mut self) -> Option<Transaction> {
-        let open = self.open.take().and_then(|open| open.transaction);
-        self.statement.take().or(open)
-    }
-}
-
-/// An isolation level as the store names it.
-pub(crate) fn store_level(level: AstLevel) -> IsolationLevel {
-    match level {
-        AstLevel::ReadUncommitted => IsolationLevel::ReadUncommitted,
-        AstLevel::ReadCommitted => IsolationLevel::ReadCommitted,
-        AstLevel::RepeatableRead => IsolationLevel::RepeatableRead,
-        AstLevel::Serializable => IsolationLevel::Serializable,
-    }
-}
 
 impl Session {
     /// `innodb_lock_wait_timeout`.

@@ -4,8 +4,8 @@
 //! by accident. Whatever ends the statement before (an error, KILL, a crash) leaves no table: files that no catalog names
 //! are removed at the next start.
 
-use crate::api::OkInfo;
 use crate::database::Shared;
+use crate::result::writer::OkInfo;
 use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
 use squall_catalog::{Catalog, ColumnDef, IndexId, TableDef, TableEntry};

@@ -1,6 +1,6 @@
 //! Definition statements as a session runs them: privileges, then the work on a thread that may block.
 
-use crate::api::{OkInfo, ResultWriter};
+use crate::result::writer::{OkInfo, ResultWriter};
 use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
 use squall_catalog::TableDef;
@@ -69,7 +69,7 @@ impl Session {
                 let (statement, name) = (statement.clone(), statement.name.to_string());
                 let rows = self.blocking(move |shared| database::drop_database(shared, &env, &statement)).await?;
                 let (shared, dropped) = (self.shared.clone(), name.clone());
-                self.blocking(move |_| shared.events.drop_database(&shared, &dropped)).await?;
+                self.blocking(move |_| shared.events.drop_database(&dropped)).await?;
                 if self.default_database().map(|name| &**name) == Some(&*name) {
                     self.set_default_database(None);
                     self.process.set_database("");

@@ -1,8 +1,6 @@
 //! CREATE, ALTER and DROP EVENT.
 
-use super::Status;
-use super::definition::{EventDef, Schedule, interval};
-use super::scheduler::ChangingEvents;
+use crate::event_scheduler::{ChangingEvents, EventDef, Schedule, Status, interval};
 use crate::program::check_program;
 use crate::result::Outcome;
 use crate::session::{Session, StatementRun};
@@ -97,7 +95,7 @@ impl Session {
         changing: ChangingEvents,
     ) -> SqlResult<()> {
         let shared = self.shared.clone();
-        self.blocking(move |_| shared.events.replace(&shared, &changing, &[(&database, &name)], new)).await
+        self.blocking(move |_| shared.events.replace(&changing, &[(&database, &name)], new)).await
     }
 
     /// DROP EVENT.

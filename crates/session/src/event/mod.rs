@@ -1,15 +1,10 @@
-//! Events: statements that run by the clock.
+//! Statements about events, and what events do: statements that run by the clock.
 //!
-//! An event is a record of the store's (`definition`), so CREATE, ALTER and DROP (`ddl`) hold durably and at once. One
-//! thread sleeps until the next is due (`scheduler`), and hands it to the job system, on whose workers its statements
-//! (`body`) run in the name of its definer.
+//! [`crate::event_scheduler`] knows which there are and when they are due. CREATE, ALTER and DROP are in `ddl`; the job that an event is
+//! when it runs is in `handler`.
 
 mod ddl;
-mod definition;
-mod scheduler;
+mod handler;
 mod show;
 
-pub(crate) use scheduler::EventScheduler;
 pub(crate) use show::{event_rows, event_status_rows};
-
-use definition::Status;

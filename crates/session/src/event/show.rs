@@ -1,7 +1,7 @@
 //! SHOW EVENTS, SHOW CREATE EVENT and information_schema.EVENTS.
 
-use super::definition::{EventDef, Schedule};
 use crate::database::Shared;
+use crate::event_scheduler::{EventDef, Schedule};
 use crate::result::ResultSet;
 use crate::session::Session;
 use squall_catalog::Privileges;

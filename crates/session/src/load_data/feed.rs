@@ -1,6 +1,6 @@
 //! Where the text comes from: a file of the server, or the client.
 
-use crate::api::ResultWriter;
+use crate::result::writer::ResultWriter;
 use crate::session::Session;
 use squall_parser::ast::LoadData;
 use squall_server_state::variables::{Values, ids};

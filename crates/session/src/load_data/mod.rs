@@ -13,8 +13,8 @@ mod reader;
 mod run;
 mod split;
 
-use crate::api::{OkInfo, ResultWriter};
 use crate::query::Format;
+use crate::result::writer::{OkInfo, ResultWriter};
 use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
 use run::{LoadContext, run_load};

@@ -2,8 +2,8 @@
 //! clauses, so that all the rest is as for other files.
 
 use super::feed::{CHUNK_BYTES, open_error};
-use crate::api::ResultWriter;
 use crate::database::TEMPORARY_FOLDER;
+use crate::result::writer::ResultWriter;
 use crate::session::Session;
 use squall_file_formats::{FieldKind, FileFormat, ParquetRows, Record, Records, RowsError, member_names};
 use squall_instrumentation::process::Process;

@@ -1,7 +1,7 @@
 //! The arguments of a CALL: evaluated, converted to the parameters' types, and given back.
 
 use super::{Parameter, ParameterMode, ProcedureHead};
-use crate::program::converted;
+use crate::converted::converted;
 use crate::session::{Session, StatementRun};
 use squall_catalog::NameKey;
 use squall_parser::ast::Expr;

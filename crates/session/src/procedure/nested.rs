@@ -1,16 +1,17 @@
 //! Sessions that are made like another: for statements that functions run, and for work done later in somebody's name.
 
-use crate::api::{ConnectionInfo, KillCallback};
-use crate::appends::Appends;
+use crate::api::KillCallback;
 use crate::collector::Collector;
 use crate::database::{Database, Shared};
+use crate::result::writer::ConnectionInfo;
 use crate::session::Session;
+use crate::state::appended_rows::Appends;
+use crate::state::image::SessionImage;
 use squall_catalog::{AccessMap, AccountKey, Privileges, TableEntry};
 use squall_executor::runtime::STACK_BYTES;
 use squall_instrumentation::process::Process;
 use squall_registry::{
-    AppendColumn, KillState, NestedResult, NestedStatements, SessionMemory, StatementContext, UserVariables,
-    ValueTable, off_pool,
+    AppendColumn, KillState, NestedResult, NestedStatements, SessionMemory, StatementContext, off_pool,
 };
 use squall_types::work_meter::carried;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
@@ -23,23 +24,6 @@ use tokio::runtime::Runtime;
 
 /// Functions that run statements that run functions go this deep at most (1424).
 const DEPTH_MAX: u32 = 4;
-
-/// What a session is: enough to make another like it.
-#[derive(Clone, Debug)]
-pub struct SessionImage {
-    /// Its account. One that is gone has no privileges.
-    pub account: AccountKey,
-    /// Roles whose privileges count.
-    pub active_roles: Arc<BTreeSet<AccountKey>>,
-    /// Who connected, and from where.
-    pub info: ConnectionInfo,
-    /// The default database.
-    pub database: Option<Arc<str>>,
-    /// Values of the session's system variables.
-    pub variables: ValueTable,
-    /// `@variables`: shared by all holders of this value.
-    pub user_variables: Arc<UserVariables>,
-}
 
 impl SessionImage {
     /// A session like it, which the process list shows and KILL can end.
@@ -86,7 +70,7 @@ pub(crate) struct SessionStatements {
     memory: Arc<SessionMemory>,
     depth: u32,
     /// Whether the statement that functions belong to may change nothing.
-    read_only: AtomicBool,
+    read_only: Arc<AtomicBool>,
 }
 
 impl SessionStatements {
@@ -101,13 +85,8 @@ impl SessionStatements {
             appends: session.appends.clone(),
             memory: session.process.memory.clone(),
             depth: session.nested_depth,
-            read_only: AtomicBool::new(session.is_read_only_now()),
+            read_only: session.is_read_only_statement.clone(),
         }
-    }
-
-    /// Notes whether the statement that begins may change nothing: what its functions run may not either.
-    pub fn note_read_only(&self, read_only: bool) {
-        self.read_only.store(read_only, Ordering::Relaxed);
     }
 
     fn shared(&self) -> SqlResult<Arc<Shared>> {
@@ -138,7 +117,7 @@ impl SessionStatements {
         let mut session = Session::of_image(shared, id, image, kill, Arc::new(|| {}), self.depth + 1)?;
         session.is_within_read_only = self.read_only.load(Ordering::Relaxed);
         let mut collector = Collector::charged(&self.memory);
-        let ran = run_on_this_thread(session.run_within(sql, &mut collector))?;
+        let ran = run_on_this_thread(session.run_within_command(sql, &mut collector))?;
         collector.refused()?;
         ran.map_err(SqlError::internal)?;
         let results = collector.into_results()?.into_iter().map(|result| NestedResult {

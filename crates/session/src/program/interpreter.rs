@@ -1,11 +1,11 @@
 //! Runs a stored program.
 
-use super::locals::{Locals, SharedLocals};
 use super::{errors, handlers};
-use crate::api::{LocalFuture, ResultWriter};
 use crate::collector::Collector;
-use crate::procedure::PassOn;
+use crate::result::pass_on::PassOn;
+use crate::result::writer::{LocalFuture, ResultWriter};
 use crate::session::{Request, Session};
+use crate::state::locals::{Locals, SharedLocals};
 use crate::time_slice::TimeSlice;
 use parking_lot::Mutex;
 use squall_functions::expr::truth_of;

@@ -10,8 +10,7 @@ mod diagnostics;
 pub(crate) mod errors;
 mod handlers;
 mod interpreter;
-pub(crate) mod locals;
+mod locals;
 mod signal;
 
 pub(crate) use check::check_program;
-pub(crate) use locals::{SharedLocals, converted};

@@ -1,7 +1,7 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 
 use super::ChangeEnv;
-use crate::api::{ColumnMeta, OkInfo, ResultWriter};
+use crate::result::writer::{ColumnMeta, OkInfo, ResultWriter};
 use crate::result::{Failure, Outcome, ResultSet, typed_column};
 use crate::session::{Session, StatementRun};
 use squall_catalog::{Authorized, Catalog, TableDef};

@@ -1,8 +1,8 @@
 //! EXPLAIN and EXPLAIN ANALYZE.
 
-use crate::api::ResultWriter;
+use crate::plans::Route;
+use crate::result::writer::ResultWriter;
 use crate::result::{Failure, Outcome, ResultSet, text_column, typed_column};
-use crate::route::Route;
 use crate::session::{Session, StatementRun};
 use squall_executor::StatementEnv;
 use squall_parser::ast::{Explain, ExplainTarget, Query, Statement};

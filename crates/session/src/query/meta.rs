@@ -1,73 +1,17 @@
 //! Columns of results as clients are told of them.
 
-use crate::api::{ColumnFlags, ColumnMeta};
 use crate::connection::CursorBuffer;
+use crate::result::column_meta::columns;
+use crate::result::writer::ColumnMeta;
 use crate::session::{Request, Session};
+use squall_catalog::Need;
 use squall_catalog::Touches;
-use squall_catalog::{ColumnDefault, Need, TableDef};
 use squall_parser::ast::{ObjectName, Statement};
+use squall_planner::BoundQuery;
 use squall_planner::dml::DmlPlan;
 use squall_planner::dml::plan::InsertRows;
-use squall_planner::{BoundQuery, OutputColumn};
 use squall_types::{CollationId, ErrorCode, SqlResult};
 use std::sync::Arc;
-
-/// The column definitions of a bound result.
-pub(crate) fn columns(outputs: &[OutputColumn]) -> Vec<ColumnMeta> {
-    outputs.iter().map(column).collect()
-}
-
-fn column(output: &OutputColumn) -> ColumnMeta {
-    let empty: Arc<str> = Arc::from("");
-    let sql_type = output.announced.as_ref().unwrap_or(&output.expr_type.sql_type).clone();
-    let mut flags = ColumnFlags { not_null: !output.expr_type.nullable, ..Default::default() };
-    let Some(origin) = &output.origin else {
-        return ColumnMeta {
-            database: empty.clone(),
-            table: empty.clone(),
-            org_table: empty.clone(),
-            name: output.name.clone(),
-            org_name: empty,
-            sql_type,
-            flags,
-        };
-    };
-    if let Some((table, ordinal)) = &origin.base {
-        flags = table_flags(table, *ordinal);
-        flags.not_null = !output.expr_type.nullable;
-    }
-    ColumnMeta {
-        database: origin.database.clone(),
-        table: origin.table.clone(),
-        org_table: origin.org_table.clone(),
-        name: output.name.clone(),
-        org_name: origin.org_name.clone(),
-        sql_type,
-        flags,
-    }
-}
-
-fn table_flags(table: &TableDef, ordinal: usize) -> ColumnFlags {
-    let Some(column) = table.columns.get(ordinal) else { return ColumnFlags::default() };
-    let mut flags = ColumnFlags {
-        not_null: !column.nullable,
-        auto_increment: column.auto_increment,
-        no_default_value: !column.nullable && column.default == ColumnDefault::None && !column.auto_increment,
-        on_update_now: column.on_update_now,
-        ..Default::default()
-    };
-    for index in &table.indexes {
-        flags.part_key |= index.parts.iter().any(|part| part.column == column.id);
-        if index.primary {
-            flags.primary_key |= index.parts.iter().any(|part| part.column == column.id);
-        } else if index.parts.first().is_some_and(|part| part.column == column.id) {
-            let alone = index.unique && index.parts.len() == 1;
-            flags.unique_key |= alone;
-            flags.multiple_key |= !alone;
-        }
-    }
-    flags
-}
 
 impl Session {
     /// Columns of the result that a statement will have, empty if it has none, and what it needs if the columns are the

@@ -1,11 +1,11 @@
 //! What the planner asks the session for: tables and variables.
 
 use crate::database::Shared;
-use crate::program::SharedLocals;
 use crate::query::view::FoundColumns;
 use crate::result::ResultSet;
 use crate::session::Session;
 use crate::set::check_read_scope;
+use crate::state::locals::SharedLocals;
 use datafusion::catalog::TableProvider;
 use squall_catalog::{AccessMap, Privileges, TableDef};
 use squall_definitions::data_type::{TypeRules, resolve_type};

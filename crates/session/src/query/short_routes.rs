@@ -1,8 +1,8 @@
 //! Queries that are answered on the connection's thread: point lookups, constants, and small queries row by row.
 
-use crate::api::ResultWriter;
+use crate::plans::{ConstantPlan, RowsPlan, SelectPlan};
 use crate::result::Outcome;
-use crate::route::{ConstantPlan, RowsPlan, SelectPlan};
+use crate::result::writer::ResultWriter;
 use crate::session::{Session, StatementRun};
 use squall_catalog::Authorized;
 use squall_instrumentation::process::count;

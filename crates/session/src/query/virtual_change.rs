@@ -1,8 +1,8 @@
 //! INSERT, UPDATE and DELETE of virtual tables that take changes: rows are found by a query, and handed to the table one
 //! by one.
 
-use crate::api::OkInfo;
 use crate::result::Outcome;
+use crate::result::writer::OkInfo;
 use crate::session::{Session, StatementRun};
 use squall_parser::ast::{
     Assignment, ColumnName, DeleteTarget, Expr, Ident, Literal, ObjectName, Query, QueryBody, Select, SelectExpr,

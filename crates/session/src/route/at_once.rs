@@ -1,59 +1,16 @@
 //! Statements that are answered on the connection's own thread, before anything is parsed.
 
-use super::{ChangePlan, ConstantPlan, Route, RowsPlan, SelectPlan};
-use crate::api::{ResultWriter, StatusInfo};
-use crate::logging::Logged;
-use crate::prepared::PreparedStatement;
+use crate::plans::{Answered, AtOnce, ConstantPlan, Found, Route, RowsPlan, SelectPlan, Unanswered};
+use crate::result::writer::{ResultWriter, StatusInfo};
 use crate::session::Session;
+use crate::state::log::Logged;
 use squall_catalog::Authorized;
 use squall_instrumentation::process::count;
 use squall_planner::rowwise::RowPlan;
-use squall_registry::{PlanCounts, TableUse};
+use squall_registry::PlanCounts;
 use squall_server_state::now_micros;
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
-
-/// What has become of a statement that was tried on the connection's thread.
-#[derive(Debug)]
-pub enum AtOnce {
-    /// It has been answered.
-    Answered,
-    /// Nothing has happened.
-    Left(Unanswered),
-}
-
-/// What was found out about a statement that was not answered at once. The call that follows with the same text or number takes it.
-#[derive(Debug, Default)]
-pub struct Unanswered(pub(crate) Option<Found>);
-
-impl Unanswered {
-    /// The change of single rows that the statement was found to be.
-    pub(crate) fn change(&self) -> Option<&ChangePlan> {
-        match &self.0 {
-            Some(Found { route: Route::PointChange(change), .. }) => Some(change),
-            _ => None,
-        }
-    }
-}
-
-/// A statement with its route.
-#[derive(Debug)]
-pub(crate) struct Found {
-    /// The normalized statement; of a prepared one the session knows it.
-    pub statement: Option<Arc<PreparedStatement>>,
-    pub route: Route,
-    /// The values of its literals.
-    pub parameters: Vec<Value>,
-}
-
-/// What an answered query has done, for statistics.
-#[derive(Debug, Default)]
-pub(crate) struct Answered {
-    /// With tables, row by row.
-    pub uses: Vec<TableUse>,
-    /// How it read and sorted.
-    pub counts: PlanCounts,
-}
 
 /// An attempt to answer.
 pub(crate) enum Attempt {

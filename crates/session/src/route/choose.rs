@@ -1,6 +1,6 @@
 //! Choosing a route.
 
-use super::{ChangePlan, ConstantPlan, QueryRoute, Route, RowsPlan, SelectPlan};
+use crate::plans::{ChangePlan, ConstantPlan, QueryRoute, Route, RowsPlan, SelectPlan};
 use crate::query::SessionTables;
 use crate::session::{Request, Session, StatementRun};
 use squall_catalog::{Authorized, Catalog};
@@ -101,7 +101,7 @@ impl Session {
         else {
             return Ok(None);
         };
-        let columns = crate::query::columns(plan.columns()).into();
+        let columns = crate::result::column_meta::columns(plan.columns()).into();
         self.authorize(SelectPlan { point: plan, columns }).map(Some)
     }
 

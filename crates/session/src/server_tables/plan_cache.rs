@@ -1,8 +1,8 @@
 //! `information_schema.PLAN_CACHE`: the statements whose parsing and plans sessions share, and how often.
 
 use crate::database::Shared;
+use crate::plans::shared_cache::{CacheEntry, PlanKind, PlanUse, Totals};
 use crate::session::parse_options;
-use crate::shared_plan_cache::{CacheEntry, PlanKind, PlanUse, Totals};
 use squall_catalog::Privileges;
 use squall_registry::VirtualScan;
 use squall_system_tables::{

@@ -1,7 +1,7 @@
 //! Where statements are counted: at their ends. Waits, transactions and what is prepared: where they happen.
 
-use crate::prepared::PreparedStatement;
-use crate::route::{Answered, Route};
+use crate::plans::prepared::PreparedStatement;
+use crate::plans::{Answered, Route};
 use crate::session::{Session, StatementRun};
 use squall_instrumentation::event_name;
 use squall_instrumentation::prepared::PreparedUse;

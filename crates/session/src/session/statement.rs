@@ -1,8 +1,9 @@
 //! The life of a statement: context, privileges, dispatch, transaction, diagnostics, answer.
 
-use super::{Request, Session, StatementRun, TimerGuard, syntax_error_near};
-use crate::api::{ResultWriter, StatusInfo};
+use super::{Request, Session, StatementRun, syntax_error_near};
+use crate::result::writer::{ResultWriter, StatusInfo};
 use crate::result::{Failure, Outcome, put_rows};
+use crate::state::timer::TimerGuard;
 use parking_lot::Mutex;
 use squall_instrumentation::process::count;
 use squall_parser::ast::Statement;
@@ -178,7 +179,7 @@ impl Session {
     /// The way into SQL of the functions of the statement that begins.
     fn nested_statements(&self) -> Option<Arc<dyn NestedStatements>> {
         let nested = self.nested.as_ref()?;
-        nested.note_read_only(self.is_read_only_now());
+        self.is_read_only_statement.store(self.is_read_only_now(), Ordering::Relaxed);
         Some(nested.clone())
     }
 

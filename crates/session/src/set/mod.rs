@@ -1,7 +1,7 @@
 //! SET: system variables, user variables, character sets, transactions, passwords and roles.
 
-use crate::api::SessionChange;
 use crate::result::Outcome;
+use crate::result::writer::SessionChange;
 use crate::session::{Session, StatementRun};
 use squall_catalog::{AccountKey, NameKey};
 use squall_instrumentation::process::count;
@@ -401,7 +401,7 @@ impl Session {
         }
         if !globals.is_empty() {
             let events_run = Values(&shared.globals.load_values()).text(ids::EVENT_SCHEDULER) == "ON";
-            shared.events.set_on(shared, events_run);
+            shared.events.set_on(events_run);
             shared.modules.iter().for_each(|module| module.variables_changed());
         }
         // Whatever holds now.

@@ -1,39 +1,30 @@
-//! The thread that sleeps until the next event is due, and the job that an event is when it runs.
+//! The events that there are, and the thread that sleeps until the next is due and hands it to the job system.
+//!
+//! An event is a record of the store's (`definition`), so CREATE, ALTER and DROP hold durably and at once.
 
-use super::Status;
-use super::definition::{EventDef, SPACE, Schedule};
-use crate::api::ConnectionInfo;
-use crate::collector::LastError;
-use crate::database::{Database, Shared};
-use crate::procedure::{SessionImage, run_on_this_thread};
-use crate::session::parse_error;
+mod definition;
+
+pub(crate) use definition::{EventDef, Schedule, Status, interval};
+
+use definition::SPACE;
 use parking_lot::{Condvar, Mutex};
-use squall_jobs::{Handler, Kind, KindSpec, NewJob, RunningJob};
+use squall_jobs::{Kind, NewJob};
 use squall_logs::error_log::{Severity, error_log};
-use squall_parser::parse_body;
-use squall_registry::VariableId;
-use squall_row_store::SystemChange;
+use squall_row_store::{RowStore, SystemChange};
 use squall_server_state::now_micros;
-use squall_server_state::variables::{Values, ids};
-use squall_types::work_meter::measured;
-use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use squall_types::{SqlError, SqlResult};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
-
-/// The kind of the jobs.
-const KIND: &str = "event";
-/// Most events that run at once.
-const WORKERS: usize = 32;
-/// Most of them that wait for a worker; when more are due they are left out.
-const QUEUED_MAX: usize = 1000;
 
 /// Database and name, the latter in lower case.
 type Key = (String, String);
 
 /// All events, and the thread that starts them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct EventScheduler {
+    /// Where their records are, as long as the database is open.
+    store: Weak<RowStore>,
     state: Mutex<State>,
     changed: Condvar,
     kind: OnceLock<Kind>,
@@ -75,25 +66,38 @@ fn entry(event: Arc<EventDef>, from: i64) -> Entry {
 }
 
 impl EventScheduler {
-    /// Reads all events and begins to run them.
-    pub fn start(&self, shared: &Arc<Shared>, on: bool) -> SqlResult<()> {
-        let handler = Arc::new(EventHandler(Arc::downgrade(shared)));
-        let kind = shared.jobs.register(KindSpec {
-            workers: WORKERS,
-            queued_max: QUEUED_MAX,
-            ..KindSpec::new(KIND, handler)
-        })?;
+    /// Without events yet.
+    pub fn new(store: &Arc<RowStore>) -> Arc<EventScheduler> {
+        Arc::new(EventScheduler {
+            store: Arc::downgrade(store),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            kind: OnceLock::new(),
+            change: Arc::default(),
+        })
+    }
+
+    /// The store.
+    ///
+    /// # Errors
+    /// When the database is being closed.
+    fn store(&self) -> SqlResult<Arc<RowStore>> {
+        self.store.upgrade().ok_or_else(|| SqlError::internal("the database is closing"))
+    }
+
+    /// Reads all events and begins to run them, as jobs of a kind.
+    pub fn start(self: &Arc<Self>, kind: Kind, on: bool) -> SqlResult<()> {
         // No other task starts it.
         let _first = self.kind.set(kind);
         let now = now_micros();
         let mut state = self.state.lock();
-        for (_, record) in shared.store.system_records(SPACE)? {
+        for (_, record) in self.store()?.system_records(SPACE)? {
             let event = EventDef::decode(&record)?;
             state.events.insert(key(&event.database, &event.name), entry(Arc::new(event), now));
         }
         state.on = on;
         drop(state);
-        self.see_to_thread(shared);
+        self.see_to_thread();
         Ok(())
     }
 
@@ -119,8 +123,7 @@ impl EventScheduler {
 
     /// Makes events hold, and others hold no more, durably and as a whole.
     pub fn replace(
-        &self,
-        shared: &Arc<Shared>,
+        self: &Arc<Self>,
         _changing: &ChangingEvents,
         gone: &[(&str, &str)],
         new: Option<EventDef>,
@@ -136,7 +139,7 @@ impl EventScheduler {
         if changes.is_empty() {
             return Ok(());
         }
-        shared.store.commit_system(&changes)?;
+        self.store()?.commit_system(&changes)?;
         let mut state = self.state.lock();
         for (database, name) in gone {
             state.events.remove(&key(database, name));
@@ -146,21 +149,21 @@ impl EventScheduler {
         }
         drop(state);
         self.changed.notify_all();
-        self.see_to_thread(shared);
+        self.see_to_thread();
         Ok(())
     }
 
     /// A database is gone, and its events with it.
-    pub fn drop_database(&self, shared: &Arc<Shared>, database: &str) -> SqlResult<()> {
+    pub fn drop_database(self: &Arc<Self>, database: &str) -> SqlResult<()> {
         let changing = self.begin_change_blocking();
         let events = self.list();
         let own = events.iter().filter(|event| event.database == database);
         let gone: Vec<(&str, &str)> = own.map(|event| (event.database.as_str(), event.name.as_str())).collect();
-        self.replace(shared, &changing, &gone, None)
+        self.replace(&changing, &gone, None)
     }
 
     /// `event_scheduler` was set.
-    pub fn set_on(&self, shared: &Arc<Shared>, on: bool) {
+    pub fn set_on(self: &Arc<Self>, on: bool) {
         let mut state = self.state.lock();
         if state.on == on {
             return;
@@ -173,7 +176,7 @@ impl EventScheduler {
         }
         drop(state);
         self.changed.notify_all();
-        self.see_to_thread(shared);
+        self.see_to_thread();
     }
 
     /// Starts no event any more.
@@ -183,13 +186,13 @@ impl EventScheduler {
     }
 
     /// There is a thread as long as there is an event.
-    fn see_to_thread(&self, shared: &Arc<Shared>) {
+    fn see_to_thread(self: &Arc<Self>) {
         let mut state = self.state.lock();
         if state.has_thread || state.events.is_empty() || !state.on || state.stopping {
             return;
         }
-        let (own, weak) = (shared.events.clone(), Arc::downgrade(shared));
-        let spawned = std::thread::Builder::new().name("events".to_string()).spawn(move || own.run(&weak));
+        let own = self.clone();
+        let spawned = std::thread::Builder::new().name("events".to_string()).spawn(move || own.run());
         match spawned {
             Ok(_) => state.has_thread = true,
             Err(error) => error_log().write(Severity::Warning, &format!("events do not run: {error}")),
@@ -197,10 +200,10 @@ impl EventScheduler {
     }
 
     /// The thread's life: it ends when there is nothing to wait for.
-    fn run(&self, shared: &Weak<Shared>) {
+    fn run(self: &Arc<Self>) {
         loop {
             let mut state = self.state.lock();
-            if state.stopping || !state.on || state.events.is_empty() || shared.strong_count() == 0 {
+            if state.stopping || !state.on || state.events.is_empty() {
                 state.has_thread = false;
                 return;
             }
@@ -227,9 +230,8 @@ impl EventScheduler {
                 .map(|entry| entry.event.clone())
                 .collect();
             drop(state);
-            let Some(shared) = shared.upgrade() else { return };
             for event in due {
-                if let Err(error) = self.fire(&shared, &event, now) {
+                if let Err(error) = self.fire(&event, now) {
                     complain(&event, &error);
                 }
             }
@@ -237,7 +239,7 @@ impl EventScheduler {
     }
 
     /// Has an event run, once its record says that it has.
-    fn fire(&self, shared: &Arc<Shared>, event: &Arc<EventDef>, now: i64) -> SqlResult<()> {
+    fn fire(self: &Arc<Self>, event: &Arc<EventDef>, now: i64) -> SqlResult<()> {
         let changing = self.begin_change_blocking();
         let current = self.get(&event.database, &event.name);
         if !current.is_some_and(|current| Arc::ptr_eq(&current, event)) {
@@ -251,12 +253,12 @@ impl EventScheduler {
         };
         let name = (event.database.as_str(), event.name.as_str());
         if goes_on {
-            self.replace(shared, &changing, &[], Some(after))?;
+            self.replace(&changing, &[], Some(after))?;
         } else if after.preserve {
             after.status = Status::Disabled;
-            self.replace(shared, &changing, &[], Some(after))?;
+            self.replace(&changing, &[], Some(after))?;
         } else {
-            self.replace(shared, &changing, &[name], None)?;
+            self.replace(&changing, &[name], None)?;
         }
         let mut state = self.state.lock();
         if let Some(entry) = state.events.get_mut(&key(name.0, name.1)) {
@@ -273,61 +275,8 @@ impl EventScheduler {
 }
 
 /// Tells the error log that an event has failed.
-fn complain(event: &EventDef, error: &SqlError) {
+pub(crate) fn complain(event: &EventDef, error: &SqlError) {
     let EventDef { definer, database, name, .. } = event;
     let message = format!("Event Scheduler: [{}@{}][{database}.{name}] {}", definer.user, definer.host, error.message);
     error_log().write(Severity::Error, &message);
-}
-
-/// Runs the statements of events.
-#[derive(Debug)]
-struct EventHandler(Weak<Shared>);
-
-impl Handler for EventHandler {
-    fn run(&self, job: &RunningJob) -> SqlResult<()> {
-        let shared = self.0.upgrade().ok_or_else(|| SqlError::internal("the database is closing"))?;
-        let event = EventDef::decode(&job.payload)?;
-        let result = run_event(&Database(shared), &event, job);
-        if let Err(error) = &result {
-            complain(&event, error);
-        }
-        result
-    }
-}
-
-fn run_event(database: &Database, event: &EventDef, job: &RunningJob) -> SqlResult<()> {
-    let shared = &database.0;
-    let accounts = shared.accounts.load_now();
-    let Some(account) = accounts.get(&event.definer) else {
-        let (user, host) = (&event.definer.user, &event.definer.host);
-        return Err(SqlError::new(ErrorCode::NoSuchUser, &[user, host]));
-    };
-    let mut variables = shared.globals.load_values();
-    let all_roles = Values(&variables).on(ids::ACTIVATE_ALL_ROLES_ON_LOGIN);
-    let mut set = |id: VariableId, value: &str| variables.set(id, Value::from(value));
-    set(ids::SQL_MODE, &event.sql_mode);
-    set(ids::TIME_ZONE, &event.time_zone);
-    set(ids::CHARACTER_SET_CLIENT, &event.client_charset);
-    set(ids::COLLATION_CONNECTION, &event.connection_collation);
-    let image = SessionImage {
-        account: event.definer.clone(),
-        active_roles: Arc::new(accounts.roles_at_first(account, all_roles)),
-        info: ConnectionInfo { user: event.definer.user.clone(), ..ConnectionInfo::default() },
-        database: Some(event.database.as_str().into()),
-        variables,
-        user_variables: Arc::default(),
-    };
-    drop(accounts);
-    let mut session = image.open(database, Arc::new(|| {}))?;
-    let (weak, id) = (database.downgrade(), session.id());
-    job.on_cancel(Box::new(move || {
-        if let Some(database) = weak.upgrade() {
-            crate::api::Backend::client_gone(&database, id);
-        }
-    }));
-    let (body, span) = parse_body(&event.body, &session.parse_options()).map_err(parse_error)?;
-    let mut writer = LastError::default();
-    // A writer without a client is never gone.
-    let ran = measured(session.work_meter(), session.run_program(&body, span, event.body.as_bytes(), &mut writer));
-    run_on_this_thread(ran)?.unwrap_or(Ok(()))
 }

@@ -1,8 +1,7 @@
 //! Modules: parts of the server that the core knows nothing of. See `docs/decisions/0017-jobs-and-procedures.md`.
 
-use crate::database::Database;
+use super::{Database, Procedure};
 use crate::listener::Listener;
-use crate::procedure::Procedure;
 use squall_registry::Registry;
 use squall_types::SqlResult;
 use std::fmt::Debug;

@@ -1,15 +1,13 @@
-//! A data directory that is open: everything that sessions share.
+//! Opening a data directory, and sessions of this process itself.
 
-use crate::api::{Account, Backend, Connection, ConnectionInfo, FrontEndSettings, KillCallback};
-use crate::event::EventScheduler;
+use crate::database::{Database, Module, Procedures, Shared, TEMPORARY_FOLDER};
+use crate::event_scheduler::EventScheduler;
 use crate::listener::Listeners;
-use crate::module::Module;
-use crate::procedure::Procedures;
-use crate::session::{Session, client};
-use crate::session_plan_cache::SchemaVersions;
-use crate::shared_plan_cache::SharedPlanCache;
+use crate::plans::shared_cache::SharedPlanCache;
+use crate::result::writer::ConnectionInfo;
+use crate::session::Session;
 use parking_lot::Mutex;
-use squall_catalog::{AccessMap, AccountKey, Catalog, CatalogCell, Privileges, TableDef, TableEntry, TableId};
+use squall_catalog::{Catalog, CatalogCell, TableDef, TableEntry, TableId};
 use squall_column_store::ColumnCache;
 use squall_column_tables::{BackgroundSealer, ColumnTables};
 use squall_definitions::edit::insert_database;
@@ -17,27 +15,22 @@ use squall_executor::runtime::{QueryRuntime, RuntimeOptions};
 use squall_instrumentation::Statistics;
 use squall_instrumentation::process::ProcessList;
 use squall_jobs::JobSystem;
+use squall_logs::Logs;
 use squall_logs::error_log::{Severity, error_log};
-use squall_logs::{Client, Logs};
 use squall_planner::dml::RulesCache;
-use squall_registry::{BindSettings, Registry, StatementContext, ValueTable, VariableValues};
+use squall_registry::Registry;
 use squall_row_store::{DdlChanges, DirectoryLock, LogContents, RowStore, StoreOptions};
 use squall_server_state::accounts::AccountStore;
 use squall_server_state::globals::GlobalVariables;
 use squall_server_state::log_settings::default_file;
 use squall_server_state::variables::{Values, ids};
 use squall_server_state::{AllocatedMemory, ServerState, now_micros};
-use squall_types::temporal::TimeZone;
-use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
-use std::net::IpAddr;
-use std::ops::Deref;
+use squall_types::{CollationId, SqlResult, Value};
 use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 use tokio::sync::Notify;
 
-/// Where queries spill to and files of clients wait, in the data directory; emptied at each start.
-pub(crate) const TEMPORARY_FOLDER: &str = "tmp";
 /// Where the row store is in a data directory.
 const ROWS_FOLDER: &str = "rows";
 
@@ -62,48 +55,6 @@ pub struct OpenOptions {
     pub shutdown: Option<Arc<Notify>>,
 }
 
-/// An open database. Cheap to clone; the last clone closes it.
-#[derive(Clone, Debug)]
-pub struct Database(pub(crate) Arc<Shared>);
-
-/// A database that others keep open, or close.
-#[derive(Clone, Debug)]
-pub struct WeakDatabase(Weak<Shared>);
-
-impl WeakDatabase {
-    /// The database, if it is still open.
-    pub fn upgrade(&self) -> Option<Database> {
-        self.0.upgrade().map(Database)
-    }
-}
-
-/// What all sessions of a database share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    // Dropped before the store.
-    pub sealer: Mutex<BackgroundSealer>,
-    /// What is known of the server below its sessions.
-    pub state: ServerState,
-    pub procedures: Procedures,
-    pub modules: Vec<Arc<dyn Module>>,
-    pub listeners: Listeners,
-    pub events: Arc<EventScheduler>,
-    /// See [`OpenOptions::shutdown`].
-    pub shutdown: Option<Arc<Notify>>,
-    /// What sessions have found out about statements.
-    pub plans: SharedPlanCache,
-    // Dropped last: another process may open the directory from then on.
-    _lock: DirectoryLock,
-}
-
-impl Deref for Shared {
-    type Target = ServerState;
-
-    fn deref(&self) -> &ServerState {
-        &self.state
-    }
-}
-
 /// Tells plans and listeners of a new catalog.
 fn watcher(shared: Weak<Shared>) -> impl Fn(u64) {
     move |version| {
@@ -123,13 +74,6 @@ fn declared(mut registry: Registry, modules: &[Arc<dyn Module>]) -> (Registry, P
         module.procedures().into_iter().for_each(|procedure| procedures.add(procedure));
     }
     (registry, procedures)
-}
-
-impl Shared {
-    /// The versions that plans are made at now.
-    pub fn schema_versions(&self) -> SchemaVersions {
-        SchemaVersions { catalog: self.catalog.version(), functions: self.registry.functions_version() }
-    }
 }
 
 impl Database {
@@ -184,6 +128,7 @@ impl Database {
         let processes = Arc::new(ProcessList::default());
         let plans = SharedPlanCache::new(Values(&globals.load_values()).number(ids::PLAN_CACHE_SIZE));
         let listeners = Listeners::new(modules.iter().flat_map(|module| module.listeners()).collect());
+        let events = EventScheduler::new(&store);
         let shared = Arc::new_cyclic(|weak| {
             crate::server_tables::register(&mut registry, weak);
             modules.iter().for_each(|module| module.declare_derived(&mut registry));
@@ -217,7 +162,7 @@ impl Database {
                 procedures,
                 modules,
                 listeners,
-                events: Arc::default(),
+                events,
                 shutdown: options.shutdown,
                 plans,
                 _lock: lock,
@@ -229,81 +174,8 @@ impl Database {
             module.start(&database)?;
         }
         let events_run = Values(&database.0.globals.load_values()).text(ids::EVENT_SCHEDULER) == "ON";
-        database.0.events.start(&database.0, events_run)?;
+        database.0.start_events(events_run)?;
         Ok(database)
-    }
-
-    /// The job system.
-    pub fn jobs(&self) -> &JobSystem {
-        &self.0.jobs
-    }
-
-    /// Everything that is declared.
-    pub fn registry(&self) -> &Registry {
-        &self.0.registry
-    }
-
-    /// Values of global variables, now.
-    pub fn globals(&self) -> ValueTable {
-        self.0.globals.load_values()
-    }
-
-    /// Sets a global variable and keeps it, as SET PERSIST does.
-    ///
-    /// # Errors
-    /// When the value cannot be kept; then it does not hold either.
-    pub fn persist_global(&self, name: &str, value: Value) -> SqlResult<()> {
-        let id = self.0.registry.variables.find(name);
-        let id = id.ok_or_else(|| SqlError::new(ErrorCode::UnknownSystemVariable, &[&name]))?;
-        self.0.globals.persist(&self.0.store, &[(name, value.clone())])?;
-        self.0.globals.set(&[(id, value)]);
-        self.0.apply_account_variables();
-        self.0.modules.iter().for_each(|module| module.variables_changed());
-        Ok(())
-    }
-
-    /// What the account of a statement may do.
-    pub fn access_of(&self, context: &StatementContext) -> AccessMap {
-        self.0.access_of(context)
-    }
-
-    /// Lets the session of a statement read a table without storage through another one, as views of the invoker's do. What statements
-    /// name themselves is authorized before.
-    ///
-    /// # Errors
-    /// 1142.
-    pub fn check_may_select(&self, context: &StatementContext, database: &str, table: &str) -> SqlResult<()> {
-        if squall_system_tables::is_public(database, table)
-            || self.access_of(context).on_table(database, table).contains(Privileges::SELECT)
-        {
-            return Ok(());
-        }
-        let user = context.current_user.rsplit_once('@').map_or("", |(user, _)| user);
-        let host = context.user.rsplit_once('@').map_or("", |(_, host)| host);
-        Err(SqlError::new(ErrorCode::TableAccessDenied, &[&"SELECT", &user, &host, &table]))
-    }
-
-    /// What the server reads virtual tables with for itself: as no account, in UTC, with global variables.
-    pub fn server_context(&self) -> Arc<StatementContext> {
-        let globals = self.globals();
-        let variables = VariableValues { global: globals.clone(), session: globals, ..VariableValues::default() };
-        Arc::new(StatementContext {
-            now_micros: now_micros(),
-            settings: Arc::new(BindSettings { time_zone: Arc::new(TimeZone::utc()), ..BindSettings::default() }),
-            variables,
-            is_of_server: true,
-            ..StatementContext::default()
-        })
-    }
-
-    /// Whether there is such an account.
-    pub fn has_account(&self, account: &AccountKey) -> bool {
-        self.0.accounts.load_now().get(account).is_some()
-    }
-
-    /// The database without keeping it open.
-    pub fn downgrade(&self) -> WeakDatabase {
-        WeakDatabase(Arc::downgrade(&self.0))
     }
 
     /// A session for this process itself: `root`, with every privilege.
@@ -323,48 +195,6 @@ impl Database {
         };
         let id = self.0.processes.next_id();
         Session::new(self.0.clone(), id, account, info, Arc::new(|| {}))
-    }
-
-    /// The directory.
-    pub fn directory(&self) -> &Path {
-        &self.0.directory
-    }
-
-    /// Connections at this moment.
-    pub fn connection_count(&self) -> usize {
-        self.0.processes.len()
-    }
-
-    /// Ends all connections, as a shutdown does.
-    pub fn kill_all(&self) {
-        for process in self.0.processes.all() {
-            process.kill_connection();
-            self.0.interrupt(&process);
-        }
-    }
-
-    /// Finishes what is under way and syncs. Statements that come later fail with 1053.
-    pub fn close(&self) -> SqlResult<()> {
-        self.0.events.stop();
-        for module in self.0.modules.iter().rev() {
-            module.stop();
-        }
-        self.0.jobs.stop();
-        self.0.logs.drain();
-        self.0.sealer.lock().close();
-        self.0.store.close()
-    }
-
-    /// Whether some account can be used from another machine, or `root` has a password: what listening beyond this
-    /// machine needs.
-    pub fn root_has_password(&self) -> bool {
-        self.0
-            .accounts
-            .load_full()
-            .accounts
-            .values()
-            .filter(|account| account.user == "root")
-            .all(|account| !account.authentication.is_empty() || account.locked)
     }
 }
 
@@ -470,83 +300,4 @@ fn bootstrap_catalog(store: &RowStore, of_modules: &[&str]) -> SqlResult<()> {
         }
     }
     store.commit_ddl(&catalog, &DdlChanges::default())
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        self.events.stop();
-    }
-}
-
-impl Backend for Database {
-    fn front_end_settings(&self) -> FrontEndSettings {
-        let values = self.0.globals.load_values();
-        let values = Values(&values);
-        FrontEndSettings {
-            version: values.text(ids::VERSION).to_string(),
-            collation: squall_server_state::charset::collation(values.text(ids::COLLATION_SERVER))
-                .map_or(255, |id| id.0),
-            max_connections: values.number(ids::MAX_CONNECTIONS) as usize,
-            connect_timeout_seconds: values.number(ids::CONNECT_TIMEOUT),
-            net_write_timeout_seconds: values.number(ids::NET_WRITE_TIMEOUT),
-            max_allowed_packet: values.number(ids::MAX_ALLOWED_PACKET) as usize,
-            require_secure_transport: values.on(ids::REQUIRE_SECURE_TRANSPORT),
-        }
-    }
-
-    fn next_connection_id(&self) -> u64 {
-        self.0.processes.next_id()
-    }
-
-    fn account(&self, user: &str, address: Option<IpAddr>) -> Option<Account> {
-        let accounts = self.0.accounts.load_full();
-        let account = accounts.find(user, address)?;
-        Some(Account {
-            user: account.user.clone(),
-            host: account.host.clone(),
-            plugin: account.plugin.clone(),
-            authentication: account.authentication.clone(),
-            locked: account.locked,
-            password_expired: account.password_expired,
-            require_tls: account.require_tls,
-        })
-    }
-
-    fn connect(
-        &self,
-        connection_id: u64,
-        account: &Account,
-        info: ConnectionInfo,
-        on_kill: KillCallback,
-    ) -> Result<Box<dyn Connection>, SqlError> {
-        let key = squall_catalog::AccountKey::new(account.user.clone(), account.host.clone());
-        let session = Session::new(self.0.clone(), connection_id, key, info, on_kill)?;
-        Ok(Box::new(session))
-    }
-
-    fn client_gone(&self, connection_id: u64) {
-        if let Some(process) = self.0.processes.get(connection_id) {
-            self.0.kill(&process, true);
-        }
-    }
-
-    fn connect_failed(&self) {
-        self.0.processes.aborted_connects.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    }
-
-    fn connection_moved(&self) {
-        self.0.processes.moved_connections.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    }
-
-    fn connection_refused(&self) {
-        self.0.processes.refused_connections.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    }
-
-    fn login_refused(&self, connection_id: u64, info: &ConnectionInfo, error: &SqlError) {
-        let now = now_micros();
-        let host = info.address.map_or_else(|| "localhost".to_string(), |address| address.to_canonical().to_string());
-        let client = Client { since_micros: now, ..client(connection_id, info, &host) }.described();
-        let command = if info.changes_user { "Change user" } else { "Connect" };
-        self.0.logs.write_refused(&client, command, error, now);
-    }
 }

@@ -1,8 +1,8 @@
 //! A session's variables decoded, so that statements need not look them up by name.
 
-use crate::api::NetTimeouts;
 use crate::client_text::is_read_as_utf8;
-use crate::route::QueryRoute;
+use crate::plans::QueryRoute;
+use crate::result::writer::NetTimeouts;
 use squall_registry::{BindSettings, VariableValues};
 use squall_row_store::IsolationLevel;
 use squall_server_state::charset;

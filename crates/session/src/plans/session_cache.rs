@@ -5,13 +5,12 @@
 //! ([`PlanVersions`]). A statement without one is parsed and bound each time.
 //!
 //! Every session has a cache of its own, so finding a route takes no lock. Sessions share statements and plans through
-//! [`crate::shared_plan_cache`].
+//! [`crate::plans::shared_cache`].
 
-mod find;
-
-use crate::prepared::PreparedStatement;
-use crate::route::{ConstantPlan, Route};
-use crate::shared_plan_cache::PlanUse;
+use crate::plans::prepared::PreparedStatement;
+use crate::plans::shared_cache::PlanUse;
+use crate::plans::slot::{PlanSlot, PlanVersions, Slot};
+use crate::plans::{ConstantPlan, Route};
 use rustc_hash::FxHashMap;
 use squall_parser::{NormalizedLiteral, Normalizer};
 use squall_types::Value;
@@ -24,62 +23,6 @@ const CONSTANT_BYTES_MAX: usize = 64;
 const CONSTANTS_MAX: usize = 16;
 /// Most literals that a session keeps room for.
 const ROOM_MAX: usize = 64;
-
-/// What plans of all sessions depend on, by versions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SchemaVersions {
-    /// Of the catalog.
-    pub catalog: u64,
-    /// Of the functions that come and go while the server runs.
-    pub functions: u64,
-}
-
-/// What plans depend on, by versions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PlanVersions {
-    pub schema: SchemaVersions,
-    /// Of the accounts and their privileges.
-    pub accounts: u64,
-    /// Of the session's settings, default database, roles and TEMPORARY tables.
-    pub session: u64,
-}
-
-/// A place for a statement's route.
-#[derive(Debug, Default)]
-pub(crate) struct PlanSlot(Option<(PlanVersions, Option<Route>)>);
-
-/// What a [`PlanSlot`] has for a statement.
-pub(crate) enum Slot {
-    /// This route.
-    Route(Route),
-    /// The route is to be chosen each time.
-    Uncached,
-    /// Nothing that holds for these values now.
-    Unknown,
-}
-
-impl PlanSlot {
-    /// The route for these values, if it still holds.
-    pub fn get(&self, now: PlanVersions, parameters: &[Value]) -> Slot {
-        match &self.0 {
-            Some((made, None)) if *made == now => Slot::Uncached,
-            Some((made, Some(route))) if *made == now => {
-                route.for_values(parameters).map_or(Slot::Unknown, Slot::Route)
-            }
-            _ => Slot::Unknown,
-        }
-    }
-
-    /// Whether there is a route that does not hold any more.
-    pub fn is_outdated(&self, now: PlanVersions) -> bool {
-        self.0.as_ref().is_some_and(|(made, _)| *made != now)
-    }
-
-    /// Keeps a route, or that there is none to be kept.
-    pub fn set(&mut self, now: PlanVersions, route: Option<Route>) {
-        self.0 = Some((now, route));
-    }
-}
 
 /// What a session knows of a normalized statement.
 #[derive(Debug, Default)]

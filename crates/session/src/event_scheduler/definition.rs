@@ -6,7 +6,7 @@ use squall_types::temporal::{Interval, IntervalUnit, TimeZone};
 use squall_types::{SqlError, SqlResult};
 
 /// The kind of records that hold events; the key is database and name with a zero byte between them.
-pub(super) const SPACE: &str = "event";
+pub(crate) const SPACE: &str = "event";
 /// Version of the layout.
 const FORMAT: u8 = 1;
 
@@ -185,7 +185,7 @@ impl EventDef {
 }
 
 /// The interval of an event.
-pub(super) fn interval(amount: &str, unit: IntervalUnit) -> Interval {
+pub(crate) fn interval(amount: &str, unit: IntervalUnit) -> Interval {
     match amount.parse() {
         Ok(count) if !unit.is_composite() => Interval::from_integer(count, unit),
         _ => Interval::parse(amount, unit),

@@ -1,6 +1,10 @@
 //! Results that a command makes itself: a few columns and rows of values.
 
-use crate::api::{ColumnFlags, ColumnMeta, ResultWriter};
+pub(crate) mod column_meta;
+pub(crate) mod pass_on;
+pub(crate) mod writer;
+
+use crate::result::writer::{ColumnFlags, ColumnMeta, ResultWriter, StatusInfo};
 use squall_types::{CollationId, RowWriter, SqlError, SqlType, Value};
 use std::sync::Arc;
 
@@ -84,6 +88,18 @@ pub(crate) async fn put_rows(writer: &mut dyn ResultWriter, rows: &[Vec<Value>])
     Ok(())
 }
 
+/// Sends a result set that is a part of an answer.
+pub(crate) async fn send_result_set(
+    writer: &mut dyn ResultWriter,
+    result: &ResultSet,
+    status: &StatusInfo,
+) -> Result<(), Failure> {
+    writer.begin_result_set(&result.columns);
+    put_rows(writer, &result.rows).await?;
+    writer.end_result_set(status);
+    Ok(())
+}
+
 /// Why a statement stopped.
 #[derive(Debug)]
 pub enum Failure {
@@ -109,7 +125,7 @@ impl From<std::io::Error> for Failure {
 #[derive(Debug)]
 pub enum Outcome {
     /// No rows.
-    Ok(crate::api::OkInfo),
+    Ok(crate::result::writer::OkInfo),
     /// Rows that a command made.
     Rows(ResultSet),
     /// Everything but the final packet has been sent; the result set ends now.
@@ -122,11 +138,11 @@ pub enum Outcome {
 impl Outcome {
     /// Success without anything to say.
     pub fn done() -> Outcome {
-        Outcome::Ok(crate::api::OkInfo::default())
+        Outcome::Ok(crate::result::writer::OkInfo::default())
     }
 
     /// Success that changed rows.
     pub fn affected(rows: u64) -> Outcome {
-        Outcome::Ok(crate::api::OkInfo { affected_rows: rows, ..Default::default() })
+        Outcome::Ok(crate::result::writer::OkInfo { affected_rows: rows, ..Default::default() })
     }
 }

@@ -3,49 +3,13 @@
 //! With all logs off a statement pays for one relaxed load ([`Logs::active`](squall_logs::Logs::active)) and nothing else.
 
 use crate::session::{Session, StatementRun};
+use crate::state::log::{BUFFER_BYTES_KEPT, Logged};
 use squall_instrumentation::process::count;
 use squall_logs::{Active, Client, Entry, LogSettings, Work};
 use squall_parser::ast::{FlushTarget, MaintenanceKind, ObjectName, Set, Statement};
 use squall_server_state::now_micros;
-use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::atomic::Ordering;
-
-/// Memory that a session keeps for its next entry, bytes.
-const BUFFER_BYTES_KEPT: usize = 64 << 10;
-
-/// A session's part in the logs.
-#[derive(Debug, Default)]
-pub(crate) struct SessionLog {
-    pub client: Client,
-    /// Statements that were logged.
-    query_id: u64,
-    /// The statement's text as it is logged.
-    text: Vec<u8>,
-    /// An entry on its way to its file.
-    buffer: Vec<u8>,
-    /// Rows that the statement's look-ups by key have read.
-    pub rows_examined: u64,
-}
-
-impl SessionLog {
-    pub(crate) fn new(client: Client) -> SessionLog {
-        SessionLog { client, ..Default::default() }
-    }
-}
-
-/// A statement's text and where its values go.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Logged<'a> {
-    pub sql: &'a [u8],
-    /// Of a prepared statement: where its `?` stand, and its values.
-    pub executed: Option<(&'a [usize], &'a [Value])>,
-}
-
-impl Logged<'_> {
-    fn command(&self) -> &'static str {
-        if self.executed.is_some() { "Execute" } else { "Query" }
-    }
-}
 
 impl Session {
     /// Takes down the text of a statement that begins.

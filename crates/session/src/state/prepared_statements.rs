@@ -1,87 +1,15 @@
-//! Prepared statements: the protocol's by number, and PREPARE's by name.
+//! Prepared statements of a session: the protocol's by number, and PREPARE's by name.
 
-use crate::api::ColumnMeta;
-use crate::long_statement::LongStatement;
+use crate::plans::prepared::PreparedStatement;
+use crate::plans::shared_cache::PlanUse;
+use crate::plans::slot::PlanSlot;
 use crate::result::ResultSet;
-use crate::session_plan_cache::PlanSlot;
-use crate::shared_plan_cache::PlanUse;
-use bytes::Bytes;
 use rustc_hash::FxHashMap;
 use squall_catalog::NameKey;
-use squall_instrumentation::prepared::PreparedUse;
-use squall_parser::ast::Statement;
-use squall_parser::{Digest, ParseOptions};
 use squall_registry::{GrowingCharge, SessionMemory};
 use squall_types::{SqlError, Value};
 use std::collections::HashMap;
-use std::ops::Deref;
-use std::sync::{Arc, OnceLock};
-
-/// A statement that was parsed once. Cheap to clone: sessions that share one have a copy each, so that none counts
-/// references where another does.
-#[derive(Clone, Debug)]
-pub struct PreparedStatement {
-    /// Its text.
-    pub sql: Bytes,
-    /// Its tree.
-    pub(crate) statement: PreparedTree,
-    /// How many `?` it has.
-    pub placeholders: u32,
-    /// Columns of its result, empty if it has none.
-    pub columns: Arc<[ColumnMeta]>,
-    /// How its text was read.
-    pub options: ParseOptions,
-    /// Where its `?` stand, once somebody has asked.
-    pub places: OnceLock<Box<[usize]>>,
-    /// Its digest, once it has run.
-    pub digest: OnceLock<Arc<Digest>>,
-    /// Where its executions are counted, once it is one that a client has prepared.
-    pub(crate) counted: OnceLock<Arc<PreparedUse>>,
-}
-
-/// The tree of a prepared statement, shared by its copies.
-#[derive(Clone, Debug)]
-pub(crate) enum PreparedTree {
-    Short(Arc<Statement>),
-    /// Bound on the query pool, and dropped there.
-    Long(Arc<LongStatement>),
-}
-
-impl PreparedTree {
-    /// The statement, if it is long.
-    pub fn long(&self) -> Option<&Arc<LongStatement>> {
-        match self {
-            PreparedTree::Short(_) => None,
-            PreparedTree::Long(long) => Some(long),
-        }
-    }
-}
-
-impl Deref for PreparedTree {
-    type Target = Statement;
-
-    fn deref(&self) -> &Statement {
-        match self {
-            PreparedTree::Short(statement) => statement,
-            PreparedTree::Long(long) => long.statement(),
-        }
-    }
-}
-
-impl PreparedStatement {
-    /// Its digest.
-    pub fn digest(&self) -> &Arc<Digest> {
-        self.digest.get_or_init(|| match self.statement.long() {
-            Some(long) => long.digest().clone(),
-            None => Arc::new(squall_parser::digest(&self.sql, &self.options)),
-        })
-    }
-
-    /// Where the `?` stand in the text.
-    pub fn places(&self) -> &[usize] {
-        self.places.get_or_init(|| squall_parser::placeholders(&self.sql, &self.options).into())
-    }
-}
+use std::sync::Arc;
 
 /// Rows of an open cursor that have not been fetched.
 #[derive(Debug)]

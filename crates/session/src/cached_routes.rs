@@ -1,10 +1,12 @@
 //! Finding the route of a text or of a prepared statement.
 
-use super::{CachedStatement, Known, PlanSlot, PlanVersions, Slot, values};
-use crate::prepared::{PreparedEntry, PreparedStatement, PreparedTree};
-use crate::route::{Found, QueryRoute, Route, RowsPlan};
+use crate::plans::prepared::{PreparedStatement, PreparedTree};
+use crate::plans::session_cache::{CachedStatement, Known, values};
+use crate::plans::shared_cache::{CacheEntry, PlanUse, SharedRows};
+use crate::plans::slot::{PlanSlot, PlanVersions, Slot};
+use crate::plans::{Found, QueryRoute, Route, RowsPlan};
 use crate::session::Session;
-use crate::shared_plan_cache::{CacheEntry, PlanUse, SharedRows};
+use crate::state::prepared_statements::PreparedEntry;
 use bytes::Bytes;
 use squall_instrumentation::process::{Process, count};
 use squall_parser::ast::Statement;

@@ -1,7 +1,7 @@
 //! The shared plan cache: syntax trees of statements, plans of point lookups and of small queries, and what PREPARE says of a result, for all
 //! sessions.
 //!
-//! It is the second level behind the cache of each session ([`crate::session_plan_cache`]). A session asks here when it meets a statement
+//! It is the second level behind the cache of each session ([`crate::plans::session_cache`]). A session asks here when it meets a statement
 //! that it has no valid route of, so the path of a statement with a route writes nothing here. A session checks its own privileges before
 //! it uses what it finds.
 //!

@@ -1,6 +1,6 @@
 //! Results of the statements of a procedure, on their way to the client.
 
-use crate::api::{ColumnMeta, LocalFuture, OkInfo, ResultWriter, StatusInfo};
+use crate::result::writer::{ColumnMeta, LocalFuture, OkInfo, ResultWriter, StatusInfo};
 use squall_types::{Date, DateTime, Decimal, RowWriter, SqlError, Time};
 
 /// Passes result sets on as parts of a CALL's answer. Successes without rows are not told to the client, and an error

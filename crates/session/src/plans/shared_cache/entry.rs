@@ -1,8 +1,8 @@
 //! One statement of the cache, and what sessions have to do with it.
 
-use crate::prepared::PreparedStatement;
-use crate::route::{Route, SelectPlan};
-use crate::session_plan_cache::SchemaVersions;
+use crate::plans::prepared::PreparedStatement;
+use crate::plans::slot::SchemaVersions;
+use crate::plans::{Route, SelectPlan};
 use parking_lot::Mutex;
 use squall_catalog::Need;
 use squall_instrumentation::process::count;

@@ -1,0 +1,84 @@
+//! A database as front ends see it.
+
+use crate::api::{Account, Backend, Connection, FrontEndSettings, KillCallback};
+use crate::database::Database;
+use crate::result::writer::ConnectionInfo;
+use crate::session::{Session, client};
+use squall_logs::Client;
+use squall_server_state::now_micros;
+use squall_server_state::variables::{Values, ids};
+use squall_types::SqlError;
+use std::net::IpAddr;
+
+impl Backend for Database {
+    fn front_end_settings(&self) -> FrontEndSettings {
+        let values = self.0.globals.load_values();
+        let values = Values(&values);
+        FrontEndSettings {
+            version: values.text(ids::VERSION).to_string(),
+            collation: squall_server_state::charset::collation(values.text(ids::COLLATION_SERVER))
+                .map_or(255, |id| id.0),
+            max_connections: values.number(ids::MAX_CONNECTIONS) as usize,
+            connect_timeout_seconds: values.number(ids::CONNECT_TIMEOUT),
+            net_write_timeout_seconds: values.number(ids::NET_WRITE_TIMEOUT),
+            max_allowed_packet: values.number(ids::MAX_ALLOWED_PACKET) as usize,
+            require_secure_transport: values.on(ids::REQUIRE_SECURE_TRANSPORT),
+        }
+    }
+
+    fn next_connection_id(&self) -> u64 {
+        self.0.processes.next_id()
+    }
+
+    fn account(&self, user: &str, address: Option<IpAddr>) -> Option<Account> {
+        let accounts = self.0.accounts.load_full();
+        let account = accounts.find(user, address)?;
+        Some(Account {
+            user: account.user.clone(),
+            host: account.host.clone(),
+            plugin: account.plugin.clone(),
+            authentication: account.authentication.clone(),
+            locked: account.locked,
+            password_expired: account.password_expired,
+            require_tls: account.require_tls,
+        })
+    }
+
+    fn connect(
+        &self,
+        connection_id: u64,
+        account: &Account,
+        info: ConnectionInfo,
+        on_kill: KillCallback,
+    ) -> Result<Box<dyn Connection>, SqlError> {
+        let key = squall_catalog::AccountKey::new(account.user.clone(), account.host.clone());
+        let session = Session::new(self.0.clone(), connection_id, key, info, on_kill)?;
+        Ok(Box::new(session))
+    }
+
+    fn client_gone(&self, connection_id: u64) {
+        if let Some(process) = self.0.processes.get(connection_id) {
+            self.0.kill(&process, true);
+        }
+    }
+
+    fn connect_failed(&self) {
+        self.0.processes.aborted_connects.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    fn connection_moved(&self) {
+        self.0.processes.moved_connections.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    fn connection_refused(&self) {
+        self.0.processes.refused_connections.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    fn login_refused(&self, connection_id: u64, info: &ConnectionInfo, error: &SqlError) {
+        let now = now_micros();
+        let host = info.address.map_or_else(|| "localhost".to_string(), |address| address.to_canonical().to_string());
+        let client = Client { since_micros: now, ..client(connection_id, info, &host) }.described();
+        let command = if info.changes_user { "Change user" } else { "Connect" };
+        self.0.logs.write_refused(&client, command, error, now);
+    }
+}

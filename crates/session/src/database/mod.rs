@@ -1,0 +1,219 @@
+//! An open data directory, and what extends the server: modules and their procedures, which are given it.
+//!
+//! Reading order: [`Database`], `Shared`, `module`, `procedure`, `statement_runner` (what a procedure runs statements by).
+
+mod module;
+mod procedure;
+mod procedure_call;
+mod statement_runner;
+
+pub use module::Module;
+pub(crate) use procedure::Procedures;
+pub use procedure::{Parameter, ParameterMode, Procedure, ProcedureHead};
+pub use procedure_call::ProcedureCall;
+pub(crate) use statement_runner::StatementRunner;
+
+use crate::event_scheduler::EventScheduler;
+use crate::listener::Listeners;
+use crate::plans::shared_cache::SharedPlanCache;
+use crate::plans::slot::SchemaVersions;
+use parking_lot::Mutex;
+use squall_catalog::{AccessMap, AccountKey, Privileges};
+use squall_column_tables::BackgroundSealer;
+use squall_jobs::JobSystem;
+use squall_registry::{BindSettings, Registry, StatementContext, ValueTable, VariableValues};
+use squall_row_store::DirectoryLock;
+use squall_server_state::{ServerState, now_micros};
+use squall_types::temporal::TimeZone;
+use squall_types::work_meter::carried;
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::{Arc, Weak};
+use tokio::sync::Notify;
+
+/// Where queries spill to and files of clients wait, in the data directory; emptied at each start.
+pub(crate) const TEMPORARY_FOLDER: &str = "tmp";
+/// An open database. Cheap to clone; the last clone closes it.
+#[derive(Clone, Debug)]
+pub struct Database(pub(crate) Arc<Shared>);
+
+/// A database that others keep open, or close.
+#[derive(Clone, Debug)]
+pub struct WeakDatabase(Weak<Shared>);
+
+impl WeakDatabase {
+    /// The database, if it is still open.
+    pub fn upgrade(&self) -> Option<Database> {
+        self.0.upgrade().map(Database)
+    }
+}
+
+/// What all sessions of a database share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    // Dropped before the store.
+    pub sealer: Mutex<BackgroundSealer>,
+    /// What is known of the server below its sessions.
+    pub state: ServerState,
+    pub procedures: Procedures,
+    pub modules: Vec<Arc<dyn Module>>,
+    pub listeners: Listeners,
+    pub events: Arc<EventScheduler>,
+    /// See [`OpenOptions::shutdown`].
+    pub shutdown: Option<Arc<Notify>>,
+    /// What sessions have found out about statements.
+    pub plans: SharedPlanCache,
+    // Dropped last: another process may open the directory from then on.
+    pub _lock: DirectoryLock,
+}
+
+impl Deref for Shared {
+    type Target = ServerState;
+
+    fn deref(&self) -> &ServerState {
+        &self.state
+    }
+}
+
+impl Shared {
+    /// Runs something that may wait for a lock or a disk where blocking is allowed.
+    pub async fn blocking<T: Send + 'static>(
+        self: &Arc<Shared>,
+        work: impl FnOnce(&Shared) -> SqlResult<T> + Send + 'static,
+    ) -> SqlResult<T> {
+        let shared = self.clone();
+        match self.runtime.pool().spawn_blocking(carried(move || work(&shared))).await {
+            Ok(result) => result,
+            Err(error) => Err(SqlError::internal(format_args!("a background task failed: {error}"))),
+        }
+    }
+
+    /// The versions that plans are made at now.
+    pub fn schema_versions(&self) -> SchemaVersions {
+        SchemaVersions { catalog: self.catalog.version(), functions: self.registry.functions_version() }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.events.stop();
+    }
+}
+
+impl Database {
+    /// The job system.
+    pub fn jobs(&self) -> &JobSystem {
+        &self.0.jobs
+    }
+
+    /// Everything that is declared.
+    pub fn registry(&self) -> &Registry {
+        &self.0.registry
+    }
+
+    /// Values of global variables, now.
+    pub fn globals(&self) -> ValueTable {
+        self.0.globals.load_values()
+    }
+
+    /// Sets a global variable and keeps it, as SET PERSIST does.
+    ///
+    /// # Errors
+    /// When the value cannot be kept; then it does not hold either.
+    pub fn persist_global(&self, name: &str, value: Value) -> SqlResult<()> {
+        let id = self.0.registry.variables.find(name);
+        let id = id.ok_or_else(|| SqlError::new(ErrorCode::UnknownSystemVariable, &[&name]))?;
+        self.0.globals.persist(&self.0.store, &[(name, value.clone())])?;
+        self.0.globals.set(&[(id, value)]);
+        self.0.apply_account_variables();
+        self.0.modules.iter().for_each(|module| module.variables_changed());
+        Ok(())
+    }
+
+    /// What the account of a statement may do.
+    pub fn access_of(&self, context: &StatementContext) -> AccessMap {
+        self.0.access_of(context)
+    }
+
+    /// Lets the session of a statement read a table without storage through another one, as views of the invoker's do. What statements
+    /// name themselves is authorized before.
+    ///
+    /// # Errors
+    /// 1142.
+    pub fn check_may_select(&self, context: &StatementContext, database: &str, table: &str) -> SqlResult<()> {
+        if squall_system_tables::is_public(database, table)
+            || self.access_of(context).on_table(database, table).contains(Privileges::SELECT)
+        {
+            return Ok(());
+        }
+        let user = context.current_user.rsplit_once('@').map_or("", |(user, _)| user);
+        let host = context.user.rsplit_once('@').map_or("", |(_, host)| host);
+        Err(SqlError::new(ErrorCode::TableAccessDenied, &[&"SELECT", &user, &host, &table]))
+    }
+
+    /// What the server reads virtual tables with for itself: as no account, in UTC, with global variables.
+    pub fn server_context(&self) -> Arc<StatementContext> {
+        let globals = self.globals();
+        let variables = VariableValues { global: globals.clone(), session: globals, ..VariableValues::default() };
+        Arc::new(StatementContext {
+            now_micros: now_micros(),
+            settings: Arc::new(BindSettings { time_zone: Arc::new(TimeZone::utc()), ..BindSettings::default() }),
+            variables,
+            is_of_server: true,
+            ..StatementContext::default()
+        })
+    }
+
+    /// Whether there is such an account.
+    pub fn has_account(&self, account: &AccountKey) -> bool {
+        self.0.accounts.load_now().get(account).is_some()
+    }
+
+    /// The database without keeping it open.
+    pub fn downgrade(&self) -> WeakDatabase {
+        WeakDatabase(Arc::downgrade(&self.0))
+    }
+
+    /// The directory.
+    pub fn directory(&self) -> &Path {
+        &self.0.directory
+    }
+
+    /// Connections at this moment.
+    pub fn connection_count(&self) -> usize {
+        self.0.processes.len()
+    }
+
+    /// Ends all connections, as a shutdown does.
+    pub fn kill_all(&self) {
+        for process in self.0.processes.all() {
+            process.kill_connection();
+            self.0.interrupt(&process);
+        }
+    }
+
+    /// Finishes what is under way and syncs. Statements that come later fail with 1053.
+    pub fn close(&self) -> SqlResult<()> {
+        self.0.events.stop();
+        for module in self.0.modules.iter().rev() {
+            module.stop();
+        }
+        self.0.jobs.stop();
+        self.0.logs.drain();
+        self.0.sealer.lock().close();
+        self.0.store.close()
+    }
+
+    /// Whether some account can be used from another machine, or `root` has a password: what listening beyond this
+    /// machine needs.
+    pub fn root_has_password(&self) -> bool {
+        self.0
+            .accounts
+            .load_full()
+            .accounts
+            .values()
+            .filter(|account| account.user == "root")
+            .all(|account| !account.authentication.is_empty() || account.locked)
+    }
+}

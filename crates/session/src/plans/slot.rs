@@ -1,0 +1,60 @@
+//! Versions that plans hold for, and the place of a route that was chosen at some.
+
+use crate::plans::Route;
+use squall_types::Value;
+
+/// What plans of all sessions depend on, by versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SchemaVersions {
+    /// Of the catalog.
+    pub catalog: u64,
+    /// Of the functions that come and go while the server runs.
+    pub functions: u64,
+}
+
+/// What plans depend on, by versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PlanVersions {
+    pub schema: SchemaVersions,
+    /// Of the accounts and their privileges.
+    pub accounts: u64,
+    /// Of the session's settings, default database, roles and TEMPORARY tables.
+    pub session: u64,
+}
+
+/// A place for a statement's route.
+#[derive(Debug, Default)]
+pub(crate) struct PlanSlot(Option<(PlanVersions, Option<Route>)>);
+
+/// What a [`PlanSlot`] has for a statement.
+pub(crate) enum Slot {
+    /// This route.
+    Route(Route),
+    /// The route is to be chosen each time.
+    Uncached,
+    /// Nothing that holds for these values now.
+    Unknown,
+}
+
+impl PlanSlot {
+    /// The route for these values, if it still holds.
+    pub fn get(&self, now: PlanVersions, parameters: &[Value]) -> Slot {
+        match &self.0 {
+            Some((made, None)) if *made == now => Slot::Uncached,
+            Some((made, Some(route))) if *made == now => {
+                route.for_values(parameters).map_or(Slot::Unknown, Slot::Route)
+            }
+            _ => Slot::Unknown,
+        }
+    }
+
+    /// Whether there is a route that does not hold any more.
+    pub fn is_outdated(&self, now: PlanVersions) -> bool {
+        self.0.as_ref().is_some_and(|(made, _)| *made != now)
+    }
+
+    /// Keeps a route, or that there is none to be kept.
+    pub fn set(&mut self, now: PlanVersions, route: Option<Route>) {
+        self.0 = Some((now, route));
+    }
+}

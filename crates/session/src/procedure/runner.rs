@@ -1,0 +1,100 @@
+//! A session as what runs statements from inside of its own.
+
+use crate::database::{Shared, StatementRunner};
+use crate::plans::long_statement::Text;
+use crate::result::writer::{LocalFuture, ResultWriter, StatusInfo};
+use crate::session::{Request, Session, parse_error};
+use crate::state::image::SessionImage;
+use crate::state::timer::TimerGuard;
+use squall_catalog::{AccessMap, AccountKey, Need};
+use squall_registry::{SessionMemory, StatementContext, UserVariables};
+use squall_types::SqlResult;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+impl StatementRunner for Session {
+    fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    fn account(&self) -> &AccountKey {
+        &self.account
+    }
+
+    fn access(&self) -> &AccessMap {
+        &self.access
+    }
+
+    fn check(&self, needs: &[Need]) -> SqlResult<()> {
+        self.check_needs(needs)
+    }
+
+    fn user_variables(&self) -> &UserVariables {
+        &self.user_variables
+    }
+
+    fn memory(&self) -> &Arc<SessionMemory> {
+        &self.process.memory
+    }
+
+    fn image(&self, user_variables: Arc<UserVariables>) -> SessionImage {
+        SessionImage {
+            account: self.account.clone(),
+            active_roles: self.active_roles.clone(),
+            info: self.info.clone(),
+            database: self.default_database().cloned(),
+            variables: self.variables.session.clone(),
+            user_variables,
+        }
+    }
+
+    fn start_timer(&self, context: &StatementContext) -> Option<TimerGuard> {
+        self.start_timer_of(self.settings.max_execution_millis, context)
+    }
+
+    fn run_within<'a>(
+        &'a mut self,
+        sql: &'a str,
+        writer: &'a mut dyn ResultWriter,
+    ) -> LocalFuture<'a, std::io::Result<()>> {
+        Box::pin(self.run_within_command(sql, writer))
+    }
+
+    fn more_results(&mut self) -> StatusInfo {
+        self.status_info(true)
+    }
+
+    fn give_state_to(&self, context: &StatementContext) {
+        self.diagnostics.copy_to(&context.diagnostics);
+        context.last_insert_id.store(self.last_insert_id, Ordering::Relaxed);
+    }
+}
+
+impl Session {
+    /// Runs the statements of a text as a part of the command at hand, up to the first that fails.
+    pub(crate) async fn run_within_command(&mut self, sql: &str, writer: &mut dyn ResultWriter) -> std::io::Result<()> {
+        let whole = Text::new(sql.as_bytes());
+        let mut start = 0;
+        loop {
+            let read = self.read_statement(&whole, start).await;
+            let parsed = match read.and_then(|read| read.map_err(parse_error)) {
+                Ok(parsed) => parsed,
+                Err(error) => {
+                    self.finish_with_error(&error, None);
+                    writer.error(&error);
+                    return Ok(());
+                }
+            };
+            let request = Request {
+                placeholders: parsed.placeholders,
+                long: parsed.long(),
+                ..Request::without_parameters(&parsed.statement, &sql.as_bytes()[start..start + parsed.end])
+            };
+            let succeeded = self.run(request, true, writer).await?;
+            match parsed.rest {
+                Some(rest) if succeeded => start += rest,
+                _ => return Ok(()),
+            }
+        }
+    }
+}

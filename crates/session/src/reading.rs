@@ -1,0 +1,83 @@
+//! Texts of clients: read, parsed, and bound, on the pool where they are long.
+
+use crate::client_text::ClientText;
+use crate::database::Shared;
+use crate::plans::long_statement::{BYTES_MAX, LongStatement, ReadStatement, Text};
+use crate::query::SessionTables;
+use crate::session::{Request, Session, StatementRun};
+use squall_catalog::Catalog;
+use squall_parser::ast::Statement;
+use squall_parser::{ParseError, parse_bytes};
+use squall_planner::Binder;
+use squall_types::{SqlResult, Value};
+use std::sync::Arc;
+
+impl Session {
+    /// Parses the statement of a text that begins at `start`.
+    pub(crate) async fn read_statement(
+        &self,
+        text: &Text<'_>,
+        start: usize,
+    ) -> SqlResult<Result<ReadStatement, ParseError>> {
+        let options = self.parse_options();
+        let Some(shared) = text.long_from(start) else {
+            return Ok(parse_bytes(&text.bytes()[start..], &options).map(ReadStatement::Short));
+        };
+        let (shared, memory) = (shared.clone(), self.process.memory.clone());
+        self.blocking(move |state| ReadStatement::parse((shared, start), &options, &state.runtime, &memory)).await
+    }
+
+    /// A client's text as UTF-8.
+    pub(crate) async fn read_client_text<'t>(&self, bytes: &'t [u8]) -> SqlResult<ClientText<'t>> {
+        if let Some(text) = self.read_short_client_text(bytes) {
+            return Ok(text);
+        }
+        let (bytes, charset, options): (Arc<[u8]>, _, _) = (bytes.into(), self.client_charset(), self.parse_options());
+        self.blocking(move |_| Ok(ClientText::new(&bytes, charset, &options).into_owned())).await
+    }
+
+    /// The same, where it takes no time worth mentioning.
+    pub(crate) fn read_short_client_text<'t>(&self, bytes: &'t [u8]) -> Option<ClientText<'t>> {
+        let is_short = bytes.len() <= BYTES_MAX || self.settings.client_is_utf8;
+        is_short.then(|| ClientText::new(bytes, self.client_charset(), &self.parse_options()))
+    }
+
+    /// Binds on the pool what is a long statement's; `None` if the request's statement is not long.
+    pub(crate) async fn bind_long<T: Send + 'static>(
+        &self,
+        run: &StatementRun<'_>,
+        catalog: &Arc<Catalog>,
+        bind: impl FnOnce(&Binder<'_>, &Statement, &Shared) -> SqlResult<T> + Send + 'static,
+    ) -> SqlResult<Option<T>> {
+        let Some(long) = run.request.long_statement().cloned() else { return Ok(None) };
+        let tables = SessionTables::new(self, &run.context, None);
+        let (catalog, context) = (catalog.clone(), run.context.clone());
+        let (database, parameters): (_, Vec<Value>) =
+            (self.default_database().cloned(), run.request.parameters.to_vec());
+        self.blocking(move |shared| {
+            let binder = Binder {
+                catalog: &catalog,
+                default_database: database.as_deref(),
+                registry: &shared.registry,
+                context: &context,
+                tables: &tables,
+                params: &parameters,
+                text: long.sql(),
+                keeps_parameters: false,
+                insert_values: None,
+                row_keys_of_views: false,
+                change_locks: Default::default(),
+            };
+            bind(&binder, long.statement(), shared)
+        })
+        .await
+        .map(Some)
+    }
+}
+
+impl<'a> Request<'a> {
+    /// The statement as one that other threads can have, if it is long and the one that was sent.
+    pub(crate) fn long_statement(&self) -> Option<&'a Arc<LongStatement>> {
+        self.long.filter(|long| std::ptr::eq(long.statement(), self.statement))
+    }
+}

@@ -1,0 +1,24 @@
+//! What a session is, for another like it.
+
+use crate::result::writer::ConnectionInfo;
+use squall_catalog::AccountKey;
+use squall_registry::{UserVariables, ValueTable};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What a session is: enough to make another like it.
+#[derive(Clone, Debug)]
+pub struct SessionImage {
+    /// Its account. One that is gone has no privileges.
+    pub account: AccountKey,
+    /// Roles whose privileges count.
+    pub active_roles: Arc<BTreeSet<AccountKey>>,
+    /// Who connected, and from where.
+    pub info: ConnectionInfo,
+    /// The default database.
+    pub database: Option<Arc<str>>,
+    /// Values of the session's system variables.
+    pub variables: ValueTable,
+    /// `@variables`: shared by all holders of this value.
+    pub user_variables: Arc<UserVariables>,
+}

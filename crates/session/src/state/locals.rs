@@ -1,0 +1,94 @@
+//! Local variables of a stored program that runs.
+
+use parking_lot::Mutex;
+use squall_catalog::NameKey;
+use squall_registry::{Coercibility, ExprType};
+use squall_types::{SqlError, SqlType, Value};
+use std::sync::Arc;
+
+/// The variables of the blocks that a program is in, those of the innermost last. Each hides those of its name before it, and
+/// columns of that name.
+#[derive(Debug, Default)]
+pub(crate) struct Locals {
+    blocks: Vec<Vec<Local>>,
+    /// What handlers are at work on, that of the innermost last.
+    handled: Vec<SqlError>,
+}
+
+/// A variable.
+#[derive(Debug)]
+pub(crate) struct Local {
+    name: NameKey,
+    sql_type: SqlType,
+    value: Value,
+}
+
+impl Locals {
+    pub fn begin_block(&mut self) {
+        self.blocks.push(Vec::new());
+    }
+
+    /// How many blocks the program is in.
+    pub fn depth(&self) -> usize {
+        self.blocks.len()
+    }
+
+    pub fn begin_handling(&mut self, error: SqlError) {
+        self.handled.push(error);
+    }
+
+    pub fn end_handling(&mut self) {
+        self.handled.pop();
+    }
+
+    /// What the innermost handler is at work on.
+    pub fn handled(&self) -> Option<&SqlError> {
+        self.handled.last()
+    }
+
+    /// Leaves as many blocks as that; gives what was in the others.
+    pub(crate) fn split_off(&mut self, blocks: usize) -> Vec<Vec<Local>> {
+        self.blocks.split_off(blocks.min(self.blocks.len()))
+    }
+
+    pub(crate) fn append(&mut self, mut blocks: Vec<Vec<Local>>) {
+        self.blocks.append(&mut blocks);
+    }
+
+    /// A variable of the innermost block.
+    pub fn declare(&mut self, name: &str, sql_type: SqlType, value: Value) {
+        if let Some(block) = self.blocks.last_mut() {
+            block.push(Local { name: NameKey::new(name), sql_type, value });
+        }
+    }
+
+    fn find(&mut self, name: &str) -> Option<&mut Local> {
+        let name = NameKey::new(name);
+        self.blocks.iter_mut().rev().flatten().find(|local| local.name == name)
+    }
+
+    /// The value of a variable, and its type, as an expression has them.
+    pub fn value(&mut self, name: &str) -> Option<(Value, ExprType)> {
+        let Local { sql_type, value, .. } = self.find(name)?;
+        // As a column's: <https://dev.mysql.com/doc/refman/8.4/en/charset-collation-coercibility.html>
+        let coercibility = match sql_type {
+            SqlType::String { .. } | SqlType::Enum { .. } | SqlType::Set { .. } => Coercibility::Implicit,
+            _ => Coercibility::Numeric,
+        };
+        Some((value.clone(), ExprType { sql_type: sql_type.clone(), nullable: true, coercibility }))
+    }
+
+    pub fn type_of(&mut self, name: &str) -> Option<SqlType> {
+        self.find(name).map(|local| local.sql_type.clone())
+    }
+
+    /// Gives a variable its value.
+    pub fn set(&mut self, name: &str, value: Value) {
+        if let Some(local) = self.find(name) {
+            local.value = value;
+        }
+    }
+}
+
+/// What sessions share with those who bind their statements.
+pub(crate) type SharedLocals = Arc<Mutex<Locals>>;

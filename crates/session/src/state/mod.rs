@@ -1,0 +1,12 @@
+//! What a session holds from one statement to the next. Nothing here runs a statement.
+
+pub(crate) mod appended_rows;
+pub(crate) mod before_pool;
+pub(crate) mod diagnostics;
+pub(crate) mod image;
+pub(crate) mod locals;
+pub(crate) mod log;
+pub(crate) mod prepared_statements;
+pub(crate) mod settings;
+pub(crate) mod timer;
+pub(crate) mod transaction;
