@@ -19,8 +19,8 @@ use squall_catalog::{IndexId, TableCompression, TableDef, TableId};
 use squall_column_store::segment::Compression;
 use squall_column_store::{ColumnCache, ColumnSpec, Segment, SegmentWriter};
 use squall_row_store::{
-    Direction, DiskRoom, KeyRange, ManifestEntry, ReadView, RowStore, SealedBlock, SealedRows, SealedScan,
-    SealedSource, SealedWriter, Table,
+    Direction, DiskRoom, EngineTraits, KeyRange, ManifestEntry, ReadView, RowStore, SealedBlock, SealedRows,
+    SealedScan, SealedSource, SealedWriter, Table,
 };
 use squall_types::{SqlError, SqlResult};
 use std::any::Any;
@@ -292,6 +292,11 @@ impl ColumnTable {
 }
 
 impl SealedSource for ColumnTable {
+    fn traits(&self) -> EngineTraits {
+        // A key is searched in the segments, and a row put together of their columns.
+        EngineTraits { reads_by_column: true, changes_at_once: true, lookup_cost: 100.0 }
+    }
+
     fn open(&self, manifest: Vec<ManifestEntry>) -> SqlResult<Arc<dyn SealedRows>> {
         Ok(Arc::new(self.segments(manifest)?))
     }

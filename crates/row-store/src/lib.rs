@@ -89,8 +89,8 @@ pub use store::{
     TableFileIo,
 };
 pub use table::{
-    BlockKeys, DeltaRow, FixedColumn, ManifestEntry, Row, RowKey, RowView, SealedBlock, SealedRows, SealedScan,
-    SealedSource, SealedTables, SealedWriter, Table, UncommittedRows, ValueRef,
+    BlockKeys, DeltaRow, EngineTraits, FixedColumn, ManifestEntry, Row, RowKey, RowView, SealedBlock, SealedRows,
+    SealedScan, SealedSource, SealedTables, SealedWriter, Table, UncommittedRows, ValueRef,
 };
 pub use ticket::CommitTicket;
 pub use transaction::{LockedRow, LockingScan, PiecewiseSearch, Savepoint, Transaction};

@@ -1,13 +1,24 @@
 //! Plans of tests that are about something else than privileges.
 
-use squall_catalog::{AccessMap, AccountKey, Accounts, Authorized, NoServerTables, Privileges, Subject, Touches};
+use squall_catalog::{
+    AccessMap, AccountDef, AccountKey, Accounts, Authorized, NoServerTables, Privileges, Subject, Touches,
+};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Lets a plan be run as by an account that may do everything.
 pub fn authorized<T: Touches>(plan: T) -> Authorized<T> {
     let account = AccountKey::new("root", "localhost");
-    let mut access = AccessMap::default();
-    access.global = Privileges::ALL_GLOBAL;
-    let accounts = Accounts::default();
+    let root = AccountDef {
+        user: account.user.clone(),
+        host: account.host.clone(),
+        global: Privileges::ALL_GLOBAL,
+        ..AccountDef::default()
+    };
+    // Views have it as their definer.
+    let mut accounts = Accounts::default();
+    accounts.accounts.insert(account.clone(), Arc::new(root));
+    let access = AccessMap::new(&accounts, &account, &BTreeSet::new());
     let subject = Subject {
         account: &account,
         client_host: "localhost",

@@ -30,7 +30,7 @@ impl RowTable {
 
     /// Whether columns, by their ordinals, can be read by column: all of a column table, those copied of others.
     pub fn has_by_column(&self, mut ordinals: impl Iterator<Item = usize>) -> bool {
-        if self.table.sealed_source().is_some() {
+        if self.table.traits().reads_by_column {
             return true;
         }
         let Some(index) = self.copy_def() else { return false };
@@ -90,7 +90,7 @@ impl RowTable {
         if self.lock.is_some() {
             return Ok(false);
         }
-        if self.table.sealed_source().is_some() {
+        if self.table.traits().reads_by_column {
             let predicate = predicate_of(&self.def, filters, zone);
             let path = choose(&env.store, view, &self.table, &predicate, projection, &self.hints, 0.0)?;
             return Ok(path.ranges.is_none() || path.rows > KEYED_ROWS_MAX);

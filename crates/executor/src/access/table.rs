@@ -85,7 +85,7 @@ impl RowTable {
             hints: IndexHints::default(),
             schema,
             snapshot: Arc::default(),
-            answers_filters: Arc::new(AtomicBool::new(table.sealed_source().is_some())),
+            answers_filters: Arc::new(AtomicBool::new(table.traits().reads_by_column)),
             table,
             store: store.clone(),
         })
@@ -220,7 +220,7 @@ impl RowTable {
     /// The index that answers a condition by its entries alone, and which entries: each row that it is true of has one of them at least, and no
     /// other row has any.
     fn answered_by_entries(&self, filter: &Expr) -> Option<(usize, IndexRanges)> {
-        let is_read_by_rows = self.table.sealed_source().is_none() && self.copy_def().is_none();
+        let is_read_by_rows = !self.table.traits().reads_by_column && self.copy_def().is_none();
         any_word(&self.def, filter)
             .filter(|(position, _)| is_read_by_rows && self.lock.is_none() && self.hints.allows(*position))
     }
@@ -234,9 +234,9 @@ impl RowTable {
         {
             return Ok(Some(snapshot.clone()));
         }
-        let snapshot = match self.table.sealed_source() {
-            Some(_) => ColumnSnapshot::of(view, &self.table)?,
-            None => ColumnSnapshot::of_copy(view, &self.table)?,
+        let snapshot = match self.table.traits().reads_by_column {
+            true => ColumnSnapshot::of(view, &self.table)?,
+            false => ColumnSnapshot::of_copy(view, &self.table)?,
         };
         let snapshot = snapshot.map(Arc::new);
         *kept = snapshot.clone().map(|snapshot| (view.version(), snapshot));

@@ -124,7 +124,7 @@ fn resolve(expr: &Expr, plan: &LogicalPlan) -> Option<Expr> {
 
 /// The index of a column of documents, and the column's ordinal.
 fn index_of(table: &RowTable, column: &str) -> Option<(usize, usize)> {
-    let by_row = table.lock.is_none() && table.table.sealed_source().is_none() && table.copy_def().is_none();
+    let by_row = table.lock.is_none() && !table.table.traits().reads_by_column && table.copy_def().is_none();
     let (ordinal, _) = table.def.column(column).filter(|_| by_row)?;
     let position = json_index(&table.def, ordinal)?;
     table.hints.allows(position).then_some((position, ordinal))

@@ -25,13 +25,8 @@ use squall_row_store::Direction;
 use squall_types::SqlType;
 use std::sync::Arc;
 
-/// Cost of one look-up, in rows of a table scan.
-const COST_LOOKUP: f64 = 8.0;
 /// Cost of one row that a look-up finds.
 const COST_FOUND: f64 = 4.0;
-
-/// Cost of one look-up in a column table: its key is searched in the segments, and a row put together of their columns.
-const COST_LOOKUP_SEALED: f64 = 100.0;
 
 /// The rule.
 #[derive(Debug)]
@@ -122,7 +117,7 @@ fn lookup_on(join: &HashJoinExec, inner: JoinSide) -> Result<Option<(f64, IndexL
             continue;
         }
         let found = rows_per_key_of(&scan.source, index, keys.len());
-        let look_up = if scan.source.table.sealed_source().is_some() { COST_LOOKUP_SEALED } else { COST_LOOKUP };
+        let look_up = scan.source.table.traits().lookup_cost;
         let cost = outer_rows * (look_up + found * (COST_FOUND + lock_cost));
         if cost < scan.path.cost && best.as_ref().is_none_or(|(least, ..)| cost < *least) {
             best = Some((cost, position, keys));

@@ -131,7 +131,7 @@ impl Tables<'_> {
 
 /// Whether the columns of a scan are read by column: those of a column table, or a copy that is worth it.
 fn is_by_column(table: &RowTable, scan: &TableScan) -> bool {
-    if table.table.sealed_source().is_some() {
+    if table.table.traits().reads_by_column {
         return true;
     }
     let wanted = scan.projection.iter().flatten().copied();

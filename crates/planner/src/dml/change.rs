@@ -64,7 +64,7 @@ enum Found {
 
 /// Looks for the rows of a column table by columns, if the statement has neither ORDER BY nor LIMIT.
 fn find_sealed(context: &mut DmlContext<'_>, target: &Target, selection: &Selection) -> StoreResult<Found> {
-    if target.table.sealed_source().is_none() || selection.limit.is_some() || selection.key.is_some() {
+    if !target.table.traits().changes_at_once || selection.limit.is_some() || selection.key.is_some() {
         return Ok(Found::Other);
     }
     let (path, _) = choose_path(context, target, selection)?;

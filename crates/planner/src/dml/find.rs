@@ -126,7 +126,7 @@ pub fn find_by_columns(
     if !selection.order.is_empty() || !path.is_full() && path.rows <= KEYED_ROWS_MAX {
         return Ok(None);
     }
-    if target.table.sealed_source().is_some() {
+    if target.table.traits().changes_at_once {
         let everything = whole_range(target)?;
         context.transaction.lock_ranges(&target.table, &[everything], context.write_lock())?;
     }

@@ -207,9 +207,9 @@ impl<'a> RowChanges<'a> {
         change: &'a TableChange,
         types: &'a [SqlType],
     ) -> RowChanges<'a> {
-        let way = match change.target.table.sealed_source() {
-            Some(_) => Way::Unknown(HashSet::new(), Vec::new()),
-            None => Way::OneByOne(HashSet::new()),
+        let way = match change.target.table.traits().changes_at_once {
+            true => Way::Unknown(HashSet::new(), Vec::new()),
+            false => Way::OneByOne(HashSet::new()),
         };
         RowChanges { env, plan, change, types, way, places: None, changed: 0 }
     }

@@ -63,8 +63,8 @@ pub fn explain_change_tree(context: &mut DmlContext<'_>, plan: Authorized<&DmlPl
 /// What is done with the tables, and whether at once with each row that is found.
 fn changed_tables(change: &QueryChangePlan) -> String {
     let table = |table: &TableChange| {
-        // Rows of column tables wait until it is known whether they are many.
-        let when = if table.target.table.sealed_source().is_some() { "buffered" } else { "immediate" };
+        // Rows that can be changed at once wait until it is known whether they are many.
+        let when = if table.target.table.traits().changes_at_once { "buffered" } else { "immediate" };
         format!("{} ({when})", table.target.alias)
     };
     let tables: Vec<String> = change.changes.iter().map(table).collect();

@@ -135,7 +135,7 @@ impl Arranger<'_> {
         };
         if let Some((table, way, direction)) = first {
             // Column tables are for reading many rows by column, not each by itself.
-            is_small &= !(way.full && self.table(table).table.sealed_source().is_some());
+            is_small &= !(way.full && self.table(table).table.traits().reads_by_column);
             // The first rows may be enough.
             let few = self.wanted.bounded && (ordered || self.wanted.order.is_empty());
             is_small &= few || way.is_small();

@@ -1,12 +1,14 @@
 //! A table as its readers and writers hold it.
 
 mod column;
+mod engine_traits;
 mod keys;
 pub(crate) mod packing;
 pub(crate) mod row;
 pub(crate) mod sealed;
 
 pub use self::column::FixedColumn;
+pub use self::engine_traits::EngineTraits;
 use self::packing::Packing;
 use self::row::encode_row;
 pub use self::row::{Row, RowKey, RowView, ValueRef};
@@ -393,6 +395,11 @@ impl Table {
     /// The table's id.
     pub fn id(&self) -> TableId {
         self.data.id
+    }
+
+    /// What the table's engine is like.
+    pub fn traits(&self) -> EngineTraits {
+        self.sealed_source().map_or(EngineTraits::ROWS, |source| source.traits())
     }
 
     /// What rows below the store's are read with, if the table has any.

@@ -12,12 +12,12 @@
 //!   nothing changes.
 
 use super::Table;
+use super::engine_traits::EngineTraits;
 use super::row::ValueRef;
 use crate::engine::{AbstractTree, Keyspace, SeqNo, Slice};
 use crate::error::engine_error;
 use crate::gate::DiskRoom;
-use crate::index_key::Direction;
-use crate::index_key::KeyRange;
+use crate::index_key::{Direction, KeyRange};
 use crate::level_keys::LevelKeys;
 use lsm_tree::Guard as _;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -65,6 +65,9 @@ pub trait SealedTables: Send + Sync {
 
 /// What a table's manifest stands for.
 pub trait SealedSource: Send + Sync {
+    /// What the table's engine is like.
+    fn traits(&self) -> EngineTraits;
+
     /// The rows that the entries of a manifest, in the order of their names, stand for.
     fn open(&self, manifest: Vec<ManifestEntry>) -> SqlResult<Arc<dyn SealedRows>>;
 

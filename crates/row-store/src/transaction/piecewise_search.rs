@@ -2,8 +2,7 @@
 
 use super::{LockingScan, Transaction};
 use crate::error::StoreResult;
-use crate::index_key::Direction;
-use crate::index_key::{KeyRange, split_index_id};
+use crate::index_key::{Direction, KeyRange, split_index_id};
 use crate::options::LockRequest;
 use crate::read_view::ReadView;
 use crate::table::Table;

@@ -4,9 +4,9 @@ use crate::fixture::*;
 use proptest::prelude::*;
 use squall_catalog::{IndexId, TableDef, TableId};
 use squall_row_store::{
-    BlockKeys, Direction, DiskRoom, Durability, IsolationLevel, KeyRange, LockMode, LockRequest, LockWait,
-    ManifestEntry, Row, SealedBlock, SealedRows, SealedScan, SealedSource, SealedTables, SealedWriter, Sealing,
-    StoreError, Table, Transaction, TransactionOptions,
+    BlockKeys, Direction, DiskRoom, Durability, EngineTraits, IsolationLevel, KeyRange, LockMode, LockRequest,
+    LockWait, ManifestEntry, Row, SealedBlock, SealedRows, SealedScan, SealedSource, SealedTables, SealedWriter,
+    Sealing, StoreError, Table, Transaction, TransactionOptions,
 };
 use squall_types::{ErrorCode, SqlResult, Value};
 use std::any::Any;
@@ -45,6 +45,10 @@ impl SealedTables for RowsInTheList {
 }
 
 impl SealedSource for RowsInTheList {
+    fn traits(&self) -> EngineTraits {
+        EngineTraits::ROWS
+    }
+
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
         self
     }

@@ -3,8 +3,7 @@
 use super::arguments::Destination;
 use super::{Parameter, ProcedureCall, ProcedureHead};
 use crate::result::send_result_set;
-use crate::result::writer::ResultWriter;
-use crate::result::writer::StatusInfo;
+use crate::result::writer::{ResultWriter, StatusInfo};
 use crate::result::{Failure, Outcome, ResultSet, typed_column};
 use crate::session::{Session, StatementRun};
 use squall_instrumentation::process::count;

@@ -53,7 +53,7 @@ impl FoundRows {
         target: &Target,
         selection: &Selection,
     ) -> StoreResult<Option<FoundRows>> {
-        if target.table.sealed_source().is_none() {
+        if !target.table.traits().changes_at_once {
             return Ok(None);
         }
         let view = context.transaction.change_view();
