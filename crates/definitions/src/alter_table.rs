@@ -499,7 +499,7 @@ impl Builder<'_> {
         }
     }
 
-    fn set_default(&mut self, name: &Ident, value: &squall_parser::ast::Expr) -> SqlResult<()> {
+    fn set_default(&mut self, name: &Ident, value: &squall_parser::ast::DefaultValue) -> SqlResult<()> {
         let context = self.context;
         let column = self.column_mut(name)?;
         let (shown, sql_type, nullable) = (column.name.clone(), column.sql_type.clone(), column.nullable);

@@ -5,7 +5,7 @@ use crate::context::DdlContext;
 use crate::data_type::{TypeRules, resolve_type};
 use crate::names::check_column_name;
 use squall_catalog::{ColumnDef, ColumnDefault, ColumnId, GeneratedKind};
-use squall_parser::ast::{ColumnDefinition, DataType, Expr, Literal, UnaryOp};
+use squall_parser::ast::{ColumnDefinition, DataType, DefaultValue, Expr, Literal, UnaryOp};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, StringKind, Value};
 
 /// Longest comment of a column, in characters.
@@ -120,12 +120,13 @@ pub fn current_timestamp_digits(expr: &Expr) -> Option<u8> {
 
 /// DEFAULT of a column whose type is known.
 pub fn resolve_default(
-    expr: &Expr,
+    default: &DefaultValue,
     name: &str,
     sql_type: &SqlType,
     nullable: bool,
     context: &DdlContext<'_>,
 ) -> SqlResult<ColumnDefault> {
+    let expr = &default.value;
     let invalid = || SqlError::new(ErrorCode::InvalidDefault, &[&name]);
     if let Some(digits) = current_timestamp_digits(expr) {
         return match timestamp_digits(sql_type) {
@@ -134,10 +135,10 @@ pub fn resolve_default(
             None => Ok(ColumnDefault::Expression(constant::expression_text(expr)?)),
         };
     }
-    if is_null(expr) {
+    if is_null(expr) && !default.in_parentheses {
         return if nullable { Ok(ColumnDefault::Literal(Value::Null)) } else { Err(invalid()) };
     }
-    if !is_constant(expr) {
+    if default.in_parentheses || !is_constant(expr) {
         constant::check_default(expr, name, context.registry)?;
         return Ok(ColumnDefault::Expression(constant::expression_text(expr)?));
     }

@@ -4,7 +4,7 @@ use datafusion::common::{Result, Statistics, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
-use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
+use datafusion::physical_plan::statistics::ChildStats;
 use datafusion::physical_plan::{Distribution, ExecutionPlan, PlanProperties};
 use std::fmt;
 use std::sync::Arc;
@@ -123,15 +123,6 @@ pub(crate) fn asked_of_inputs<T: Operator>(operator: &T, partition: Option<usize
     operator.inputs().iter().map(|_| asked()).collect()
 }
 
-/// See [`Operator::estimate`].
-pub(crate) fn estimate_of<T: Operator>(
-    operator: &T,
-    inputs: &[Arc<Statistics>],
-    args: &StatisticsArgs,
-) -> Result<Arc<Statistics>> {
-    operator.estimate(inputs, args.partition())
-}
-
 /// Makes an [`ExecutionPlan`] of an [`Operator`]. Rust does not let a crate say of all types with a trait of its own that they have a
 /// foreign one.
 macro_rules! execution_plan {
@@ -227,7 +218,7 @@ macro_rules! execution_plan {
                 inputs: &[std::sync::Arc<datafusion::common::Statistics>],
                 args: &datafusion::physical_plan::statistics::StatisticsArgs,
             ) -> datafusion::common::Result<std::sync::Arc<datafusion::common::Statistics>> {
-                $crate::operator::estimate_of(self, inputs, args)
+                $crate::operator::Operator::estimate(self, inputs, args.partition())
             }
 
             fn fetch(&self) -> Option<usize> {

@@ -39,7 +39,7 @@ impl ParseError {
         }
     }
 
-    /// 1065: nothing but white space and comments.
+    /// 1065: nothing but white space.
     pub(crate) fn empty() -> Self {
         Self::other(1065, "42000", "Query was empty", 0)
     }

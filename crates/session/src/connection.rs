@@ -86,7 +86,10 @@ impl Session {
         if parsed.placeholders > PARAMETERS_MAX {
             return Err(SqlError::new(ErrorCode::PsManyParameters, &[]));
         }
-        if matches!(parsed.statement, Statement::Prepare(_) | Statement::Execute(_) | Statement::Deallocate(_)) {
+        if matches!(
+            parsed.statement,
+            Statement::Prepare(_) | Statement::Execute(_) | Statement::Deallocate(_) | Statement::Empty
+        ) {
             return Err(SqlError::new(ErrorCode::UnsupportedPs, &[]));
         }
         let request = Request {

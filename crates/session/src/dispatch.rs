@@ -57,6 +57,7 @@ impl Session {
             Statement::Explain(explain) => self.run_explain(explain, run, writer).await,
             Statement::Show(show) => Ok(self.run_show(show, &run.context).await?),
             Statement::DescribeTable(describe) => Ok(self.describe_table(describe)?),
+            Statement::Empty => Ok(Outcome::done()),
             Statement::Transaction(transaction) => Ok(self.run_transaction(transaction).await?),
             Statement::Set(set) => Ok(Box::pin(self.run_set(set, run)).await?),
             Statement::Use(name) => {

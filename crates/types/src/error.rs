@@ -470,6 +470,7 @@ error_codes! {
     DependentByCheckConstraint = 3959, b"HY000", "Check constraint '%s' uses column '%s', hence column cannot be dropped or renamed.";
     MissingJsonValue = 3966, b"22035", "No value was found by '%s' on the specified path.";
     MultipleJsonValues = 3967, b"22034", "More than one value was found by '%s' on the specified path.";
+    JsonInBooleanContext = 3986, b"HY000", "Evaluating a JSON value in SQL boolean context does an implicit comparison against JSON integer 0; if this is not what you want, consider converting JSON to a SQL numeric type with JSON_VALUE RETURNING";
     UserReferencedAsDefiner = 4005, b"HY000", "User %s is referenced as a definer account in %s.";
     CannotUserReferencedAsDefiner = 4006, b"HY000", "Operation %s failed for %s as it is referenced as a definer account in %s.";
     RoleGrantedToItself = 4027, b"HY000", "User account `%s`@`%s` is directly or indirectly granted to the role `%s`@`%s`. The GRANT would create a loop";

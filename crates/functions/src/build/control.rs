@@ -46,7 +46,7 @@ impl ExprBuilder<'_> {
         for (when, then) in branches {
             let when = match &operand {
                 Some(operand) => self.compare(CompareOp::Equal, operand.clone(), when)?,
-                None => self.condition(when),
+                None => self.truth(when),
             };
             bound.push((when, self.convert(then, &ty)?));
         }
@@ -58,7 +58,7 @@ impl ExprBuilder<'_> {
     pub fn if_(&self, condition: BoundExpr, then: BoundExpr, otherwise: BoundExpr) -> BuildResult {
         let ty = self.unified_type(&[&then, &otherwise], "if")?;
         let (then, otherwise) = (self.convert(then, &ty)?, self.convert(otherwise, &ty)?);
-        let branches = vec![(self.condition(condition), then)];
+        let branches = vec![(self.truth(condition), then)];
         Ok(self.fold(BoundExpr::Case(Arc::new(Case { branches, otherwise: Some(otherwise), ty }))))
     }
 

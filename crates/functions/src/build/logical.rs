@@ -1,17 +1,32 @@
 //! Conditions.
 
 use super::{BuildResult, ExprBuilder};
-use crate::expr::{BoundExpr, boolean_type};
+use crate::expr::{BoundExpr, CompareOp, boolean_type};
+use crate::operators::json_compare::JsonCompareKernel;
 use crate::operators::truth::TruthKernel;
 use crate::typing::{display_length, string_of_length};
 use squall_registry::ExprType;
-use squall_types::{SqlType, Value};
+use squall_types::json::{Document, Json};
+use squall_types::{ErrorCode, SqlError, SqlType, Value};
 use std::sync::Arc;
 
 impl ExprBuilder<'_> {
     /// The expression made fit to be a condition: numbers and dates are true when not zero, strings go through their
-    /// number first.
+    /// number first, and documents are compared with the integer 0, so that `false` and `[]` are true. As in MySQL, which warns of that (3986).
     pub fn condition(&self, expr: BoundExpr) -> BoundExpr {
+        match expr.sql_type() {
+            SqlType::Json => {
+                self.context.diagnostics.warn(SqlError::new(ErrorCode::JsonInBooleanContext, &[]));
+                let kernel = Arc::new(JsonCompareKernel { op: CompareOp::NotEqual });
+                let zero = self.literal(Value::Json(Document::from(&Json::Int(0))));
+                self.immutable(CompareOp::NotEqual.symbol(), kernel, vec![expr, zero], boolean_type(true))
+            }
+            _ => self.truth(expr),
+        }
+    }
+
+    /// The truth of a value as IF and CASE take it: documents go through their number, too.
+    pub(super) fn truth(&self, expr: BoundExpr) -> BoundExpr {
         if expr.is_condition() {
             return expr;
         }
@@ -25,7 +40,7 @@ impl ExprBuilder<'_> {
                     sql_type: string_of_length(display_length(&sql_type), self.context.settings.collation),
                     ..expr.ty()
                 };
-                self.condition(self.conversion(expr, &sql_type, text))
+                self.truth(self.conversion(expr, &sql_type, text))
             }
             _ => expr,
         }

@@ -2,7 +2,7 @@
 
 use super::coerce;
 use squall_registry::{ScalarKernel, StatementContext};
-use squall_types::temporal::parse::{parse_date, parse_datetime};
+use squall_types::temporal::parse::parse_datetime;
 use squall_types::temporal::{Interval, IntervalUnit};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 
@@ -65,7 +65,7 @@ impl AddIntervalKernel {
     fn add_to_text(&self, base: &Value, interval: Interval, context: &StatementContext) -> SqlResult<Value> {
         let Some(text) = coerce::to_text(base, &self.from) else { return Ok(Value::Null) };
         let rules = coerce::argument_rules(context);
-        let is_date = parse_date(&text, rules).is_ok_and(|parsed| !parsed.has_other_part);
+        let is_date = parse_datetime(&text, rules).is_ok_and(|parsed| !parsed.has_other_part);
         let Some(value) = coerce::to_datetime(base, &self.from, context)? else { return Ok(Value::Null) };
         if value.date().has_zero_part() {
             return Ok(Value::Null);

@@ -66,6 +66,9 @@ pub enum Statement {
     Grant(Box<Grant>),
     Revoke(Box<Revoke>),
 
+    /// Comments alone.
+    Empty,
+
     Transaction(Transaction),
     LockTables(LockTables),
     UnlockTables,

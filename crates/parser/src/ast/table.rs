@@ -19,13 +19,21 @@ pub struct CreateTable {
     pub query: Option<Box<Query>>,
 }
 
+/// What stands behind DEFAULT.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DefaultValue {
+    pub value: Expr,
+    /// An expression, be it a literal, rather than a literal or CURRENT_TIMESTAMP as such.
+    pub in_parentheses: bool,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnDefinition {
     pub name: Ident,
     pub data_type: DataType,
     /// `NULL` is true, `NOT NULL` false.
     pub nullable: Option<bool>,
-    pub default: Option<Expr>,
+    pub default: Option<DefaultValue>,
     /// `ON UPDATE CURRENT_TIMESTAMP`.
     pub on_update: Option<Expr>,
     pub auto_increment: bool,
@@ -324,7 +332,7 @@ pub enum AlterAction {
     /// `ALTER COLUMN c SET DEFAULT x`.
     SetDefault {
         column: Ident,
-        value: Expr,
+        value: DefaultValue,
     },
     DropDefault {
         column: Ident,

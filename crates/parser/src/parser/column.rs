@@ -166,14 +166,16 @@ impl Parser<'_> {
 
     /// The value behind DEFAULT: a signed literal, a call or an expression in parentheses. A COLLATE
     /// behind it belongs to the column.
-    pub(super) fn default_value(&mut self) -> Result<Expr> {
+    pub(super) fn default_value(&mut self) -> Result<DefaultValue> {
+        let in_parentheses = self.at_kind(TokenKind::LeftParen);
         let op = match self.kind() {
             TokenKind::Minus => UnaryOp::Minus,
             TokenKind::Plus => UnaryOp::Plus,
-            _ => return self.primary(),
+            _ => return Ok(DefaultValue { value: self.primary()?, in_parentheses }),
         };
         self.advance();
-        Ok(Expr::Unary { op, operand: Box::new(self.primary()?) })
+        let value = Expr::Unary { op, operand: Box::new(self.primary()?) };
+        Ok(DefaultValue { value, in_parentheses })
     }
 }
 

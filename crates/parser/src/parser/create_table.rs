@@ -316,7 +316,7 @@ impl Parser<'_> {
         let mut options = Vec::new();
         while let Some(option) = self.table_option()? {
             options.push(option);
-            if self.at_kind(TokenKind::Comma) {
+            while self.at_kind(TokenKind::Comma) {
                 self.advance();
                 match self.table_option()? {
                     Some(option) => options.push(option),

@@ -112,11 +112,16 @@ pub(crate) fn parse_statement(sql: &[u8], shared: Option<&Bytes>, options: &Pars
     check_length(sql)?;
     let mut parser = Parser::new(sql, options);
     parser.shared = shared;
-    if matches!(parser.current.kind, TokenKind::Eof | TokenKind::Semicolon) {
-        return Err(Box::new(ParseError::empty()));
-    }
-    let statement = parser.statement()?;
-    let end = parser.previous_end as usize;
+    let (statement, end) = match parser.current.kind {
+        TokenKind::Eof | TokenKind::Semicolon => {
+            let before = &sql[..parser.current.start as usize];
+            if before.iter().all(|byte| byte.is_ascii_whitespace()) {
+                return Err(Box::new(ParseError::empty()));
+            }
+            (Statement::Empty, before.len())
+        }
+        _ => (parser.statement()?, parser.previous_end as usize),
+    };
     let rest = match parser.current.kind {
         TokenKind::Eof => None,
         TokenKind::Semicolon => {

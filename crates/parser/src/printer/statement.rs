@@ -86,6 +86,7 @@ impl Printer {
             Statement::Grant(grant) => self.grant(grant),
             Statement::Revoke(revoke) => self.revoke(revoke),
 
+            Statement::Empty => self.put("/* */"),
             Statement::Transaction(transaction) => self.transaction(transaction),
             Statement::LockTables(lock) => self.lock_tables(lock),
             Statement::UnlockTables => self.put("UNLOCK TABLES"),

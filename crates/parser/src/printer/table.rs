@@ -99,8 +99,10 @@ impl Printer {
     }
 
     /// A value behind DEFAULT: literals and the time as they are, the rest in parentheses.
-    fn default_value(&mut self, value: &Expr) {
+    fn default_value(&mut self, default: &DefaultValue) {
+        let value = &default.value;
         let bare = match value {
+            _ if default.in_parentheses => false,
             Expr::Literal(_) | Expr::Unary { op: UnaryOp::Minus, .. } => true,
             Expr::Function(call) => ["CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"]
                 .iter()

@@ -14,7 +14,7 @@ fn error(sql: &str) -> (u16, String) {
 
 #[test]
 fn empty() {
-    for sql in ["", "  ", ";", "-- x", "/* x */", "# x\n ", ";;", "/*!99999 SELECT 1 */"] {
+    for sql in ["", "  ", ";", " ;", ";;", "; -- x"] {
         assert_eq!(error(sql), (1065, "Query was empty".to_string()), "{sql:?}");
     }
 }

@@ -4,6 +4,16 @@ use squall_parser::ast::{Expr, QueryBody, SelectItem, Statement};
 use squall_parser::{ParseOptions, parse, parse_bytes, parse_data_type, parse_expr};
 
 #[test]
+fn comments_alone_are_a_statement() {
+    for sql in ["-- x", "/* x */", "# x\n ", " /* x */ ;", "/*!99999 SELECT 1 */"] {
+        let parsed = parse(sql, &ParseOptions::default()).expect("a statement");
+        assert_eq!((parsed.statement, parsed.rest), (Statement::Empty, None), "{sql:?}");
+    }
+    let parsed = parse("/* x */; SELECT 1", &ParseOptions::default()).expect("a statement");
+    assert_eq!((parsed.statement, parsed.end, parsed.rest), (Statement::Empty, 7, Some(8)));
+}
+
+#[test]
 fn statements_one_after_another() {
     let sql = "SELECT 1;\n CREATE PROCEDURE p() BEGIN SELECT 2; SELECT 3; END; SELECT 4 ; -- end\n";
     let mut rest = Some(0);

@@ -95,7 +95,8 @@ impl Session {
             | Statement::ExecuteImmediate(_)
             | Statement::Deallocate(_) => Ok(Vec::new()),
             // The session's own.
-            Statement::Transaction(_)
+            Statement::Empty
+            | Statement::Transaction(_)
             | Statement::UnlockTables
             | Statement::GetDiagnostics(_)
             | Statement::Signal(_) => Ok(Vec::new()),

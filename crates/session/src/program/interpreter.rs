@@ -10,8 +10,8 @@ use crate::time_slice::TimeSlice;
 use parking_lot::Mutex;
 use squall_functions::expr::truth_of;
 use squall_parser::ast::{
-    BinaryOp, Block, ColumnName, ConditionValue, Declaration, Expr, HandlerAction, Ident, IsTest, ProgramStatement,
-    Query, SignalCondition, Span, Statement, Step,
+    BinaryOp, Block, CaseBranch, ColumnName, ConditionValue, Declaration, Expr, HandlerAction, Ident, Literal,
+    ProgramStatement, Query, SignalCondition, Span, Statement, Step,
 };
 use squall_registry::GrowingCharge;
 use squall_types::{Level, SqlError, SqlResult, SqlType, Value};
@@ -405,7 +405,8 @@ impl<'a> Interpreter<'_, 'a> {
 
     async fn is_true(&mut self, condition: &Expr) -> Result<bool, Stop> {
         // The binder knows what is true of each type.
-        let is_true = Expr::Is { operand: Box::new(condition.clone()), test: IsTest::True, negated: false };
+        let branches = vec![CaseBranch { when: condition.clone(), then: Expr::Literal(Literal::Boolean(true)) }];
+        let is_true = Expr::Case { operand: None, branches, otherwise: None };
         let (value, _) = self.evaluate(&is_true, Purpose::Condition).await?;
         Ok(truth_of(&value)?.unwrap_or(false))
     }

@@ -47,7 +47,7 @@ kinds! {
     DropTable TruncateTable RenameTable CreateIndex DropIndex CreateView DropView CreateSequence AlterSequence DropSequence
     CreateServer AlterServer DropServer CreateProcedure CreateFunction CreateLoadableFunction AlterProcedure AlterFunction
     DropProcedure DropFunction CreateTrigger DropTrigger CreateEvent DropEvent Program CreateUser DropUser RenameUser
-    CreateRole DropRole Grant Revoke Transaction LockTables UnlockTables LockInstance UnlockInstance Set Use Show Explain
+    CreateRole DropRole Grant Revoke Empty Transaction LockTables UnlockTables LockInstance UnlockInstance Set Use Show Explain
     DescribeTable Help Prepare Execute ExecuteImmediate Deallocate Kill Flush Reset TableMaintenance CacheIndex LoadIndex
     Install Uninstall Replication Shutdown Restart GetDiagnostics Signal
 }
@@ -417,6 +417,7 @@ pub const ROWS: &[Row] = &[
         &[("LOCK TABLES ON d.*", 1044), ("SELECT ON d.v", 1142), ("SELECT ON d.t", 1142)],
     ),
     reads("UnlockTables", "UNLOCK TABLES", &[]),
+    reads("Empty", "/* nothing */", &[]),
     reads("Kill", "KILL {other}", &[("CONNECTION_ADMIN ON *.*", 1095)]),
     reads("Flush", "FLUSH TABLES", &[("FLUSH_TABLES ON *.*", 1227)]),
     reads("Flush", "FLUSH STATUS", &[("RELOAD ON *.*", 1227)]),

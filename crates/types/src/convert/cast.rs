@@ -227,6 +227,11 @@ fn cast_char(value: Value, source: &SqlType, length: Option<u32>, charset: Chars
         Some(decoded) => decoded.text.into_owned(),
         None => to_text(&value, source),
     };
+    // Characters that the set does not have are lost.
+    let text = match charset.has_all(&text) {
+        true => text,
+        false => text.chars().map(|character| if charset.has(character) { character } else { '?' }).collect(),
+    };
     let cut = length.and_then(|length| text.char_indices().nth(length as usize));
     match (cut, length) {
         (Some((at, _)), Some(length)) => {
