@@ -17,6 +17,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
+/// How long closing waits for events that are being started.
+const STOP_WAIT_MAX: Duration = Duration::from_secs(10);
+
 /// Database and name, the latter in lower case.
 type Key = (String, String);
 
@@ -27,6 +30,8 @@ pub(crate) struct EventScheduler {
     store: Weak<RowStore>,
     state: Mutex<State>,
     changed: Condvar,
+    /// Held by the thread while it has events run.
+    firing: Mutex<()>,
     kind: OnceLock<Kind>,
     /// See [`ChangingEvents`].
     change: Arc<tokio::sync::Mutex<()>>,
@@ -72,6 +77,7 @@ impl EventScheduler {
             store: Arc::downgrade(store),
             state: Mutex::default(),
             changed: Condvar::new(),
+            firing: Mutex::default(),
             kind: OnceLock::new(),
             change: Arc::default(),
         })
@@ -179,10 +185,12 @@ impl EventScheduler {
         self.see_to_thread();
     }
 
-    /// Starts no event any more.
+    /// Starts no event any more, and waits until the thread has done with the store: the directory is given up behind it.
     pub fn stop(&self) {
         self.state.lock().stopping = true;
         self.changed.notify_all();
+        // Not for ever: a change of events that nobody drives any more may hold the thread up.
+        let _ended = self.firing.try_lock_for(STOP_WAIT_MAX);
     }
 
     /// There is a thread as long as there is an event.
@@ -230,6 +238,10 @@ impl EventScheduler {
                 .map(|entry| entry.event.clone())
                 .collect();
             drop(state);
+            let _firing = self.firing.lock();
+            if self.state.lock().stopping {
+                continue;
+            }
             for event in due {
                 if let Err(error) = self.fire(&event, now) {
                     complain(&event, &error);

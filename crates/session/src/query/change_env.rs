@@ -30,8 +30,11 @@ impl ChangeEnv<'_> {
     }
 
     /// Does something in a transaction.
-    pub fn run<T>(&self, transaction: &mut Transaction, work: impl FnOnce(&mut DmlContext<'_>) -> T) -> T {
-        self.run_with(&Arc::new(self.statement_env(None)), transaction, work)
+    pub fn run<T>(self, transaction: &mut Transaction, work: impl FnOnce(&mut DmlContext<'_>) -> T) -> T {
+        let ChangeEnv { shared, context, catalog, parameters, options } = self;
+        // Moved: all sessions count references to the catalog.
+        let env = Arc::new(StatementEnv::new(context, catalog, (*shared.store).clone(), None));
+        work(&mut dml_context(&shared, &env, transaction, &parameters, options))
     }
 
     /// The same with a [`ChangeEnv::statement_env`].
@@ -41,16 +44,19 @@ impl ChangeEnv<'_> {
         transaction: &mut Transaction,
         work: impl FnOnce(&mut DmlContext<'_>) -> T,
     ) -> T {
-        work(&mut DmlContext {
-            env,
-            runtime: &self.shared.runtime,
-            transaction,
-            parameters: &self.parameters,
-            options: self.options,
-            rules: &self.shared.rules,
-            registry: &self.shared.registry,
-        })
+        work(&mut dml_context(&self.shared, env, transaction, &self.parameters, self.options))
     }
+}
+
+fn dml_context<'a>(
+    shared: &'a Shared,
+    env: &'a Arc<StatementEnv>,
+    transaction: &'a mut Transaction,
+    parameters: &'a [Value],
+    options: DmlOptions,
+) -> DmlContext<'a> {
+    let (runtime, rules, registry) = (&shared.runtime, &shared.rules, &*shared.registry);
+    DmlContext { env, runtime, transaction, parameters, options, rules, registry }
 }
 
 impl Session {
