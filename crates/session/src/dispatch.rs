@@ -41,8 +41,8 @@ impl Session {
     ) -> Result<Outcome, Failure> {
         let run = run.run();
         match (self.choose(run), run.request.statement) {
-            (Route::PointChange(change), _) => self.run_data_change(run, Some(&change.plan), writer).await,
-            (Route::Change, _) => self.run_data_change(run, None, writer).await,
+            (Route::PointChange(change), _) => self.run_data_change(run, Some(&change.plan)).await,
+            (Route::Change, _) => self.run_data_change(run, None).await,
             (Route::Procedure, Statement::Call(call)) => self.run_call(call, run, writer).await,
             (route, Statement::Query(query)) => self.run_query(route, query, run, writer).await,
             _ => self.run_command(run, writer).await,
@@ -115,7 +115,7 @@ impl Session {
             | Statement::Grant(_)
             | Statement::Revoke(_) => Ok(Box::pin(self.run_account_statement(run.request.statement)).await?),
             statement if is_definition(statement) => {
-                let outcome = self.run_definition(run, writer).await;
+                let outcome = self.run_definition(run).await;
                 // TEMPORARY tables come and go without a new catalog.
                 self.settings_version += 1;
                 outcome

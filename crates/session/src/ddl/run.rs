@@ -1,6 +1,6 @@
 //! Definition statements as a session runs them: privileges, then the work on a thread that may block.
 
-use crate::result::writer::{OkInfo, ResultWriter};
+use crate::result::writer::OkInfo;
 use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
 use squall_catalog::TableDef;
@@ -39,11 +39,7 @@ impl Session {
 
     /// CREATE, ALTER, DROP, RENAME and TRUNCATE of databases, tables, keys and views.
     #[expect(clippy::too_many_lines, reason = "one arm for each definition")]
-    pub(crate) async fn run_definition(
-        &mut self,
-        run: &StatementRun<'_>,
-        writer: &mut dyn ResultWriter,
-    ) -> Result<Outcome, Failure> {
+    pub(crate) async fn run_definition(&mut self, run: &StatementRun<'_>) -> Result<Outcome, Failure> {
         self.check_writable()?;
         self.check_definition_locks(run.request.statement)?;
         let _pass = match self.is_about_temporary(run.request.statement) {
@@ -83,7 +79,7 @@ impl Session {
                     run.context.diagnostics.push(Level::Note, error);
                     return Ok(Outcome::done());
                 }
-                self.create_table(statement, run, writer).await
+                self.create_table(statement, run).await
             }
             Statement::AlterTable(statement) => {
                 count(&status.alter_table);
@@ -255,12 +251,7 @@ impl Session {
         self.shared.store.drop_data(table.id)
     }
 
-    async fn create_table(
-        &mut self,
-        statement: &ast::CreateTable,
-        run: &StatementRun<'_>,
-        writer: &mut dyn ResultWriter,
-    ) -> Result<Outcome, Failure> {
+    async fn create_table(&mut self, statement: &ast::CreateTable, run: &StatementRun<'_>) -> Result<Outcome, Failure> {
         let env = self.ddl_env(&run.context);
         let name = env.qualify(&statement.name)?;
         let selected = match &statement.query {
@@ -285,7 +276,7 @@ impl Session {
         if let Some(query) = &statement.query
             && created
         {
-            return self.fill_created(statement, &name, query, run, writer).await;
+            return self.fill_created(statement, &name, query, run).await;
         }
         Ok(Outcome::done())
     }

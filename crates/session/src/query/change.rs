@@ -1,7 +1,7 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 
 use super::ChangeEnv;
-use crate::result::writer::{ColumnMeta, OkInfo, ResultWriter};
+use crate::result::writer::{ColumnMeta, OkInfo};
 use crate::result::{Failure, Outcome, ResultSet, typed_column};
 use crate::session::{Session, StatementRun};
 use squall_catalog::{Authorized, Catalog, TableDef};
@@ -97,9 +97,7 @@ impl Session {
         &mut self,
         run: &StatementRun<'_>,
         plan: Option<&Arc<Authorized<DmlPlan>>>,
-        writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
-        let _ = &writer;
         self.count_change(run.request.statement);
         if plan.is_none()
             && let Some(table) = self.changed_virtual_table(run.request.statement)
@@ -285,11 +283,10 @@ impl Session {
         name: &(String, String),
         query: &squall_parser::ast::Query,
         run: &StatementRun<'_>,
-        writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
         let columns = self.columns_of_query(query, run).await?;
         let insert = crate::ddl::create_select::insert_of_query(statement, name, &columns, query);
-        let filled = self.run_data_change(&run.with_statement(&insert), None, writer).await;
+        let filled = self.run_data_change(&run.with_statement(&insert), None).await;
         if filled.is_err() {
             self.statement_failed().await;
             if let Some(table) = self.temporary_tables.remove(name) {
