@@ -108,14 +108,16 @@ fn compare_numbers(left: &Json, right: &Json) -> Ordering {
     if let (Some(left), Some(right)) = (integer(left), integer(right)) {
         return left.cmp(&right);
     }
-    if let (Json::Double(left), Json::Double(right)) = (left, right) {
-        return left.partial_cmp(right).unwrap_or(Ordering::Equal);
-    }
-    // A double may be too large for a decimal, or lie between two of them: then it decides as a double.
-    match (decimal(left), decimal(right)) {
-        (Some(left), Some(right)) => left.cmp(&right),
-        _ => double(left).partial_cmp(&double(right)).unwrap_or(Ordering::Equal),
-    }
+    // Only what has one nearest double may need the digits that this leaves out. Decimals alone would not order: one has
+    // no room for the fraction of a small double, which would then equal zero, and zero another small double.
+    let doubles = double(left).partial_cmp(&double(right)).unwrap_or(Ordering::Equal);
+    doubles.then_with(|| match (left, right) {
+        (Json::Double(_), Json::Double(_)) => Ordering::Equal,
+        _ => match (decimal(left), decimal(right)) {
+            (Some(left), Some(right)) => left.cmp(&right),
+            _ => Ordering::Equal,
+        },
+    })
 }
 
 fn decimal(json: &Json) -> Option<Decimal> {
@@ -158,7 +160,10 @@ mod tests {
             "null",
             "-1e300",
             "-1",
+            "-1e-232",
             "0",
+            "1e-300",
+            "1e-232",
             "0.5",
             "1",
             "9007199254740993",
