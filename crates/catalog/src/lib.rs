@@ -13,6 +13,7 @@ pub mod locked_names;
 pub mod name;
 pub mod privilege;
 mod references;
+pub mod routine;
 pub mod snapshot;
 pub mod table;
 pub mod view;
@@ -26,6 +27,7 @@ pub use ids::{ColumnId, DatabaseId, IndexId, TableId};
 pub use locked_names::LockedNames;
 pub use name::NameKey;
 pub use privilege::{DYNAMIC_PRIVILEGES, PrivilegeLevel, Privileges};
+pub use routine::{RoutineDef, RoutineKind, RoutineName, RoutineParameter, RoutineParameterMode, SqlDataAccess};
 pub use snapshot::{Catalog, Database, Reference, TableEntry};
 pub use table::{
     ColumnDef, ColumnDefault, ConstraintCheck, Engine, ForeignKey, FunctionalPart, GeneratedKind, IndexDef, IndexPart,

@@ -1,6 +1,7 @@
 //! The catalog as one immutable value.
 
 use crate::references::{References, referring};
+use crate::routine::{RoutineDef, RoutineKind, RoutineName};
 use crate::{DatabaseId, ForeignKey, ReferencedColumns, TableDef, TableId, ViewDef};
 use squall_types::CollationId;
 use std::collections::BTreeMap;
@@ -32,6 +33,15 @@ pub struct Database {
     pub collation: CollationId,
     /// Tables and views by exact name.
     pub tables: BTreeMap<String, TableEntry>,
+    /// Stored procedures and functions.
+    pub routines: BTreeMap<RoutineName, Arc<RoutineDef>>,
+}
+
+impl Database {
+    /// An empty one.
+    pub fn new(id: DatabaseId, name: impl Into<String>, collation: CollationId) -> Database {
+        Database { id, name: name.into(), collation, tables: BTreeMap::new(), routines: BTreeMap::new() }
+    }
 }
 
 /// What a table name stands for.
@@ -168,6 +178,29 @@ impl Catalog {
             Arc::make_mut(&mut self.references).remove(database, table);
         }
         Some(removed)
+    }
+
+    /// The stored procedure or function of that name, whatever its case.
+    pub fn routine(&self, database: &str, kind: RoutineKind, name: &str) -> Option<&Arc<RoutineDef>> {
+        let routines = &self.databases.get(database)?.routines;
+        if routines.is_empty() {
+            return None;
+        }
+        routines.get(&(kind, name.to_lowercase()))
+    }
+
+    /// Puts a routine, in the place of what has its name; tells whether there is the database.
+    pub fn put_routine(&mut self, database: &str, routine: RoutineDef) -> bool {
+        let Some(owner) = self.databases.get_mut(database) else { return false };
+        Arc::make_mut(owner).routines.insert(routine.key(), Arc::new(routine));
+        true
+    }
+
+    /// Takes a routine out.
+    pub fn remove_routine(&mut self, database: &str, name: &RoutineName) -> Option<Arc<RoutineDef>> {
+        let owner = self.databases.get_mut(database)?;
+        owner.routines.get(name)?;
+        Arc::make_mut(owner).routines.remove(name)
     }
 
     /// Gives foreign keys that name the columns of tables which are there their ids, as records of before version 2 need.

@@ -33,7 +33,7 @@ fn table(id: u32, name: &str, parents: &[(&str, &str)]) -> TableEntry {
 
 fn database(name: &str, tables: Vec<TableEntry>) -> Database {
     let tables = tables.into_iter().map(|entry| (entry.name().to_string(), entry)).collect();
-    Database { id: DatabaseId(1), name: name.into(), collation: CollationId::BINARY, tables }
+    Database { tables, ..Database::new(DatabaseId(1), name, CollationId::BINARY) }
 }
 
 fn children(catalog: &Catalog, database: &str, table: &str) -> Vec<String> {

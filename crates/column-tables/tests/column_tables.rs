@@ -92,7 +92,7 @@ impl Fixture {
         let store = open(directory.path());
         let tables = BTreeMap::from([("t".to_string(), TableEntry::Table(Arc::new(def)))]);
         let collation = CollationId::UTF8MB4_0900_AI_CI;
-        let database = Database { id: DatabaseId(1), name: "d".into(), collation, tables };
+        let database = Database { tables, ..Database::new(DatabaseId(1), "d", collation) };
         let mut catalog = Catalog::new(1, 2, 100);
         catalog.put_database(database);
         store.commit_ddl(&catalog, &Default::default()).unwrap();

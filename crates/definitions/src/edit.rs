@@ -5,9 +5,10 @@ use crate::execute::{DdlEnv, QualifiedName, missing};
 use crate::locked::lock_tables;
 use crate::locked::{LockedTable, LockedTables};
 use squall_catalog::{
-    Catalog, Database, DatabaseId, ForeignKey, ReferencedColumns, TableDef, TableEntry, TableId, ViewDef,
+    Catalog, Database, DatabaseId, ForeignKey, ReferencedColumns, RoutineDef, RoutineName, TableDef, TableEntry,
+    TableId, ViewDef,
 };
-use squall_row_store::DdlChanges;
+use squall_row_store::{DdlChanges, SystemChange};
 use squall_server_state::ServerState;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult};
 use std::ops::Deref;
@@ -348,6 +349,26 @@ impl CatalogEdit<'_> {
         Ok(())
     }
 
+    // ---- routines ----
+
+    /// Puts a routine, in the place of what has its name (1049).
+    pub fn put_routine(&mut self, database: &str, routine: RoutineDef) -> SqlResult<()> {
+        match self.catalog.put_routine(database, routine) {
+            true => Ok(()),
+            false => Err(SqlError::new(ErrorCode::BadDatabase, &[&database])),
+        }
+    }
+
+    /// Drops a routine; tells whether there was one.
+    pub fn drop_routine(&mut self, database: &str, name: &RoutineName) -> bool {
+        self.catalog.remove_routine(database, name).is_some()
+    }
+
+    /// Has other records of the server change together with the catalog.
+    pub fn change_system(&mut self, changes: Vec<SystemChange>) {
+        self.changes.system.extend(changes);
+    }
+
     // ---- databases ----
 
     /// Makes a database.
@@ -383,5 +404,5 @@ impl CatalogEdit<'_> {
 pub fn insert_database(catalog: &mut Catalog, name: &str, collation: CollationId) {
     let id = DatabaseId(catalog.next_database_id);
     catalog.next_database_id += 1;
-    catalog.put_database(Database { id, name: name.to_string(), collation, tables: Default::default() });
+    catalog.put_database(Database::new(id, name, collation));
 }

@@ -27,6 +27,7 @@ pub mod functional_key;
 pub mod index;
 pub mod locked;
 pub mod names;
+pub mod routine;
 pub mod sorted_rows;
 pub mod table_option;
 pub mod view;

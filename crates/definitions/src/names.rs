@@ -48,6 +48,14 @@ pub fn check_index_name(name: &str) -> SqlResult<()> {
     check_length(name)
 }
 
+/// A stored procedure's or function's name (1458, 1059).
+pub fn check_routine_name(name: &str) -> SqlResult<()> {
+    if is_blank_or_padded(name) {
+        return Err(SqlError::new(ErrorCode::SpWrongName, &[&name]));
+    }
+    check_length(name)
+}
+
 /// The name of a constraint, savepoint, prepared statement and the like (1059).
 pub fn check_identifier(name: &str) -> SqlResult<()> {
     check_length(name)

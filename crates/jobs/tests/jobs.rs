@@ -29,7 +29,7 @@ fn open(folder: &Path) -> (RowStore, JobSystem) {
         let entries = tables.into_iter().map(|table| (table.name.clone(), TableEntry::Table(Arc::new(table))));
         let tables: BTreeMap<String, TableEntry> = entries.collect();
         let collation = CollationId::UTF8MB4_0900_AI_CI;
-        let database = Database { id: DatabaseId(1), name: "mysql".to_string(), collation, tables };
+        let database = Database { tables, ..Database::new(DatabaseId(1), "mysql", collation) };
         catalog.put_database(database);
         (catalog.next_database_id, catalog.next_table_id, catalog.version) = (2, 3, 1);
         store.commit_ddl(&catalog, &DdlChanges::default()).expect("tables");

@@ -243,12 +243,8 @@ fn catalog() -> Catalog {
         table(3, "loaded", vec![index(0, "PRIMARY", 1), index(1, "k", 2)]),
     ];
     let entries = tables.into_iter().map(|table| (table.name.clone(), TableEntry::Table(Arc::new(table)))).collect();
-    let database = Database {
-        id: DatabaseId(1),
-        name: "bench".into(),
-        collation: CollationId::UTF8MB4_0900_AI_CI,
-        tables: entries,
-    };
+    let database =
+        Database { tables: entries, ..Database::new(DatabaseId(1), "bench", CollationId::UTF8MB4_0900_AI_CI) };
     let mut catalog = Catalog::new(1, 2, 4);
     catalog.put_database(database);
     catalog

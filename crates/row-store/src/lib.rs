@@ -50,6 +50,7 @@ mod pending_files;
 mod physical;
 mod read_view;
 mod redo;
+mod routine_codec;
 mod row_cache;
 mod sealing;
 mod sorter;

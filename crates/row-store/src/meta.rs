@@ -7,6 +7,7 @@
 //! d database               a database
 //! t table                  a table: its database and definition
 //! v database name          a view
+//! r database kind name     a stored procedure or function; the name in lower case
 //! s len space key          anything else that the server keeps (users, privileges, variables)
 //! k table                  the table's keyspace: its generation, folder and number
 //! l table number           a row layout
@@ -19,7 +20,7 @@
 //! Ids are big-endian so that records lie in their order.
 
 use crate::engine::Place;
-use squall_catalog::{DatabaseId, IndexId, TableId};
+use squall_catalog::{DatabaseId, IndexId, RoutineName, TableId};
 
 pub(crate) const FORMAT: u8 = b'f';
 pub(crate) const EPOCH: u8 = b'e';
@@ -27,6 +28,7 @@ pub(crate) const COUNTERS: u8 = b'c';
 pub(crate) const DATABASE: u8 = b'd';
 pub(crate) const TABLE: u8 = b't';
 pub(crate) const VIEW: u8 = b'v';
+pub(crate) const ROUTINE: u8 = b'r';
 pub(crate) const SYSTEM: u8 = b's';
 pub(crate) const GENERATION: u8 = b'k';
 pub(crate) const LAYOUT: u8 = b'l';
@@ -100,6 +102,14 @@ pub(crate) fn database_key(database: DatabaseId) -> Vec<u8> {
 pub(crate) fn view_key(database: DatabaseId, name: &str) -> Vec<u8> {
     let mut key = vec![VIEW];
     key.extend_from_slice(&database.0.to_be_bytes());
+    key.extend_from_slice(name.as_bytes());
+    key
+}
+
+pub(crate) fn routine_key(database: DatabaseId, (kind, name): &RoutineName) -> Vec<u8> {
+    let mut key = vec![ROUTINE];
+    key.extend_from_slice(&database.0.to_be_bytes());
+    key.push(u8::from(kind.is_function()));
     key.extend_from_slice(name.as_bytes());
     key
 }

@@ -158,7 +158,18 @@ impl AccountChange {
         publication.ticket.clone().await
     }
 
-    fn write(self, store: &RowStore) -> SqlResult<Publication> {
+    /// The same for accounts that change together with something else, which `commit` makes durable with their records.
+    ///
+    /// # Errors
+    /// Those of `commit`; then the accounts are what they were.
+    pub fn commit_with(self, commit: impl FnOnce(Vec<SystemChange>) -> SqlResult<()>) -> SqlResult<()> {
+        commit(self.records())?;
+        publish(&self.current, &self.settings.lock(), self.accounts);
+        Ok(())
+    }
+
+    /// What is written to make the accounts what they are to be.
+    fn records(&self) -> Vec<SystemChange> {
         let before = self.current.load_full();
         let mut records = Vec::new();
         for (key, account) in &self.accounts.accounts {
@@ -173,6 +184,11 @@ impl AccountChange {
         for key in before.accounts.keys().filter(|key| !self.accounts.accounts.contains_key(key)) {
             records.push(SystemChange { space: SPACE, key: record_key(key), value: None });
         }
+        records
+    }
+
+    fn write(self, store: &RowStore) -> SqlResult<Publication> {
+        let records = self.records();
         let (ticket, accounts) = match records.is_empty() {
             true => (CommitTicket::ready(Ok(())), None),
             false => (store.commit_system_async(&records)?, Some(self.accounts)),

@@ -80,6 +80,8 @@ pub mod ids {
         PARTIAL_REVOKES = "partial_revokes";
         MANDATORY_ROLES = "mandatory_roles";
         ACTIVATE_ALL_ROLES_ON_LOGIN = "activate_all_roles_on_login";
+        AUTOMATIC_SP_PRIVILEGES = "automatic_sp_privileges";
+        MAX_SP_RECURSION_DEPTH = "max_sp_recursion_depth";
         EXPLAIN_FORMAT = "explain_format";
         PRINT_IDENTIFIED_WITH_AS_HEX = "print_identified_with_as_hex";
         GENERATED_RANDOM_PASSWORD_LENGTH = "generated_random_password_length";

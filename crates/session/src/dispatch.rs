@@ -2,14 +2,16 @@
 
 use crate::authorization::AuthorizedStatement;
 use crate::plans::Route;
-use crate::program::check_program;
+use crate::program::{ProgramKind, check_program};
 use crate::result::writer::ResultWriter;
 use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
+use crate::state::locals::Locals;
 use squall_instrumentation::process::count;
 use squall_instrumentation::stages;
 use squall_parser::ast::{Set, Statement};
-use squall_types::{ErrorCode, SqlError};
+use squall_registry::StatementContext;
+use squall_types::{ErrorCode, Level, SqlError};
 
 impl Session {
     /// Runs a statement up to its answer.
@@ -82,9 +84,11 @@ impl Session {
             Statement::Signal(signal) => Ok(self.run_signal(signal, run).await?),
             Statement::GetDiagnostics(get) => Ok(self.get_diagnostics(get, run).await?),
             Statement::Program(_) => {
-                check_program(run.request.statement, false)?;
-                self.run_program(run.request.statement, squall_parser::ast::Span::default(), run.request.sql, writer)
-                    .await??;
+                check_program(run.request.statement, ProgramKind::Block)?;
+                let (body, source) = (run.request.statement, run.request.sql);
+                let span = squall_parser::ast::Span::default();
+                let ran = self.run_program(body, span, source, Locals::default(), writer).await?;
+                ran.0?;
                 Ok(Outcome::done())
             }
             Statement::CreateEvent(event) => Ok(Box::pin(self.run_create_event(event, run)).await?),
@@ -120,10 +124,9 @@ impl Session {
                 self.settings_version += 1;
                 outcome
             }
-            other => match self.run_program_definition(other, &run.context)? {
-                Some(outcome) => Ok(outcome),
-                None => Err(SqlError::unsupported(statement_name(other)).into()),
-            },
+            statement if is_routine_definition(statement) => Ok(Box::pin(self.run_routine_definition(run)).await?),
+            Statement::DropTrigger(drop) => Ok(drop_trigger(drop.if_exists, &run.context)?),
+            other => Err(SqlError::unsupported(statement_name(other)).into()),
         }
     }
 
@@ -158,7 +161,7 @@ fn changes_accounts_or_events(statement: &Statement) -> bool {
         | Statement::DropRole(_)
         | Statement::Grant(_)
         | Statement::Revoke(_) => true,
-        _ => false,
+        other => is_routine_definition(other),
     }
 }
 
@@ -192,17 +195,36 @@ pub(crate) fn is_definition(statement: &Statement) -> bool {
     )
 }
 
+/// Statements about stored procedures and functions.
+fn is_routine_definition(statement: &Statement) -> bool {
+    matches!(
+        statement,
+        Statement::CreateProcedure(_)
+            | Statement::CreateFunction(_)
+            | Statement::AlterProcedure(_)
+            | Statement::AlterFunction(_)
+            | Statement::DropProcedure(_)
+            | Statement::DropFunction(_)
+    )
+}
+
+/// DROP TRIGGER: there are none.
+fn drop_trigger(if_exists: bool, context: &StatementContext) -> Result<Outcome, SqlError> {
+    let error = SqlError::new(ErrorCode::TriggerDoesNotExist, &[]);
+    if !if_exists {
+        return Err(error);
+    }
+    context.diagnostics.push(Level::Note, error);
+    Ok(Outcome::done())
+}
+
 /// What a statement that is not supported is called in the error.
 fn statement_name(statement: &Statement) -> &'static str {
     match statement {
         Statement::Handler(_) => "HANDLER",
         Statement::CreateSequence(_) | Statement::AlterSequence(_) | Statement::DropSequence(_) => "SEQUENCE",
         Statement::CreateServer(_) | Statement::AlterServer { .. } | Statement::DropServer { .. } => "SERVER",
-        Statement::CreateProcedure(_) | Statement::AlterProcedure(_) | Statement::DropProcedure(_) => "PROCEDURE",
-        Statement::CreateFunction(_)
-        | Statement::CreateLoadableFunction(_)
-        | Statement::AlterFunction(_)
-        | Statement::DropFunction(_) => "FUNCTION",
+        Statement::CreateLoadableFunction(_) => "loadable FUNCTION",
         Statement::CreateTrigger(_) | Statement::DropTrigger(_) => "TRIGGER",
         Statement::LockInstance | Statement::UnlockInstance => "LOCK INSTANCE",
         Statement::Help(_) => "HELP",

@@ -36,6 +36,7 @@ mod query;
 mod reading;
 pub mod result;
 mod route;
+mod routine;
 mod server_tables;
 pub mod session;
 mod set;

@@ -3,6 +3,7 @@
 use crate::database::{Database, Module, Procedures, Shared, TEMPORARY_FOLDER};
 use crate::event_scheduler::EventScheduler;
 use crate::listener::Listeners;
+use crate::plans::routine_cache::RoutineCache;
 use crate::plans::shared_cache::SharedPlanCache;
 use crate::result::writer::ConnectionInfo;
 use crate::session::Session;
@@ -165,6 +166,7 @@ impl Database {
                 events,
                 shutdown: options.shutdown,
                 plans,
+                routines: RoutineCache::default(),
                 _lock: lock,
             }
         });

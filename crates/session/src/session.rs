@@ -12,6 +12,7 @@ use crate::database::Shared;
 use crate::listener::{EndedStatement, ListenedSession};
 use crate::plans::long_statement::{LongStatement, Text};
 use crate::plans::prepared::PreparedStatement;
+use crate::plans::routine_cache::ParsedRoutine;
 use crate::plans::session_cache::SessionPlanCache;
 use crate::plans::{Found, Route, Unanswered};
 use crate::result::writer::{ConnectionInfo, OkInfo, ResultWriter, SessionChange};
@@ -114,6 +115,8 @@ pub struct Session {
     logs_disconnect: bool,
     /// How many CALLs are under way, one inside the other.
     pub(crate) call_depth: u32,
+    /// Stored procedures among them, the innermost last.
+    pub(crate) calls: Vec<Arc<ParsedRoutine>>,
     /// How many sessions it is inside of.
     pub(crate) nested_depth: u32,
     /// Whether it is within a statement of another session that may change nothing.
@@ -222,6 +225,7 @@ impl Session {
             log: SessionLog::new(client),
             logs_disconnect: false,
             call_depth: 0,
+            calls: Vec::new(),
             nested_depth,
             is_within_read_only: false,
             nested: None,

@@ -282,10 +282,15 @@ error_codes! {
     InvalidCharacterString = 1300, b"HY000", "Invalid %s character string: '%s'";
     WarnAllowedPacketOverflowed = 1301, b"HY000", "Result of %s() was larger than max_allowed_packet (%s) - truncated";
     ConflictingDeclarations = 1302, b"HY000", "Conflicting declarations: 'CHARACTER SET %s' and 'CHARACTER SET %s'";
+    SpNoRecursiveCreate = 1303, b"2F003", "Can't create a %s from within another stored routine";
     SpAlreadyExists = 1304, b"42000", "%s %s already exists";
     SpDoesNotExist = 1305, b"42000", "%s %s does not exist";
     QueryInterrupted = 1317, b"70100", "Query execution was interrupted";
     SpWrongArgumentCount = 1318, b"42000", "Incorrect number of arguments for %s %s; expected %s, got %s";
+    SpNoReturn = 1320, b"42000", "No RETURN found in FUNCTION %s";
+    SpNoReturnAtEnd = 1321, b"2F005", "FUNCTION %s ended without RETURN";
+    SpDuplicateParameter = 1330, b"42000", "Duplicate parameter: %s";
+    NotAllowedInFunctionOrTrigger = 1336, b"0A000", "%s is not allowed in stored function or trigger";
     ViewNoExplain = 1345, b"HY000", "EXPLAIN/SHOW can not be issued; lacking privileges for underlying table";
     WrongObject = 1347, b"HY000", "'%s.%s' is not %s";
     NonupdateableColumn = 1348, b"HY000", "Column '%s' is not updatable";
@@ -294,6 +299,7 @@ error_codes! {
     ViewSelectTmpTable = 1352, b"HY000", "View's SELECT refers to a temporary table '%s'";
     ViewWrongList = 1353, b"HY000", "In definition of view, derived table or common table expression, SELECT list and column names list have different column counts";
     ViewInvalid = 1356, b"HY000", "View '%s.%s' references invalid table(s) or column(s) or function(s) or definer/invoker of view lack rights to use them";
+    SpNoDrop = 1357, b"HY000", "Can't drop or alter a %s from within another stored routine";
     TriggerDoesNotExist = 1360, b"HY000", "Trigger does not exist";
     NoDefaultForField = 1364, b"HY000", "Field '%s' doesn't have a default value";
     DivisionByZero = 1365, b"22012", "Division by 0";
@@ -310,6 +316,8 @@ error_codes! {
     WrongValueForType = 1411, b"HY000", "Incorrect %s value: '%s' for function %s";
     DoesNotSupportSchemaChange = 1412, b"HY000", "Table definition has changed, please retry transaction";
     SpNotVariableArgument = 1414, b"42000", "OUT or INOUT argument %s for routine %s is not a variable or NEW pseudo-variable in BEFORE trigger";
+    SpNoResultSet = 1415, b"0A000", "Not allowed to return a result set from a %s";
+    CommitNotAllowedInFunctionOrTrigger = 1422, b"HY000", "Explicit or implicit commit is not allowed in stored function or trigger.";
     NoDefaultForViewField = 1423, b"HY000", "Field of view '%s.%s' underlying table doesn't have a default value";
     SpNoRecursion = 1424, b"HY000", "Recursive stored functions and triggers are not allowed.";
     TooBigScale = 1425, b"42000", "Too big scale %s specified for column '%s'. Maximum is %s.";
@@ -323,6 +331,7 @@ error_codes! {
     RowIsReferenced2 = 1451, b"23000", "Cannot delete or update a parent row: a foreign key constraint fails (%s)";
     NoReferencedRow2 = 1452, b"23000", "Cannot add or update a child row: a foreign key constraint fails (%s)";
     SpRecursionLimit = 1456, b"HY000", "Recursive limit %s (as set by the max_sp_recursion_depth variable) was exceeded for routine %s";
+    SpWrongName = 1458, b"42000", "Incorrect routine name '%s'";
     MaxPreparedStatements = 1461, b"42000", "Can't create more than max_prepared_stmt_count statements (current value: %s)";
     ViewRecursive = 1462, b"HY000", "`%s`.`%s` contains view recursion";
     AutoIncrementReadFailed = 1467, b"HY000", "Failed to read auto-increment value from storage engine";
@@ -343,6 +352,7 @@ error_codes! {
     CantChangeTxCharacteristics = 1568, b"25001", "Transaction characteristics can't be changed while a transaction is in progress";
     EventRecursionForbidden = 1576, b"HY000", "Recursion of EVENT DDL statements is forbidden when body is present";
     WrongParamCountToNativeFct = 1582, b"42000", "Incorrect parameter count in the call to native function '%s'";
+    NativeFunctionNameCollision = 1585, b"HY000", "This function '%s' has the same name as a native function";
     WrongParametersToNativeFct = 1583, b"42000", "Incorrect parameters in the call to native function '%s'";
     EventCreatedInPast = 1588, b"HY000", "Event execution time is in the past and ON COMPLETION NOT PRESERVE is set. The event was dropped immediately after creation.";
     EventAlteredIntoPast = 1589, b"HY000", "Event execution time is in the past and ON COMPLETION NOT PRESERVE is set. The event was not changed. Specify a time in the future.";

@@ -73,12 +73,7 @@ impl TestDatabase {
         .expect("a runtime");
         let mut registry = Registry::default();
         squall_functions::register_all(&mut registry);
-        let mut database = Database {
-            id: DatabaseId(1),
-            name: "test".into(),
-            collation: CollationId::UTF8MB4_0900_AI_CI,
-            tables: Default::default(),
-        };
+        let mut database = Database::new(DatabaseId(1), "test", CollationId::UTF8MB4_0900_AI_CI);
         for (number, mut def) in tables.into_iter().enumerate() {
             def.id = TableId(number as u32 + 1);
             let def = Arc::new(def);

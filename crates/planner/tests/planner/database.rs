@@ -63,12 +63,7 @@ impl TestDatabase {
     pub fn new() -> Self {
         let mut registry = Registry::default();
         squall_functions::aggregate::register(&mut registry);
-        let database = Database {
-            id: DatabaseId(1),
-            name: "test".to_string(),
-            collation: CollationId::UTF8MB4_0900_AI_CI,
-            tables: BTreeMap::new(),
-        };
+        let database = Database::new(DatabaseId(1), "test", CollationId::UTF8MB4_0900_AI_CI);
         let mut catalog = Catalog::default();
         catalog.put_database(database);
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");

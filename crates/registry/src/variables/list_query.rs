@@ -126,7 +126,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     unsigned("max_length_for_sort_data", Both, 4096, 4, 8 << 20, "A limit of MySQL's older sort.").compatibility(),
     unsigned("max_points_in_geometry", Both, 65_536, 3, 1_048_576, "Points of a geometry.").compatibility(),
     unsigned("max_seeks_for_key", Both, u64::MAX, 1, u64::MAX, "Seeks MySQL assumes for a key.").compatibility(),
-    unsigned("max_sp_recursion_depth", Both, 0, 0, 255, "How deep procedures may call themselves.").compatibility(),
+    unsigned("max_sp_recursion_depth", Both, 0, 0, 255, "How deep procedures may call themselves."),
     unsigned("max_write_lock_count", Global, u64::MAX, 1, u64::MAX, "Write locks before a read lock gets its turn.")
         .compatibility(),
     unsigned("max_digest_length", Global, 1024, 0, 1 << 20, "Bytes of a statement that a digest is made of.")

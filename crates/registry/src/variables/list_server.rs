@@ -152,8 +152,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         "Roles that every account has been granted: `role1, role2@host, …`. Setting it needs `ROLE_ADMIN`, too.",
     ),
     boolean("activate_all_roles_on_login", Global, false, "Whether all granted roles are active in a new session."),
-    boolean("automatic_sp_privileges", Global, true, "Whether creators of routines may run and drop them.")
-        .compatibility(),
+    boolean("automatic_sp_privileges", Global, true, "Whether creators of routines may run and drop them."),
     boolean(
         "partial_revokes",
         Global,

@@ -11,11 +11,14 @@ use crate::commit::Committer;
 use crate::engine::Keyspace;
 use crate::error::engine_error;
 use crate::meta;
+use crate::routine_codec::{decode_routine, encode_routine};
 use crate::store::{RowStore, StoreInner, malformed};
 use crate::table::TableData;
 use crate::ticket::CommitTicket;
 use rustc_hash::FxHashMap;
-use squall_catalog::{Catalog, Database, DatabaseId, IndexDef, IndexId, TableDef, TableEntry, TableId, ViewDef};
+use squall_catalog::{
+    Catalog, Database, DatabaseId, IndexDef, IndexId, RoutineDef, RoutineName, TableDef, TableEntry, TableId, ViewDef,
+};
 use squall_types::{SqlError, SqlResult};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,23 +44,26 @@ pub struct SystemChange {
     pub value: Option<Vec<u8>>,
 }
 
+#[derive(Default)]
 struct Objects<'a> {
     databases: FxHashMap<DatabaseId, &'a Arc<Database>>,
     tables: FxHashMap<TableId, (DatabaseId, &'a Arc<TableDef>)>,
     views: FxHashMap<(DatabaseId, &'a str), &'a Arc<ViewDef>>,
+    routines: FxHashMap<(DatabaseId, &'a RoutineName), &'a Arc<RoutineDef>>,
 }
 
 impl<'a> Objects<'a> {
     /// The objects that `other` does not share. A table that is in both, in one database, under one name, is neither made nor dropped nor
     /// changed: a definition looks at all tables of its database, and at no more than that of nearly all of them.
     fn not_shared(catalog: &'a Catalog, other: &Catalog) -> Objects<'a> {
-        let mut objects =
-            Objects { databases: FxHashMap::default(), tables: FxHashMap::default(), views: FxHashMap::default() };
+        let mut objects = Objects::default();
         for (name, database) in catalog.databases() {
             if other.database(name).is_some_and(|same| Arc::ptr_eq(same, database)) {
                 continue;
             }
             objects.databases.insert(database.id, database);
+            let routines = database.routines.iter().map(|(name, routine)| ((database.id, name), routine));
+            objects.routines.extend(routines);
             let mut others = other
                 .databases()
                 .get(name)
@@ -374,6 +380,14 @@ fn write_objects(meta_keyspace: &Keyspace, batch: &mut Batch, old: &Objects<'_>,
     for (database, name) in old.views.keys().filter(|at| !new.views.contains_key(at)) {
         batch.remove(meta_keyspace, meta::view_key(*database, name));
     }
+    for ((database, name), routine) in &new.routines {
+        if old.routines.get(&(*database, *name)) != Some(routine) {
+            batch.insert(meta_keyspace, meta::routine_key(*database, name), encode_routine(routine));
+        }
+    }
+    for (database, name) in old.routines.keys().filter(|at| !new.routines.contains_key(at)) {
+        batch.remove(meta_keyspace, meta::routine_key(*database, name));
+    }
 }
 
 /// Reads the catalog.
@@ -390,7 +404,7 @@ pub(crate) fn load_catalog(meta_keyspace: &Keyspace) -> SqlResult<Catalog> {
         let (key, record) = guard.into_inner().map_err(engine_error)?;
         let id = database_id(&key)?;
         let (name, collation) = decode_database(&record)?;
-        databases.insert(id, Database { id, name, collation, tables: BTreeMap::new() });
+        databases.insert(id, Database::new(id, name, collation));
     }
     for guard in meta_keyspace.prefix([meta::TABLE]) {
         let (database, table) = decode_table(&guard.value().map_err(engine_error)?)?;
@@ -402,6 +416,12 @@ pub(crate) fn load_catalog(meta_keyspace: &Keyspace) -> SqlResult<Catalog> {
         let view = decode_view(&record)?;
         let database = databases.get_mut(&database_id(&key)?).ok_or_else(|| malformed("view"))?;
         database.tables.insert(view.name.clone(), TableEntry::View(Arc::new(view)));
+    }
+    for guard in meta_keyspace.prefix([meta::ROUTINE]) {
+        let (key, record) = guard.into_inner().map_err(engine_error)?;
+        let routine = decode_routine(&record)?;
+        let database = databases.get_mut(&database_id(&key)?).ok_or_else(|| malformed("routine"))?;
+        database.routines.insert(routine.key(), Arc::new(routine));
     }
     databases.into_values().for_each(|database| catalog.put_database(database));
     Ok(catalog)

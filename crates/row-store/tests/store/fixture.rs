@@ -103,8 +103,7 @@ pub fn catalog_of(tables: &[&TableDef]) -> Catalog {
     for table in tables {
         entries.insert(table.name.clone(), TableEntry::Table(Arc::new((*table).clone())));
     }
-    let database =
-        Database { id: DatabaseId(1), name: "d".into(), collation: CollationId::UTF8MB4_0900_AI_CI, tables: entries };
+    let database = Database { tables: entries, ..Database::new(DatabaseId(1), "d", CollationId::UTF8MB4_0900_AI_CI) };
     let mut catalog = Catalog::new(1, 2, 100);
     catalog.put_database(database);
     catalog

@@ -42,5 +42,8 @@ fn kinds_defined_by(shared: &Shared, key: &AccountKey) -> Vec<&'static str> {
     if entries.any(|entry| matches!(entry, TableEntry::View(view) if view.definer == definer)) {
         kinds.push("a view");
     }
+    if catalog.databases().values().flat_map(|database| database.routines.values()).any(|def| def.definer == *key) {
+        kinds.push("a stored routine");
+    }
     kinds
 }

@@ -3,7 +3,7 @@
 use super::restrict;
 use crate::result::Outcome;
 use crate::session::Session;
-use squall_catalog::{AccessMap, AccountDef, AccountKey, PrivilegeLevel, Privileges, TableEntry};
+use squall_catalog::{AccessMap, AccountDef, AccountKey, PrivilegeLevel, Privileges, RoutineKind, TableEntry};
 use squall_parser::ast::{Grant, GrantLevel, GrantTarget, GrantTargetKind, Privilege, Revoke, UserSpecification};
 use squall_registry::Registry;
 use squall_server_state::accounts::failed;
@@ -205,9 +205,12 @@ impl Session {
             {
                 Ok(())
             }
-            Place::Routine { is_function, name, .. } => {
-                let kind = if *is_function { "FUNCTION" } else { "PROCEDURE" };
-                Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&kind, name]))
+            Place::Routine { database, is_function, name } => {
+                let kind = if *is_function { RoutineKind::Function } else { RoutineKind::Procedure };
+                match self.shared.catalog.load().routine(database, kind, name) {
+                    Some(_) => Ok(()),
+                    None => Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&kind.word(), name])),
+                }
             }
             _ => Ok(()),
         }

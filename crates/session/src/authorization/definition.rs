@@ -167,7 +167,7 @@ impl Session {
     }
 
     /// What naming another account as definer needs.
-    pub(super) fn definer_needs(&self, definer: Option<&AccountName>) -> SqlResult<Vec<Need>> {
+    pub(crate) fn definer_needs(&self, definer: Option<&AccountName>) -> SqlResult<Vec<Need>> {
         let Some(AccountName::Named { user, host }) = definer else { return Ok(Vec::new()) };
         let key = AccountKey::new(&**user, host.as_deref().unwrap_or("%").to_lowercase());
         if key == self.account {

@@ -61,6 +61,12 @@ impl Session {
                 Ok(needs)
             }
             Statement::DropEvent(DropObject { names, .. }) => names.iter().map(|name| self.event_need(name)).collect(),
+            Statement::CreateProcedure(_)
+            | Statement::CreateFunction(_)
+            | Statement::AlterProcedure(_)
+            | Statement::AlterFunction(_)
+            | Statement::DropProcedure(_)
+            | Statement::DropFunction(_) => self.needs_of_routine_definition(statement),
             Statement::CreateUser(_)
             | Statement::DropUser(_)
             | Statement::RenameUser(_)
@@ -108,13 +114,7 @@ impl Session {
             | Statement::CreateServer(_)
             | Statement::AlterServer { .. }
             | Statement::DropServer { .. }
-            | Statement::CreateProcedure(_)
-            | Statement::CreateFunction(_)
             | Statement::CreateLoadableFunction(_)
-            | Statement::AlterProcedure(_)
-            | Statement::AlterFunction(_)
-            | Statement::DropProcedure(_)
-            | Statement::DropFunction(_)
             | Statement::CreateTrigger(_)
             | Statement::DropTrigger(_)
             | Statement::LockInstance

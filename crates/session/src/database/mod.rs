@@ -15,6 +15,7 @@ pub(crate) use statement_runner::StatementRunner;
 
 use crate::event_scheduler::EventScheduler;
 use crate::listener::Listeners;
+use crate::plans::routine_cache::RoutineCache;
 use crate::plans::shared_cache::SharedPlanCache;
 use crate::plans::slot::SchemaVersions;
 use parking_lot::Mutex;
@@ -64,6 +65,8 @@ pub(crate) struct Shared {
     pub shutdown: Option<Arc<Notify>>,
     /// What sessions have found out about statements.
     pub plans: SharedPlanCache,
+    /// Bodies of stored routines.
+    pub routines: RoutineCache,
     // Dropped last: another process may open the directory from then on.
     pub _lock: DirectoryLock,
 }

@@ -4,6 +4,7 @@ use super::ProcedureCall;
 use crate::result::Failure;
 use crate::result::writer::{LocalFuture, OkInfo};
 use squall_types::{CollationId, SqlType, StringKind, TextSize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -40,7 +41,7 @@ pub struct ProcedureHead {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
     /// Its name.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Which way values go.
     pub mode: ParameterMode,
     /// What an argument is converted to, as for a column of that type.
@@ -52,11 +53,11 @@ pub struct Parameter {
 pub enum ParameterMode {
     /// Any expression.
     In,
-    /// A user variable (1414), which begins as NULL.
+    /// A variable (1414), which begins as NULL.
     Out,
-    /// A user variable (1414).
+    /// A variable (1414).
     InOut,
-    /// A user variable, or any expression, whose new value is not wanted.
+    /// A variable, or any expression, whose new value is not wanted.
     InOutOrValue,
 }
 
@@ -79,7 +80,7 @@ impl ParameterMode {
 impl Parameter {
     /// An IN parameter.
     pub const fn new(name: &'static str, sql_type: SqlType) -> Self {
-        Self { name, mode: ParameterMode::In, sql_type }
+        Self { name: Cow::Borrowed(name), mode: ParameterMode::In, sql_type }
     }
 
     /// An IN parameter of the type LONGTEXT.

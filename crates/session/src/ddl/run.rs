@@ -141,7 +141,11 @@ impl Session {
     }
 
     /// A view whose definer is not there can be made, and not be read until it is (1449).
-    fn note_missing_definer(&self, definer: Option<&ast::AccountName>, context: &StatementContext) -> SqlResult<()> {
+    pub(crate) fn note_missing_definer(
+        &self,
+        definer: Option<&ast::AccountName>,
+        context: &StatementContext,
+    ) -> SqlResult<()> {
         let Some(definer @ ast::AccountName::Named { .. }) = definer else { return Ok(()) };
         let key = self.account_key(definer)?;
         if self.shared.accounts.load_now().get(&key).is_none() {

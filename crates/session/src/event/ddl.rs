@@ -1,7 +1,7 @@
 //! CREATE, ALTER and DROP EVENT.
 
 use crate::event_scheduler::{ChangingEvents, EventDef, Schedule, Status, interval};
-use crate::program::check_program;
+use crate::program::{ProgramKind, check_program};
 use crate::result::Outcome;
 use crate::session::{Session, StatementRun};
 use squall_catalog::AccountKey;
@@ -27,7 +27,7 @@ impl Session {
         self.check_writable()?;
         let (database, name) = self.event_name(&statement.name)?;
         if let Some(body) = statement.body.as_deref() {
-            check_program(body, true)?;
+            check_program(body, ProgramKind::Event)?;
         }
         if let Some(AccountName::Named { .. }) = &statement.definer {
             let definer = self.event_definer(statement.definer.as_ref())?;

@@ -7,6 +7,7 @@ use crate::procedure::run_on_this_thread;
 use crate::result::writer::ConnectionInfo;
 use crate::session::parse_error;
 use crate::state::image::SessionImage;
+use crate::state::locals::Locals;
 use squall_jobs::{Handler, KindSpec, RunningJob};
 use squall_parser::parse_body;
 use squall_registry::VariableId;
@@ -83,6 +84,8 @@ fn run_event(database: &Database, event: &EventDef, job: &RunningJob) -> SqlResu
     let (body, span) = parse_body(&event.body, &session.parse_options()).map_err(parse_error)?;
     let mut writer = LastError::default();
     // A writer without a client is never gone.
-    let ran = measured(session.work_meter(), session.run_program(&body, span, event.body.as_bytes(), &mut writer));
-    run_on_this_thread(ran)?.unwrap_or(Ok(()))
+    let source = event.body.as_bytes();
+    let meter = session.work_meter();
+    let ran = session.run_program(&body, span, source, Locals::default(), &mut writer);
+    run_on_this_thread(measured(meter, ran))?.map_or(Ok(()), |(result, _)| result)
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod long_statement;
 pub(crate) mod prepared;
+pub(crate) mod routine_cache;
 pub(crate) mod session_cache;
 pub(crate) mod shared_cache;
 pub(crate) mod slot;

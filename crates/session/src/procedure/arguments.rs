@@ -1,6 +1,6 @@
 //! The arguments of a CALL: evaluated, converted to the parameters' types, and given back.
 
-use super::{Parameter, ParameterMode, ProcedureHead};
+use super::{Parameter, ParameterMode};
 use crate::converted::converted;
 use crate::session::{Session, StatementRun};
 use squall_catalog::NameKey;
@@ -14,15 +14,20 @@ pub(super) enum Destination {
     Nowhere,
     /// A user variable.
     UserVariable(NameKey),
+    /// A variable of the stored program that calls.
+    Local(Box<str>),
     /// A `?` of a prepared statement: a result set of its own.
     Placeholder,
 }
 
 impl Session {
     /// Where the values of OUT parameters go (1318, 1414).
-    pub(super) fn destinations(&self, head: &ProcedureHead, arguments: &[Expr]) -> SqlResult<Vec<Destination>> {
-        let shown = format!("{}.{}", head.database, head.name);
-        let parameters = &head.parameters;
+    pub(super) fn destinations(
+        &self,
+        shown: &str,
+        parameters: &[Parameter],
+        arguments: &[Expr],
+    ) -> SqlResult<Vec<Destination>> {
         if parameters.len() != arguments.len() {
             let (expected, got) = (parameters.len(), arguments.len());
             return Err(SqlError::new(ErrorCode::SpWrongArgumentCount, &[&"PROCEDURE", &shown, &expected, &got]));
@@ -31,6 +36,9 @@ impl Session {
             (ParameterMode::In, _) => Ok(Destination::Nowhere),
             (_, Expr::UserVariable(name)) => Ok(Destination::UserVariable(NameKey::new(name))),
             (_, Expr::Placeholder(_)) => Ok(Destination::Placeholder),
+            (_, Expr::Column(name)) if name.table.is_none() && self.has_local(&name.column) => {
+                Ok(Destination::Local(name.column.as_str().into()))
+            }
             (ParameterMode::InOutOrValue, _) => Ok(Destination::Nowhere),
             _ => Err(SqlError::new(ErrorCode::SpNotVariableArgument, &[&(at + 1), &shown])),
         };
@@ -51,7 +59,7 @@ impl Session {
                 continue;
             }
             let (value, from) = self.evaluate(argument, run.request.sql, run.request.parameters, &run.context).await?;
-            values.push(converted(value, &from, &parameter.sql_type, parameter.name, &run.context)?);
+            values.push(converted(value, &from, &parameter.sql_type, &parameter.name, &run.context)?);
         }
         Ok(values)
     }

@@ -1,18 +1,48 @@
 //! CALL, and what a procedure has to work with.
 
 use super::arguments::Destination;
-use super::{Parameter, ProcedureCall, ProcedureHead};
+use super::{Parameter, Procedure, ProcedureCall};
+use crate::database::StatementRunner;
+use crate::plans::routine_cache::ParsedRoutine;
+use crate::result::pass_on::PassOn;
 use crate::result::send_result_set;
 use crate::result::writer::{ResultWriter, StatusInfo};
 use crate::result::{Failure, Outcome, ResultSet, typed_column};
+use crate::routine::parameters_of;
 use crate::session::{Session, StatementRun};
+use squall_catalog::RoutineKind;
+use squall_definitions::routine::no_such_routine;
 use squall_instrumentation::process::count;
 use squall_parser::ast::Call;
-use squall_registry::held_by_variable;
-use squall_types::{CollationId, ErrorCode, SqlError, SqlType, Value};
+use squall_registry::{StatementContext, held_by_variable};
+use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
+use std::sync::Arc;
 
-/// Procedures that call each other go this deep at most (1456).
-const DEPTH_MAX: u32 = 16;
+/// Calls that are inside of each other, at most (1456): each has frames on the stack of the thread.
+const CALLS_MAX: u32 = 128;
+
+/// What a CALL runs.
+enum Callee {
+    /// A procedure of the server's own.
+    Own(Arc<dyn Procedure>),
+    Stored(Arc<ParsedRoutine>),
+}
+
+impl Callee {
+    fn shown_name(&self) -> String {
+        match self {
+            Callee::Own(procedure) => format!("{}.{}", procedure.head().database, procedure.head().name),
+            Callee::Stored(routine) => format!("{}.{}", routine.database, routine.def.name),
+        }
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        match self {
+            Callee::Own(procedure) => procedure.head().parameters.clone(),
+            Callee::Stored(routine) => parameters_of(&routine.def),
+        }
+    }
+}
 
 impl Session {
     /// CALL.
@@ -24,45 +54,58 @@ impl Session {
     ) -> Result<Outcome, Failure> {
         count(&self.process.status.call_procedure);
         let (database, name) = self.qualify(&call.procedure)?;
-        let found = self.shared.procedures.find(&database, &name).cloned();
-        let (database, name) = match &found {
-            Some(procedure) => (procedure.head().database, procedure.head().name),
-            None => (database.as_str(), name.as_str()),
-        };
-        let shown = || format!("{database}.{name}");
-        let Some(procedure) = found else {
-            return Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&"PROCEDURE", &shown()]).into());
-        };
-        if self.call_depth == DEPTH_MAX {
-            return Err(SqlError::new(ErrorCode::SpRecursionLimit, &[&DEPTH_MAX, &name]).into());
+        let callee = self.callee(&database, &name)?;
+        if self.call_depth == CALLS_MAX {
+            return Err(SqlError::new(ErrorCode::SpRecursionLimit, &[&CALLS_MAX, &name]).into());
         }
-        let destinations = self.destinations(procedure.head(), &call.arguments)?;
-        let arguments = self.argument_values(&procedure.head().parameters, &call.arguments, run).await?;
+        let parameters = callee.parameters();
+        let destinations = self.destinations(&callee.shown_name(), &parameters, &call.arguments)?;
+        let arguments = self.argument_values(&parameters, &call.arguments, run).await?;
         // What the arguments were computed in is no transaction of the procedure's statements.
         self.end_statement(run.request.statement).await?;
         // Results of the procedure's own go out before the statement has ended: with its conditions, not with those of the statement before.
         self.diagnostics.clear();
         self.call_depth += 1;
-        let mut call = ProcedureCall::new(self, &run.context, writer, arguments);
-        let result = procedure.call(&mut call).await;
-        let arguments = call.into_arguments();
+        let result = match &callee {
+            Callee::Own(procedure) => {
+                let mut call = ProcedureCall::new(self, &run.context, writer, arguments);
+                let result = procedure.call(&mut call).await;
+                result.map(|ok| (ok, call.into_arguments()))
+            }
+            Callee::Stored(routine) => {
+                let mut results = PassOn::new(writer);
+                self.run_stored_procedure(routine, arguments, &mut results)
+                    .await
+                    .inspect(|_| self.give_state_to(&run.context))
+            }
+        };
         self.call_depth -= 1;
-        let ok = result?;
-        self.give_out(procedure.head(), &destinations, arguments, writer).await?;
+        let (ok, arguments) = result?;
+        self.give_out(&parameters, &destinations, arguments, &run.context, writer).await?;
         Ok(Outcome::Ok(ok))
+    }
+
+    /// What a name calls (1305): the server's own procedures go first.
+    fn callee(&self, database: &str, name: &str) -> SqlResult<Callee> {
+        if let Some(procedure) = self.shared.procedures.find(database, name) {
+            return Ok(Callee::Own(procedure.clone()));
+        }
+        let stored = self.stored_routine(database, RoutineKind::Procedure, name)?;
+        stored.map(Callee::Stored).ok_or_else(|| no_such_routine(database, RoutineKind::Procedure, name))
     }
 
     /// OUT and INOUT parameters get their values.
     async fn give_out(
         &mut self,
-        head: &ProcedureHead,
+        parameters: &[Parameter],
         destinations: &[Destination],
         values: Vec<Value>,
+        context: &StatementContext,
         writer: &mut dyn ResultWriter,
     ) -> Result<(), Failure> {
         let mut out = ResultSet::default();
         let mut row = Vec::new();
-        for ((parameter, destination), value) in head.parameters.iter().zip(destinations).zip(values) {
+        for ((parameter, destination), value) in parameters.iter().zip(destinations).zip(values) {
             match destination {
                 Destination::Nowhere => {}
                 Destination::UserVariable(name) => {
@@ -70,8 +113,11 @@ impl Session {
                     let (value, sql_type) = held_by_variable(value, sql_type);
                     self.user_variables.assign(name.clone(), value, sql_type)?;
                 }
+                Destination::Local(name) => {
+                    self.set_local(name, (value, &parameter.sql_type), context)?;
+                }
                 Destination::Placeholder => {
-                    out.columns.push(typed_column(parameter.name, parameter.sql_type.clone(), false));
+                    out.columns.push(typed_column(&parameter.name, parameter.sql_type.clone(), false));
                     row.push(value);
                 }
             }

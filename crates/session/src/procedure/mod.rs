@@ -2,7 +2,6 @@
 
 mod arguments;
 mod call;
-pub(crate) mod definition;
 mod nested;
 mod runner;
 

@@ -2,29 +2,78 @@
 
 use super::errors;
 use squall_parser::ast::{
-    Block, ConditionValue, Declaration, DiagnosticsItems, HandlerAction, Ident, ProgramStatement, Query, SelectInto,
-    Signal, SignalCondition, Statement, Step, VariableTarget,
+    Block, ConditionValue, Declaration, DiagnosticsItems, HandlerAction, Ident, Parameter, ProgramStatement, Query,
+    SelectInto, Signal, SignalCondition, Statement, Step, VariableTarget,
 };
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
+/// What a program is the body of.
+#[derive(Clone, Copy)]
+pub(crate) enum ProgramKind<'a> {
+    /// Nothing: BEGIN NOT ATOMIC.
+    Block,
+    Event,
+    /// With its parameters.
+    Procedure(&'a [Parameter]),
+    /// With its name and parameters.
+    Function(&'a Ident, &'a [Parameter]),
+}
+
 /// What can be named where a statement is; the innermost last.
-#[derive(Default)]
 struct Names<'a> {
-    of_event: bool,
+    kind: ProgramKind<'a>,
     variables: Vec<&'a Ident>,
     conditions: Vec<&'a Ident>,
     cursors: Vec<&'a Ident>,
     /// And whether it is that of a loop.
     labels: Vec<(&'a Ident, bool)>,
+    /// Whether there was a RETURN.
+    returns: bool,
 }
 
-/// Looks at a program, which may be the body of an event.
+/// Looks at a program.
 ///
 /// # Errors
-/// 1308, 1309, 1319, 1324, 1327, 1331 to 1333, 1413: names that are not there, or twice; 1313 for RETURN; 1576 for statements about
-/// events; 1235 for what is not supported.
-pub(crate) fn check_program(body: &Statement, of_event: bool) -> SqlResult<()> {
-    Names { of_event, ..Names::default() }.statement(body)
+/// 1308, 1309, 1319, 1324, 1327, 1330 to 1333, 1413: names that are not there, or twice; 1313 for RETURN where there is nothing to return, 1320
+/// for a function without; 1303, 1336, 1357, 1415, 1422, 1576: statements that may not stand there; 1235 for what is not supported.
+pub(crate) fn check_program<'a>(body: &'a Statement, kind: ProgramKind<'a>) -> SqlResult<()> {
+    let parameters = match kind {
+        ProgramKind::Procedure(parameters) | ProgramKind::Function(_, parameters) => parameters,
+        ProgramKind::Block | ProgramKind::Event => &[],
+    };
+    let mut names = Names {
+        kind,
+        variables: Vec::new(),
+        conditions: Vec::new(),
+        cursors: Vec::new(),
+        labels: Vec::new(),
+        returns: false,
+    };
+    for parameter in parameters {
+        if is_among(&names.variables, &parameter.name) {
+            return Err(SqlError::new(ErrorCode::SpDuplicateParameter, &[&parameter.name.as_str()]));
+        }
+        names.variables.push(&parameter.name);
+    }
+    names.statement(body)?;
+    match kind {
+        ProgramKind::Function(name, _) if !names.returns => {
+            Err(SqlError::new(ErrorCode::SpNoReturn, &[&name.as_str()]))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The kind of routine that a statement is about, and whether it makes one.
+fn names_routine(statement: &Statement) -> Option<(&'static str, bool)> {
+    Some(match statement {
+        Statement::CreateProcedure(_) => ("PROCEDURE", true),
+        Statement::CreateFunction(_) => ("FUNCTION", true),
+        Statement::CreateTrigger(_) => ("TRIGGER", true),
+        Statement::AlterProcedure(_) | Statement::DropProcedure(_) => ("PROCEDURE", false),
+        Statement::AlterFunction(_) | Statement::DropFunction(_) => ("FUNCTION", false),
+        _ => return None,
+    })
 }
 
 fn is_among(names: &[&Ident], name: &Ident) -> bool {
@@ -47,8 +96,13 @@ impl<'a> Names<'a> {
     fn statement(&mut self, statement: &'a Statement) -> SqlResult<()> {
         match statement {
             Statement::Program(program) => self.program(program),
-            Statement::CreateEvent(_) | Statement::DropEvent(_) if self.of_event => {
+            Statement::CreateEvent(_) | Statement::DropEvent(_) if matches!(self.kind, ProgramKind::Event) => {
                 Err(SqlError::new(ErrorCode::EventRecursionForbidden, &[]))
+            }
+            statement if self.is_routine() && names_routine(statement).is_some() => {
+                let (word, is_new) = names_routine(statement).unwrap_or_default();
+                let code = if is_new { ErrorCode::SpNoRecursiveCreate } else { ErrorCode::SpNoDrop };
+                Err(SqlError::new(code, &[&word]))
             }
             Statement::Signal(signal) => self.signal(signal),
             Statement::GetDiagnostics(get) => match &get.what {
@@ -59,6 +113,10 @@ impl<'a> Names<'a> {
             Statement::Query(query) => self.query(query),
             _ => Ok(()),
         }
+    }
+
+    fn is_routine(&self) -> bool {
+        matches!(self.kind, ProgramKind::Procedure(_) | ProgramKind::Function(..))
     }
 
     fn signal(&self, signal: &Signal) -> SqlResult<()> {
@@ -111,7 +169,13 @@ impl<'a> Names<'a> {
                     false => Err(errors::no_label("ITERATE", label)),
                 }
             }
-            ProgramStatement::Return(_) => Err(errors::return_outside_function()),
+            ProgramStatement::Return(_) => match self.kind {
+                ProgramKind::Function(..) => {
+                    self.returns = true;
+                    Ok(())
+                }
+                _ => Err(errors::return_outside_function()),
+            },
             ProgramStatement::Open { cursor } | ProgramStatement::Close { cursor } => self.cursor(cursor),
             ProgramStatement::Fetch { cursor, into } => {
                 self.cursor(cursor)?;

@@ -103,7 +103,8 @@ struct Interpreter<'r, 'a> {
 }
 
 impl Session {
-    /// Runs the body of a stored program, whose text is `source`. Result sets go to the writer; the error is returned.
+    /// Runs the body of a stored program, whose text is `source`, with the parameters that it has. Result sets go to the writer; the error is
+    /// returned, and what is left in the parameters.
     ///
     /// # Errors
     /// When the client is gone.
@@ -112,17 +113,20 @@ impl Session {
         body: &Statement,
         span: Span,
         source: &[u8],
+        parameters: Locals,
         writer: &mut dyn ResultWriter,
-    ) -> std::io::Result<SqlResult<()>> {
-        let locals: SharedLocals = Arc::new(Mutex::new(Locals::default()));
+    ) -> std::io::Result<(SqlResult<()>, Locals)> {
+        let scopes = (0..parameters.depth()).map(|_| Scope::new(&[])).collect();
+        let locals: SharedLocals = Arc::new(Mutex::new(parameters));
         let outer = self.locals.replace(locals.clone());
         let mut interpreter =
-            Interpreter { session: self, source, writer, locals, scopes: Vec::new(), slice: TimeSlice::default() };
+            Interpreter { session: self, source, writer, locals: locals.clone(), scopes, slice: TimeSlice::default() };
         let ran = interpreter.step(body, span).await;
         self.locals = outer;
+        let left = std::mem::take(&mut *locals.lock());
         match ran {
-            Ok(_) => Ok(Ok(())),
-            Err(Stop::Raised(error) | Stop::Failed(error)) => Ok(Err(error)),
+            Ok(_) => Ok((Ok(()), left)),
+            Err(Stop::Raised(error) | Stop::Failed(error)) => Ok((Err(error), left)),
             Err(Stop::Client(error)) => Err(error),
         }
     }

@@ -4,7 +4,7 @@ mod events;
 mod plan_cache;
 mod routines;
 
-pub(crate) use routines::procedure_status;
+pub(crate) use routines::routine_status;
 
 use crate::database::Shared;
 use squall_catalog::{Catalog, ColumnDef, ViewDef};

@@ -1,15 +1,15 @@
-//! information_schema.ROUTINES and PARAMETERS: the procedures that are part of the server, for those who may run them.
+//! information_schema.ROUTINES and PARAMETERS.
 
 use crate::database::Shared;
-use crate::procedure::ProcedureHead;
-use squall_catalog::Privileges;
+use crate::routine::{RoutineView, routine_views};
+use squall_catalog::RoutineKind;
 use squall_registry::VirtualScan;
 use squall_system_tables::type_facts;
 use squall_system_tables::type_text::type_text;
 use squall_system_tables::{
     ColumnSpec, Source, TableSpec, int, local_time, long_text, no_rows, s, text, time, u, uint,
 };
-use squall_types::{CollationId, SqlMode, SqlResult, Value};
+use squall_types::{SqlResult, SqlType, Value};
 
 pub(super) const ROUTINES_TABLE: TableSpec =
     TableSpec { database: "information_schema", name: "ROUTINES", columns: ROUTINES, rows: no_rows };
@@ -69,59 +69,57 @@ const PARAMETERS: &[ColumnSpec] = &[
     text("ROUTINE_TYPE", 9),
 ];
 
-/// Who is said to have made what comes with the server.
-const DEFINER: &str = "mysql.sys@localhost";
-
-/// Procedures that the reader may run.
-fn visible<'a>(shared: &'a Shared, source: &'a Source<'_>) -> impl Iterator<Item = &'a ProcedureHead> {
-    let heads = shared.procedures.all().map(|procedure| procedure.head());
-    heads.filter(|head| source.access.on_routine(head.database, false, head.name).contains(Privileges::EXECUTE))
-}
-
 pub(super) fn routines(shared: &Shared, source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    let collation = squall_server_state::charset::collation_name(CollationId::UTF8MB4_0900_AI_CI);
-    let row = |head: &ProcedureHead| {
-        let mut row = vec![s(head.name), s("def"), s(head.database), s(head.name), s("PROCEDURE")];
-        row.push(s(""));
-        row.extend(std::iter::repeat_n(Value::Null, 8));
-        row.extend([s("SQL"), Value::Null, Value::Null, s("SQL"), s("SQL"), s("NO"), s("MODIFIES SQL DATA")]);
-        row.extend([Value::Null, s("INVOKER")]);
-        row.extend([made(source, scan), made(source, scan)]);
-        row.extend([s(SqlMode::DEFAULT.to_string()), s(head.comment), s(DEFINER)]);
-        row.extend([s("utf8mb4"), s(collation), s(collation)]);
+    let row = |view: RoutineView| {
+        let mut row = vec![s(&*view.name), s("def"), s(&*view.database), s(&*view.name), s(view.kind.word())];
+        match &view.returns {
+            None => {
+                row.push(s(""));
+                row.extend(std::iter::repeat_n(Value::Null, 8));
+            }
+            Some(returns) => {
+                row.extend(type_facts(returns));
+                row.push(s(type_text(returns)));
+            }
+        }
+        row.extend([s("SQL"), view.body.as_deref().map_or(Value::Null, s), Value::Null, s("SQL"), s("SQL")]);
+        row.extend([s(if view.deterministic { "YES" } else { "NO" }), s(view.data_access.clause()), Value::Null]);
+        row.push(s(view.security()));
+        row.extend([view.created_micros, view.altered_micros].map(|micros| local_time(scan.context, micros)));
+        row.extend([s(&*view.sql_mode), s(&*view.comment), s(view.definer_text())]);
+        row.extend([s(&*view.client_charset), s(&*view.connection_collation), s(&*view.database_collation)]);
         row
     };
-    Ok(visible(shared, source).map(row).collect())
-}
-
-/// When what comes with the server was made: at its start.
-fn made(source: &Source<'_>, scan: &VirtualScan<'_>) -> Value {
-    local_time(scan.context, source.state.started_micros)
+    Ok(routine_views(shared, source).into_iter().map(row).collect())
 }
 
 pub(super) fn parameters(shared: &Shared, source: &Source<'_>, _scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let mut rows = Vec::new();
-    for head in visible(shared, source) {
-        for (at, parameter) in head.parameters.iter().enumerate() {
-            let mut row = vec![s("def"), s(head.database), s(head.name), u(at as u64 + 1)];
-            row.extend([s(parameter.mode.word()), s(parameter.name)]);
-            row.extend(type_facts(&parameter.sql_type));
-            row.extend([s(type_text(&parameter.sql_type)), s("PROCEDURE")]);
+    for view in routine_views(shared, source) {
+        let mut add = |at: u64, mode: Value, name: Value, sql_type: &SqlType| {
+            let mut row = vec![s("def"), s(&*view.database), s(&*view.name), u(at), mode, name];
+            row.extend(type_facts(sql_type));
+            row.extend([s(type_text(sql_type)), s(view.kind.word())]);
             rows.push(row);
+        };
+        if let Some(returns) = &view.returns {
+            add(0, Value::Null, Value::Null, returns);
+        }
+        for (at, parameter) in view.parameters.iter().enumerate() {
+            add(at as u64 + 1, s(parameter.mode.word()), s(&*parameter.name), &parameter.sql_type);
         }
     }
     Ok(rows)
 }
 
-/// The rows of SHOW PROCEDURE STATUS.
-pub(crate) fn procedure_status(shared: &Shared, source: &Source<'_>) -> Vec<Vec<Value>> {
-    let collation = squall_server_state::charset::collation_name(CollationId::UTF8MB4_0900_AI_CI);
-    let made = local_time(source.context, source.state.started_micros);
-    let row = |head: &ProcedureHead| {
-        let mut row = vec![s(head.database), s(head.name), s("PROCEDURE"), s("SQL"), s(DEFINER)];
-        row.extend([made.clone(), made.clone(), s("INVOKER"), s(head.comment)]);
-        row.extend([s("utf8mb4"), s(collation), s(collation)]);
+/// The rows of SHOW PROCEDURE STATUS and SHOW FUNCTION STATUS.
+pub(crate) fn routine_status(shared: &Shared, source: &Source<'_>, kind: RoutineKind) -> Vec<Vec<Value>> {
+    let row = |view: RoutineView| {
+        let mut row = vec![s(&*view.database), s(&*view.name), s(kind.word()), s("SQL"), s(view.definer_text())];
+        row.extend([view.altered_micros, view.created_micros].map(|micros| local_time(source.context, micros)));
+        row.extend([s(view.security()), s(&*view.comment)]);
+        row.extend([s(&*view.client_charset), s(&*view.connection_collation), s(&*view.database_collation)]);
         row
     };
-    visible(shared, source).map(row).collect()
+    routine_views(shared, source).into_iter().filter(|view| view.kind == kind).map(row).collect()
 }

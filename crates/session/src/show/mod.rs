@@ -8,10 +8,11 @@ mod server;
 
 use crate::event::event_status_rows;
 use crate::result::{Outcome, ResultSet};
-use crate::server_tables::procedure_status;
+use crate::server_tables::routine_status;
 use crate::session::Session;
+use squall_catalog::RoutineKind;
 use squall_instrumentation::process::count;
-use squall_parser::ast::{DescribeTable, Expr, Limit, Literal, ObjectName, Show, ShowFilter};
+use squall_parser::ast::{DescribeTable, Expr, Limit, Literal, Show, ShowFilter};
 use squall_registry::StatementContext;
 use squall_types::collation::like_match;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
@@ -67,18 +68,8 @@ impl Session {
                 }
                 return self.filtered(result, filter, context).await;
             }
-            Show::FunctionStatus(filter) => {
-                return self.filtered(self.show_routine_status(), filter, context).await;
-            }
-            Show::ProcedureStatus(filter) => {
-                let mut result = self.show_routine_status();
-                result.rows = procedure_status(&self.shared, &self.source(context));
-                if let Some(ShowFilter::Like(pattern)) = filter {
-                    result.rows.retain(|row| like_column(row, 1, pattern));
-                    return Ok(Outcome::Rows(result));
-                }
-                return self.filtered(result, filter, context).await;
-            }
+            Show::FunctionStatus(filter) => return self.show_routines(RoutineKind::Function, filter, context).await,
+            Show::ProcedureStatus(filter) => return self.show_routines(RoutineKind::Procedure, filter, context).await,
             Show::Warnings(limit) => self.show_diagnostics(false, limit.as_ref())?,
             Show::Errors(limit) => self.show_diagnostics(true, limit.as_ref())?,
             Show::WarningCount => self.show_count("@@session.warning_count", self.diagnostics.total()),
@@ -103,9 +94,12 @@ impl Session {
             }
             Show::Engine { .. } => self.show_engine_status(),
             Show::CreateEvent(name) => self.show_create_event(name)?,
-            Show::CreateFunction(name) | Show::FunctionCode(name) => return Err(missing_routine("FUNCTION", name)),
-            Show::CreateProcedure(name) => self.show_create_procedure(name, context)?,
-            Show::ProcedureCode(name) => return Err(missing_routine("PROCEDURE", name)),
+            Show::CreateFunction(name) => self.show_create_routine(RoutineKind::Function, name, context)?,
+            Show::CreateProcedure(name) => self.show_create_routine(RoutineKind::Procedure, name, context)?,
+            // MySQL has them in builds for debugging alone.
+            Show::FunctionCode(_) | Show::ProcedureCode(_) => {
+                return Err(SqlError::unsupported("SHOW PROCEDURE CODE and SHOW FUNCTION CODE"));
+            }
             Show::CreateTrigger(_) => {
                 return Err(SqlError::new(ErrorCode::TriggerDoesNotExist, &[]));
             }
@@ -116,6 +110,22 @@ impl Session {
             }
         };
         Ok(Outcome::Rows(result))
+    }
+
+    /// SHOW PROCEDURE STATUS and SHOW FUNCTION STATUS.
+    async fn show_routines(
+        &mut self,
+        kind: RoutineKind,
+        filter: &Option<ShowFilter>,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<Outcome> {
+        let mut result = self.show_routine_status();
+        result.rows = routine_status(&self.shared, &self.source(context), kind);
+        if let Some(ShowFilter::Like(pattern)) = filter {
+            result.rows.retain(|row| like_column(row, 1, pattern));
+            return Ok(Outcome::Rows(result));
+        }
+        self.filtered(result, filter, context).await
     }
 
     /// DESCRIBE table [column].
@@ -176,8 +186,4 @@ fn like_column(row: &[Value], column: usize, pattern: &str) -> bool {
         Some(Value::String(text)) => like_match(CollationId::UTF8MB3_GENERAL_CI, text, pattern, Some('\\')),
         _ => false,
     }
-}
-
-fn missing_routine(kind: &str, name: &ObjectName) -> SqlError {
-    SqlError::new(ErrorCode::SpDoesNotExist, &[&kind, &name.name.as_str()])
 }

@@ -90,7 +90,7 @@ impl Session {
     }
 
     /// What information_schema's rows are made from, with this session's grants.
-    pub(super) fn source<'a>(&'a self, context: &'a Arc<StatementContext>) -> Source<'a> {
+    pub(crate) fn source<'a>(&'a self, context: &'a Arc<StatementContext>) -> Source<'a> {
         Source {
             state: &self.shared.state,
             server: &*self.shared,

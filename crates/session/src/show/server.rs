@@ -3,10 +3,10 @@
 use crate::result::{ResultSet, number_column, text_column, typed_column};
 use crate::session::Session;
 use squall_catalog::Privileges;
-use squall_parser::ast::{ObjectName, VariableScope};
+use squall_parser::ast::VariableScope;
 use squall_registry::StatementContext;
 use squall_system_tables::{charsets, collation_rows, engine_rows, process_rows, status_rows, variable_rows};
-use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
+use squall_types::{SqlType, Value};
 use std::sync::Arc;
 
 /// Characters of a statement that SHOW PROCESSLIST shows.
@@ -161,31 +161,6 @@ impl Session {
             "collation_connection",
             "Database Collation",
         ])
-    }
-
-    /// SHOW CREATE PROCEDURE: what is part of the server is shown without a body.
-    pub(super) fn show_create_procedure(&self, name: &ObjectName, context: &StatementContext) -> SqlResult<ResultSet> {
-        let (database, name) = self.qualify(name)?;
-        let found = self.shared.procedures.find(&database, &name).filter(|procedure| {
-            self.access
-                .on_routine(procedure.head().database, false, procedure.head().name)
-                .contains(Privileges::EXECUTE)
-        });
-        let procedure = found.ok_or_else(|| SqlError::new(ErrorCode::SpDoesNotExist, &[&"PROCEDURE", &name]))?;
-        let mut result = ResultSet::of_texts(&[
-            "Procedure",
-            "sql_mode",
-            "Create Procedure",
-            "character_set_client",
-            "collation_connection",
-            "Database Collation",
-        ]);
-        let collation = squall_server_state::charset::collation_name(CollationId::UTF8MB4_0900_AI_CI);
-        let mut row = vec![s(procedure.head().name), s(context.settings.sql_mode.to_string())];
-        row.push(s(crate::procedure::definition::create_text(procedure.head())));
-        row.extend([s("utf8mb4"), s(collation), s(collation)]);
-        result.rows.push(row);
-        Ok(result)
     }
 
     pub(super) fn show_routine_status(&self) -> ResultSet {

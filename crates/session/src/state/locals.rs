@@ -24,6 +24,18 @@ pub(crate) struct Local {
 }
 
 impl Locals {
+    /// Those of a routine that begins: its parameters, which are a block around its body.
+    pub fn of_parameters<'p>(parameters: impl Iterator<Item = (&'p str, SqlType, Value)>) -> Locals {
+        let local = |(name, sql_type, value)| Local { name: NameKey::new(name), sql_type, value };
+        Locals { blocks: vec![parameters.map(local).collect()], handled: Vec::new() }
+    }
+
+    /// The values that a routine has left in its parameters.
+    pub fn into_parameters(self) -> Vec<Value> {
+        let parameters = self.blocks.into_iter().next().unwrap_or_default();
+        parameters.into_iter().map(|local| local.value).collect()
+    }
+
     pub fn begin_block(&mut self) {
         self.blocks.push(Vec::new());
     }

@@ -148,8 +148,15 @@ mod tests {
             (-3_i64..4).prop_map(Json::Int),
             (i64::MAX as u64 + 1..).prop_map(Json::UInt),
             any::<f64>().prop_filter("a number", |number| number.is_finite()).prop_map(Json::Double),
-            prop_oneof![Just(-1e-232), Just(-0.0), Just(1e-300), Just(1e-31), Just(1e64), Just(9.007_199_254_740_992e15)]
-                .prop_map(Json::Double),
+            prop_oneof![
+                Just(-1e-232),
+                Just(-0.0),
+                Just(1e-300),
+                Just(1e-31),
+                Just(1e64),
+                Just(9.007_199_254_740_992e15)
+            ]
+            .prop_map(Json::Double),
             (-6_i32..7).prop_map(|number| Json::Double(f64::from(number) / 2.0)),
             "[a-c\u{0}é]{0,3}".prop_map(Json::String),
             (-60..70i64).prop_map(|digits| Json::Decimal(Box::new(Decimal::from_i128(digits.into(), 1)))),

@@ -1,0 +1,273 @@
+//! CREATE, ALTER and DROP of stored procedures and functions.
+
+use crate::program::{ProgramKind, check_program};
+use crate::result::Outcome;
+use crate::session::{Session, StatementRun};
+use squall_catalog::{
+    AccountKey, Need, Object, Privileges, RoutineDef, RoutineKind, RoutineParameter, RoutineParameterMode,
+    SqlDataAccess,
+};
+use squall_definitions::data_type::{TypeRules, resolve_type};
+use squall_definitions::names::check_routine_name;
+use squall_definitions::routine::{IfThere, OF_CREATOR, alter_routine, create_routine, drop_routine, no_such_routine};
+use squall_parser::ast::{
+    AccountName, AlterRoutine, Characteristics, CreateRoutine, DataAccess, DropObject, ObjectName, ParameterMode,
+    RoutineBody, Security, Statement,
+};
+use squall_registry::StatementContext;
+use squall_server_state::charset::collation_name;
+use squall_server_state::now_micros;
+use squall_server_state::variables::{Values, ids};
+use squall_types::{ErrorCode, Level, SqlError, SqlResult};
+use std::sync::Arc;
+
+impl Session {
+    /// What statements about routines need.
+    pub(crate) fn needs_of_routine_definition(&self, statement: &Statement) -> SqlResult<Vec<Need>> {
+        match statement {
+            Statement::CreateProcedure(create) => self.needs_of_create_routine(create, RoutineKind::Procedure),
+            Statement::CreateFunction(create) => self.needs_of_create_routine(create, RoutineKind::Function),
+            Statement::AlterProcedure(alter) => self.alter_needs([&alter.name], RoutineKind::Procedure),
+            Statement::AlterFunction(alter) => self.alter_needs([&alter.name], RoutineKind::Function),
+            Statement::DropProcedure(drop) => self.alter_needs(&drop.names, RoutineKind::Procedure),
+            Statement::DropFunction(drop) => self.alter_needs(&drop.names, RoutineKind::Function),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn needs_of_create_routine(&self, create: &CreateRoutine, kind: RoutineKind) -> SqlResult<Vec<Need>> {
+        if self.own_procedure_is_there(&create.name, kind)?.is_some() {
+            return Ok(Vec::new());
+        }
+        let (database, _) = self.qualify(&create.name)?;
+        let mut needs = vec![Need::database(&database, Privileges::CREATE_ROUTINE)];
+        if create.or_replace {
+            needs.extend(self.alter_needs([&create.name], kind)?);
+        }
+        needs.extend(self.definer_needs(create.definer.as_ref())?);
+        Ok(needs)
+    }
+
+    /// ALTER ROUTINE on each of them but the server's own procedures, which are denied to all: dumps have definitions of these too.
+    fn alter_needs<'n>(
+        &self,
+        names: impl IntoIterator<Item = &'n ObjectName>,
+        kind: RoutineKind,
+    ) -> SqlResult<Vec<Need>> {
+        let mut needs = Vec::new();
+        for name in names {
+            if self.own_procedure_is_there(name, kind)?.is_none() {
+                let (database, name) = self.qualify(name)?;
+                let is_function = kind.is_function();
+                let object = Object::Routine { database: database.into(), is_function, name: name.into() };
+                needs.push(Need::new(object, Privileges::ALTER_ROUTINE, "alter routine"));
+            }
+        }
+        Ok(needs)
+    }
+
+    /// CREATE, ALTER and DROP.
+    pub(crate) async fn run_routine_definition(&mut self, run: &StatementRun<'_>) -> SqlResult<Outcome> {
+        self.check_writable()?;
+        match run.request.statement {
+            Statement::CreateProcedure(create) => self.create_routine(create, RoutineKind::Procedure, run).await,
+            Statement::CreateFunction(create) => self.create_routine(create, RoutineKind::Function, run).await,
+            Statement::AlterProcedure(alter) => self.alter_routine(alter, RoutineKind::Procedure).await,
+            Statement::AlterFunction(alter) => self.alter_routine(alter, RoutineKind::Function).await,
+            Statement::DropProcedure(drop) => self.drop_routines(drop, RoutineKind::Procedure, &run.context).await,
+            Statement::DropFunction(drop) => self.drop_routines(drop, RoutineKind::Function, &run.context).await,
+            _ => Ok(Outcome::done()),
+        }
+    }
+
+    async fn create_routine(
+        &mut self,
+        create: &CreateRoutine,
+        kind: RoutineKind,
+        run: &StatementRun<'_>,
+    ) -> SqlResult<Outcome> {
+        let context = &run.context;
+        if let Some(error) = self.own_procedure_is_there(&create.name, kind)? {
+            return match create.if_not_exists {
+                true => Ok(noted(error, context)),
+                false => Err(error),
+            };
+        }
+        let (database, routine) = self.routine_of(create, kind, run)?;
+        self.note_missing_definer(create.definer.as_ref(), context)?;
+        let registry = &self.shared.registry;
+        let native = registry.declared_scalar(&routine.name).is_some() || registry.aggregate(&routine.name).is_some();
+        if kind.is_function() && native {
+            let error = SqlError::new(ErrorCode::NativeFunctionNameCollision, &[&routine.name]);
+            context.diagnostics.push(Level::Note, error);
+        }
+        let if_there = match (create.or_replace, create.if_not_exists) {
+            (true, _) => IfThere::Replace,
+            (false, true) => IfThere::Keep,
+            (false, false) => IfThere::Fail,
+        };
+        let granted = self.access.on_routine(&database, kind.is_function(), &routine.name);
+        let grants = Values(&self.variables.global).on(ids::AUTOMATIC_SP_PRIVILEGES) && !granted.contains(OF_CREATOR);
+        let creator = grants.then(|| self.account.clone());
+        let existing = SqlError::new(ErrorCode::SpAlreadyExists, &[&kind.word(), &routine.name]);
+        let accounts = self.shared.accounts.begin_change().await;
+        let make = move |shared: &crate::database::Shared| {
+            create_routine(&shared.state, &database, routine, if_there, creator.as_ref(), accounts)
+        };
+        match self.blocking(make).await? {
+            true => Ok(Outcome::done()),
+            false => Ok(noted(existing, context)),
+        }
+    }
+
+    /// The definition that a statement makes, and the database that it is for.
+    fn routine_of(
+        &self,
+        create: &CreateRoutine,
+        kind: RoutineKind,
+        run: &StatementRun<'_>,
+    ) -> SqlResult<(String, RoutineDef)> {
+        let (database, name) = self.qualify(&create.name)?;
+        check_routine_name(&name)?;
+        let catalog = self.shared.catalog.load();
+        let Some(known) = catalog.database(&database) else {
+            return Err(SqlError::new(ErrorCode::BadDatabase, &[&database]));
+        };
+        if create.aggregate {
+            return Err(SqlError::unsupported("AGGREGATE functions in SQL"));
+        }
+        let RoutineBody::Sql(body) = &create.body else {
+            return Err(SqlError::unsupported("routines in another language than SQL"));
+        };
+        if let Some(language) = create.characteristics.language.as_ref().filter(|language| !language.is("SQL")) {
+            return Err(SqlError::unsupported(format_args!("LANGUAGE {}", language.as_str())));
+        }
+        let program = match kind {
+            RoutineKind::Procedure => ProgramKind::Procedure(&create.parameters),
+            RoutineKind::Function => ProgramKind::Function(&create.name.name, &create.parameters),
+        };
+        check_program(body, program)?;
+        let rules = TypeRules { collation: known.collation, sql_mode: self.settings.bind.sql_mode };
+        let parameters = create.parameters.iter().map(|parameter| {
+            Ok(RoutineParameter {
+                name: parameter.name.to_string(),
+                mode: match parameter.mode {
+                    ParameterMode::In => RoutineParameterMode::In,
+                    ParameterMode::Out => RoutineParameterMode::Out,
+                    ParameterMode::InOut => RoutineParameterMode::InOut,
+                },
+                sql_type: resolve_type(&parameter.data_type, &parameter.name, rules)?,
+            })
+        });
+        let returns = create.returns.as_ref().map(|returns| resolve_type(returns, "", rules)).transpose()?;
+        let text =
+            |span: squall_parser::ast::Span| String::from_utf8_lossy(span.bytes(run.request.sql)).trim().to_string();
+        let values = Values(&self.variables.session);
+        let now = now_micros();
+        let routine = RoutineDef {
+            name,
+            kind,
+            parameters: parameters.collect::<SqlResult<_>>()?,
+            parameters_text: text(create.parameters_span),
+            returns,
+            body: text(create.body_span),
+            deterministic: false,
+            data_access: SqlDataAccess::default(),
+            security_invoker: false,
+            comment: String::new(),
+            definer: self.definer_of(create.definer.as_ref())?,
+            sql_mode: self.settings.bind.sql_mode.0,
+            client_charset: values.text(ids::CHARACTER_SET_CLIENT).to_string(),
+            connection_collation: values.text(ids::COLLATION_CONNECTION).to_string(),
+            database_collation: collation_name(known.collation).to_string(),
+            created_micros: now,
+            altered_micros: now,
+        };
+        Ok((database, with_characteristics(routine, &create.characteristics)))
+    }
+
+    fn definer_of(&self, given: Option<&AccountName>) -> SqlResult<AccountKey> {
+        match given {
+            Some(definer @ AccountName::Named { .. }) => self.account_key(definer),
+            _ => Ok(self.account.clone()),
+        }
+    }
+
+    async fn alter_routine(&mut self, alter: &AlterRoutine, kind: RoutineKind) -> SqlResult<Outcome> {
+        let (database, name) = self.qualify(&alter.name)?;
+        if self.own_procedure_is_there(&alter.name, kind)?.is_some() {
+            return Err(self.routine_denied("alter routine", &database, &name));
+        }
+        let characteristics = alter.characteristics.clone();
+        let change = move |shared: &crate::database::Shared| {
+            alter_routine(&shared.state, (&database, kind, &name), |routine| {
+                routine.altered_micros = now_micros();
+                *routine = with_characteristics(routine.clone(), &characteristics);
+            })
+        };
+        self.blocking(change).await?;
+        Ok(Outcome::done())
+    }
+
+    async fn drop_routines(
+        &mut self,
+        drop: &DropObject,
+        kind: RoutineKind,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<Outcome> {
+        for name in &drop.names {
+            let is_own = self.own_procedure_is_there(name, kind)?.is_some();
+            let (database, name) = self.qualify(name)?;
+            let error = match is_own {
+                // Dumps drop what they are about to make, which says IF NOT EXISTS.
+                true => self.routine_denied("alter routine", &database, &name),
+                false => no_such_routine(&database, kind, &name),
+            };
+            let accounts = self.shared.accounts.begin_change().await;
+            let remove =
+                move |shared: &crate::database::Shared| drop_routine(&shared.state, (&database, kind, &name), accounts);
+            if !is_own && self.blocking(remove).await? {
+                continue;
+            }
+            if !drop.if_exists {
+                return Err(error);
+            }
+            context.diagnostics.push(Level::Note, error);
+        }
+        Ok(Outcome::done())
+    }
+
+    /// 1304 if one of the server's own procedures has that name.
+    fn own_procedure_is_there(&self, name: &ObjectName, kind: RoutineKind) -> SqlResult<Option<SqlError>> {
+        let (database, name) = self.qualify(name)?;
+        let own = self.shared.procedures.find(&database, &name).filter(|_| kind == RoutineKind::Procedure);
+        Ok(own.map(|own| SqlError::new(ErrorCode::SpAlreadyExists, &[&kind.word(), &own.head().name])))
+    }
+
+    /// 1370.
+    fn routine_denied(&self, command: &str, database: &str, name: &str) -> SqlError {
+        let routine = format!("{database}.{name}");
+        SqlError::new(ErrorCode::ProcAccessDenied, &[&command, &self.account.user, &self.client_host(), &routine])
+    }
+}
+
+fn noted(error: SqlError, context: &StatementContext) -> Outcome {
+    context.diagnostics.push(Level::Note, error);
+    Outcome::done()
+}
+
+fn with_characteristics(mut routine: RoutineDef, said: &Characteristics) -> RoutineDef {
+    if let Some(comment) = &said.comment {
+        routine.comment = comment.to_string();
+    }
+    routine.deterministic = said.deterministic.unwrap_or(routine.deterministic);
+    routine.security_invoker = said.security.map_or(routine.security_invoker, |security| security == Security::Invoker);
+    routine.data_access = match said.data_access {
+        None => routine.data_access,
+        Some(DataAccess::ContainsSql) => SqlDataAccess::ContainsSql,
+        Some(DataAccess::NoSql) => SqlDataAccess::NoSql,
+        Some(DataAccess::ReadsSqlData) => SqlDataAccess::ReadsSqlData,
+        Some(DataAccess::ModifiesSqlData) => SqlDataAccess::ModifiesSqlData,
+    };
+    routine
+}

@@ -1,0 +1,185 @@
+//! The body of a stored procedure at work in the session that calls it.
+
+use super::stack::OnGrowingStack;
+use crate::plans::routine_cache::ParsedRoutine;
+use crate::result::Failure;
+use crate::result::writer::{OkInfo, ResultWriter};
+use crate::session::{Session, parse_error};
+use crate::state::locals::Locals;
+use squall_catalog::{AccessMap, AccountKey, RoutineDef, RoutineKind};
+use squall_parser::{ParseOptions, parse_body};
+use squall_registry::{NestedStatements, VariableId};
+use squall_server_state::charset::{charset_name, collation};
+use squall_server_state::variables::{Values, ids};
+use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, Value};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Variables that a body has as its creator had them; what it sets them to ends with it.
+const OF_BODY: [VariableId; 6] = [
+    ids::SQL_MODE,
+    ids::CHARACTER_SET_CLIENT,
+    ids::CHARACTER_SET_CONNECTION,
+    ids::COLLATION_CONNECTION,
+    ids::CHARACTER_SET_DATABASE,
+    ids::COLLATION_DATABASE,
+];
+
+/// What of a session is otherwise while the body of a routine runs, as it was before.
+struct Outer {
+    values: [Value; OF_BODY.len()],
+    database: Option<Arc<str>>,
+    identity: Option<Identity>,
+}
+
+/// As whom a session does things.
+struct Identity {
+    account: AccountKey,
+    current_user: Arc<str>,
+    access: Arc<AccessMap>,
+    active_roles: Arc<BTreeSet<AccountKey>>,
+    nested: Option<Arc<dyn NestedStatements>>,
+    password_expired: bool,
+}
+
+impl Session {
+    /// The stored routine of a name, with its body parsed; `None` if there is none.
+    ///
+    /// # Errors
+    /// When its body cannot be parsed any more.
+    pub(crate) fn stored_routine(
+        &self,
+        database: &str,
+        kind: RoutineKind,
+        name: &str,
+    ) -> SqlResult<Option<Arc<ParsedRoutine>>> {
+        let catalog = self.shared.catalog.load();
+        let Some(def) = catalog.routine(database, kind, name) else { return Ok(None) };
+        let parse = || {
+            let options = squall_planner::bind::parse_options(SqlMode(def.sql_mode));
+            let options = ParseOptions { memory_max: self.settings.bind.parser_memory_max, ..options };
+            parse_body(&def.body, &options).map_err(parse_error)
+        };
+        self.shared.routines.get(database, def, parse).map(Some)
+    }
+
+    /// Runs the body of a stored procedure, with the values of its parameters. Gives what it has left in them.
+    ///
+    /// # Errors
+    /// 1456 for a procedure that calls itself deeper than `max_sp_recursion_depth`; 1449 for a definer that is gone; what its statements fail
+    /// with.
+    pub(crate) async fn run_stored_procedure(
+        &mut self,
+        routine: &Arc<ParsedRoutine>,
+        arguments: Vec<Value>,
+        writer: &mut dyn ResultWriter,
+    ) -> Result<(OkInfo, Vec<Value>), Failure> {
+        self.check_recursion(routine)?;
+        let outer = self.enter_routine(routine)?;
+        self.calls.push(routine.clone());
+        let parameters = routine.def.parameters.iter().zip(arguments);
+        let locals = Locals::of_parameters(
+            parameters.map(|(parameter, value)| (&*parameter.name, parameter.sql_type.clone(), value)),
+        );
+        let source = routine.def.body.as_bytes();
+        let program = self.run_program(&routine.body, routine.span, source, locals, writer);
+        let ran = OnGrowingStack(Box::pin(program)).await;
+        self.calls.pop();
+        self.leave_routine(outer);
+        let (result, locals) = ran?;
+        result?;
+        let affected_rows = u64::try_from(self.row_count).unwrap_or(0);
+        Ok((OkInfo { affected_rows, ..OkInfo::default() }, locals.into_parameters()))
+    }
+
+    fn check_recursion(&self, routine: &ParsedRoutine) -> SqlResult<()> {
+        let is_same =
+            |other: &&Arc<ParsedRoutine>| other.database == routine.database && other.def.key() == routine.def.key();
+        let depth = self.calls.iter().filter(is_same).count() as u64;
+        let depth_max = Values(&self.variables.session).number(ids::MAX_SP_RECURSION_DEPTH);
+        if depth > depth_max {
+            return Err(SqlError::new(ErrorCode::SpRecursionLimit, &[&depth_max, &routine.def.name]));
+        }
+        Ok(())
+    }
+
+    /// Gives the session the settings, the default database and, with SQL SECURITY DEFINER, the account of a routine.
+    fn enter_routine(&mut self, routine: &ParsedRoutine) -> SqlResult<Outer> {
+        let def = &*routine.def;
+        let identity = self.enter_identity(def)?;
+        let values = OF_BODY.map(|id| self.variables.session.get(id).clone());
+        let charset = |name: &str| collation(name).map(charset_name).map(Value::from);
+        let inner = [
+            Value::String(SqlMode(def.sql_mode).to_string()),
+            Value::from(&*def.client_charset),
+            charset(&def.connection_collation)?,
+            Value::from(&*def.connection_collation),
+            charset(&def.database_collation)?,
+            Value::from(&*def.database_collation),
+        ];
+        let database = self.default_database().cloned();
+        self.set_settings(&inner, Some(&routine.database));
+        Ok(Outer { values, database, identity })
+    }
+
+    fn leave_routine(&mut self, outer: Outer) {
+        self.set_settings(&outer.values, outer.database.as_ref());
+        if let Some(identity) = outer.identity {
+            self.account = identity.account;
+            self.current_user = identity.current_user;
+            self.access = identity.access;
+            self.active_roles = identity.active_roles;
+            self.nested = identity.nested;
+            self.password_expired = identity.password_expired;
+            // The grants may have changed meanwhile.
+            self.accounts_seen = 0;
+            self.settings_version += 1;
+        }
+    }
+
+    /// Sets what a routine has of its own. Plans of the session hold on where it is as it was.
+    fn set_settings(&mut self, values: &[Value; OF_BODY.len()], database: Option<&Arc<str>>) {
+        if self.default_database() != database {
+            self.set_default_database(database.cloned());
+        }
+        let is_same = OF_BODY.iter().zip(values).all(|(id, value)| self.variables.session.get(*id) == value);
+        if is_same {
+            return;
+        }
+        for (id, value) in OF_BODY.into_iter().zip(values) {
+            self.set_session_value(id, value.clone());
+        }
+        self.settings_changed();
+    }
+
+    /// Makes the session do things as the definer of a routine.
+    fn enter_identity(&mut self, def: &RoutineDef) -> SqlResult<Option<Identity>> {
+        if def.security_invoker || def.definer == self.account {
+            return Ok(None);
+        }
+        let accounts = self.shared.accounts.load_full();
+        let Some(definer) = accounts.get(&def.definer) else {
+            return Err(match self.access.has_dynamic("SET_ANY_DEFINER") {
+                true => SqlError::new(ErrorCode::NoSuchUser, &[&def.definer.user, &def.definer.host]),
+                false => accounts.access_denied(&self.account),
+            });
+        };
+        let all_roles = Values(&self.variables.global).on(ids::ACTIVATE_ALL_ROLES_ON_LOGIN);
+        let roles = Arc::new(accounts.roles_at_first(definer, all_roles));
+        let identity = Identity {
+            account: std::mem::replace(&mut self.account, def.definer.clone()),
+            current_user: std::mem::replace(
+                &mut self.current_user,
+                format!("{}@{}", def.definer.user, def.definer.host).into(),
+            ),
+            access: self.access.clone(),
+            active_roles: std::mem::replace(&mut self.active_roles, roles),
+            nested: self.nested.clone(),
+            password_expired: self.password_expired,
+        };
+        self.rebuild_access();
+        // Nobody logs in as the definer.
+        self.password_expired = false;
+        Ok(Some(identity))
+    }
+}
