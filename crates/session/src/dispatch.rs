@@ -7,9 +7,10 @@ use crate::result::writer::ResultWriter;
 use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
 use crate::state::locals::Locals;
+use crate::statement_kind::{changes_accounts_or_events, commits_first, is_definition, is_routine_definition};
 use squall_instrumentation::process::count;
 use squall_instrumentation::stages;
-use squall_parser::ast::{Set, Statement};
+use squall_parser::ast::Statement;
 use squall_registry::StatementContext;
 use squall_types::{ErrorCode, Level, SqlError};
 
@@ -146,66 +147,6 @@ fn stage_of(statement: &Statement) -> Option<&'static str> {
         Statement::CreateTable(_) => Some(stages::CREATING),
         _ => Some(stages::EXECUTING),
     }
-}
-
-/// Definitions of what is not in the catalog; a global read lock stands against them, too.
-fn changes_accounts_or_events(statement: &Statement) -> bool {
-    match statement {
-        Statement::Set(set) => matches!(set, Set::Password(_) | Set::DefaultRole(_)),
-        Statement::CreateEvent(_)
-        | Statement::DropEvent(_)
-        | Statement::CreateUser(_)
-        | Statement::DropUser(_)
-        | Statement::RenameUser(_)
-        | Statement::CreateRole(_)
-        | Statement::DropRole(_)
-        | Statement::Grant(_)
-        | Statement::Revoke(_) => true,
-        other => is_routine_definition(other),
-    }
-}
-
-/// Statements that end the open transaction first.
-fn commits_first(statement: &Statement) -> bool {
-    match statement {
-        // TEMPORARY tables are the session's own business.
-        Statement::CreateTable(create) => !create.temporary,
-        Statement::DropTable(drop) => !drop.temporary,
-        Statement::LockTables(_) | Statement::Flush(_) | Statement::TableMaintenance(_) => true,
-        other => is_definition(other) || changes_accounts_or_events(other),
-    }
-}
-
-/// Statements about databases, tables, keys and views.
-pub(crate) fn is_definition(statement: &Statement) -> bool {
-    matches!(
-        statement,
-        Statement::CreateDatabase(_)
-            | Statement::AlterDatabase(_)
-            | Statement::DropDatabase(_)
-            | Statement::CreateTable(_)
-            | Statement::AlterTable(_)
-            | Statement::DropTable(_)
-            | Statement::TruncateTable(_)
-            | Statement::RenameTable(_)
-            | Statement::CreateIndex(_)
-            | Statement::DropIndex(_)
-            | Statement::CreateView(_)
-            | Statement::DropView(_)
-    )
-}
-
-/// Statements about stored procedures and functions.
-fn is_routine_definition(statement: &Statement) -> bool {
-    matches!(
-        statement,
-        Statement::CreateProcedure(_)
-            | Statement::CreateFunction(_)
-            | Statement::AlterProcedure(_)
-            | Statement::AlterFunction(_)
-            | Statement::DropProcedure(_)
-            | Statement::DropFunction(_)
-    )
 }
 
 /// DROP TRIGGER: there are none.

@@ -1,9 +1,10 @@
 //! What the binder asks of the world around it.
 
 use datafusion::catalog::TableProvider;
-use squall_catalog::TableDef;
+use squall_catalog::{Invoker, TableDef};
+use squall_functions::expr::BoundExpr;
 use squall_parser::ast::{ColumnName, DataType, IndexHint, LockStrength, LockWait, SystemVariable};
-use squall_registry::ExprType;
+use squall_registry::ScalarFunction;
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
@@ -71,7 +72,20 @@ pub trait TableResolver {
     fn system_variable(&self, variable: &SystemVariable) -> SqlResult<(Value, SqlType)>;
 
     /// A local variable or parameter of the stored program that runs.
-    fn local_variable(&self, _name: &str) -> Option<(Value, ExprType)> {
+    fn local_variable(&self, _name: &str) -> Option<BoundExpr> {
         None
+    }
+
+    /// A stored function that `invoker` calls.
+    ///
+    /// # Errors
+    /// 1370 if that account may not run it; why it cannot be run.
+    fn stored_function(
+        &self,
+        _database: &str,
+        _name: &str,
+        _invoker: &Invoker,
+    ) -> SqlResult<Option<Arc<dyn ScalarFunction>>> {
+        Ok(None)
     }
 }

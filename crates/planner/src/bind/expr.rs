@@ -143,10 +143,10 @@ impl Context<'_> {
 
     fn bind_column(&mut self, name: &ast::ColumnName) -> SqlResult<BoundExpr> {
         if name.table.is_none()
-            && let Some((value, ty)) = self.binder.tables.local_variable(&name.column)
+            && let Some(variable) = self.binder.tables.local_variable(&name.column)
         {
             self.is_told_by_text = false;
-            return Ok(BoundExpr::Literal(value, ty));
+            return Ok(variable);
         }
         let (clause, in_aggregate) = match self.frames.last() {
             Some(frame) => (frame.clause, frame.in_aggregate),

@@ -215,7 +215,7 @@ impl Context<'_> {
                     return Ok(digits.parse().unwrap_or(u64::MAX));
                 }
                 ast::Expr::Placeholder(number) => self.parameter(*number),
-                ast::Expr::Column(name) => self.binder.tables.local_variable(&name.column).map(|(value, _)| value),
+                ast::Expr::Column(name) => self.local_value(&name.column),
                 _ => None,
             };
             match value {
@@ -229,6 +229,10 @@ impl Context<'_> {
         let offset = limit.offset.as_ref().map(number).transpose()?.unwrap_or(0);
         let count = limit.count.as_ref().map(number).transpose()?;
         Ok(RowLimit { offset, count })
+    }
+
+    fn local_value(&self, name: &str) -> Option<Value> {
+        self.binder.tables.local_variable(name)?.as_literal().cloned()
     }
 
     /// Keeps some rows.

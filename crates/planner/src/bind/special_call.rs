@@ -125,10 +125,10 @@ impl Context<'_> {
         let name = call.name.as_str();
         let upper = match &call.schema {
             None => name.to_ascii_uppercase(),
-            Some(schema) => self.binder.registry.qualified_function(schema, name).ok_or_else(|| {
-                let shown = format!("{}.{name}", schema.as_str());
-                SqlError::new(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &shown])
-            })?,
+            Some(schema) => match self.binder.registry.qualified_function(schema, name) {
+                Some(upper) => upper,
+                None => return self.bind_stored_function(Some(schema.as_str()), name, &call.arguments),
+            },
         };
         if let Some((subtract, days)) = date_arithmetic(&upper)
             && let [base, amount] = call.arguments.as_slice()
@@ -152,17 +152,33 @@ impl Context<'_> {
         }
         if !self.binder.builder().has_function(&upper) {
             // MySQL takes any other name for a stored function of the default database.
-            let shown = match self.binder.default_database {
-                Some(database) => format!("{database}.{name}"),
-                None => name.to_string(),
-            };
-            return Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &shown]));
+            return self.bind_stored_function(self.binder.default_database, name, &call.arguments);
         }
         let mut args = self.bind_list(&call.arguments)?;
         if matches!((upper.as_str(), args.len()), ("JSON_CONTAINS" | "JSON_OVERLAPS", 2)) {
             args = args.into_iter().map(|arg| self.keyed_array(arg)).collect();
         }
         self.call(&upper, args).map_err(|error| named_as_written(error, name))
+    }
+
+    fn bind_stored_function(
+        &mut self,
+        database: Option<&str>,
+        name: &str,
+        arguments: &[ast::Expr],
+    ) -> SqlResult<BoundExpr> {
+        let no_such = |shown: &str| SqlError::new(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &shown]);
+        let Some(database) = database else { return Err(no_such(name)) };
+        let shown = format!("{database}.{name}");
+        let function = self.binder.tables.stored_function(database, name, &self.invoker)?;
+        let function = function.ok_or_else(|| no_such(&shown))?;
+        let (expected, got) = (function.arity().0, arguments.len());
+        if expected != got {
+            return Err(SqlError::new(ErrorCode::SpWrongArgumentCount, &[&"FUNCTION", &shown, &expected, &got]));
+        }
+        self.is_told_by_text = false;
+        let args = self.bind_list(arguments)?;
+        self.binder.builder().call_function(&function, args)
     }
 
     fn bind_list(&mut self, exprs: &[ast::Expr]) -> SqlResult<Vec<BoundExpr>> {

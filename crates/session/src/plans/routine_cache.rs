@@ -1,8 +1,11 @@
 //! Bodies of stored routines, parsed once for all sessions.
 
-use parking_lot::RwLock;
-use squall_catalog::{RoutineDef, RoutineName};
+use crate::compiled::CompiledProgram;
+use crate::plans::slot::SchemaVersions;
+use parking_lot::{Mutex, RwLock};
+use squall_catalog::{AccountKey, Invoker, RoutineDef, RoutineName};
 use squall_parser::ast::{Span, Statement};
+use squall_registry::BindSettings;
 use squall_types::SqlResult;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,6 +24,36 @@ pub(crate) struct ParsedRoutine {
     pub body: Statement,
     /// Where that is in the text of the definition.
     pub span: Span,
+    /// A function's body, compiled, and what for.
+    compiled: Mutex<Option<(CompiledFor, Arc<CompiledProgram>)>>,
+}
+
+/// What a compiled body depends on.
+#[derive(Debug, PartialEq)]
+pub(crate) struct CompiledFor {
+    /// The settings that it was bound with.
+    pub settings: Arc<BindSettings>,
+    /// Functions that it calls may be others at other versions,
+    pub schema: SchemaVersions,
+    /// or may not be run any more
+    pub accounts: u64,
+    /// by this account,
+    pub account: AccountKey,
+    /// or in whose place they are called.
+    pub invoker: Invoker,
+}
+
+impl ParsedRoutine {
+    /// The compiled body, if it was compiled for that.
+    pub fn compiled(&self, wanted: &CompiledFor) -> Option<Arc<CompiledProgram>> {
+        let compiled = self.compiled.lock();
+        compiled.as_ref().filter(|(made_for, _)| made_for == wanted).map(|(_, program)| program.clone())
+    }
+
+    /// Keeps a compiled body in the place of another.
+    pub fn keep_compiled(&self, made_for: CompiledFor, program: Arc<CompiledProgram>) {
+        *self.compiled.lock() = Some((made_for, program));
+    }
 }
 
 /// Parsed bodies by database and name. One holds as long as the catalog has the definition that it was made of.
@@ -43,7 +76,13 @@ impl RoutineCache {
             return Ok(known.clone());
         }
         let (body, span) = parse()?;
-        let parsed = Arc::new(ParsedRoutine { database: key.0.clone(), def: def.clone(), body, span });
+        let parsed = Arc::new(ParsedRoutine {
+            database: key.0.clone(),
+            def: def.clone(),
+            body,
+            span,
+            compiled: Mutex::default(),
+        });
         let mut routines = self.0.write();
         if routines.len() >= ROUTINES_MAX {
             routines.clear();

@@ -10,6 +10,7 @@ use crate::result::writer::{ResultWriter, StatusInfo};
 use crate::result::{Failure, Outcome, ResultSet, typed_column};
 use crate::routine::parameters_of;
 use crate::session::{Session, StatementRun};
+use crate::stored_functions::stored_routine;
 use squall_catalog::RoutineKind;
 use squall_definitions::routine::no_such_routine;
 use squall_instrumentation::process::count;
@@ -90,7 +91,7 @@ impl Session {
         if let Some(procedure) = self.shared.procedures.find(database, name) {
             return Ok(Callee::Own(procedure.clone()));
         }
-        let stored = self.stored_routine(database, RoutineKind::Procedure, name)?;
+        let stored = stored_routine(&self.shared, &self.settings.bind, database, RoutineKind::Procedure, name)?;
         stored.map(Callee::Stored).ok_or_else(|| no_such_routine(database, RoutineKind::Procedure, name))
     }
 

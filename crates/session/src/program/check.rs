@@ -1,6 +1,6 @@
 //! What is wrong with a stored program whatever its tables are: looked for when it is created.
 
-use super::errors;
+use crate::program_errors as errors;
 use squall_parser::ast::{
     Block, ConditionValue, Declaration, DiagnosticsItems, HandlerAction, Ident, Parameter, ProgramStatement, Query,
     SelectInto, Signal, SignalCondition, Statement, Step, VariableTarget,
@@ -15,8 +15,8 @@ pub(crate) enum ProgramKind<'a> {
     Event,
     /// With its parameters.
     Procedure(&'a [Parameter]),
-    /// With its name and parameters.
-    Function(&'a Ident, &'a [Parameter]),
+    /// With its name and parameters, and what says whether a statement may stand in a function.
+    Function(&'a Ident, &'a [Parameter], fn(&Statement) -> SqlResult<()>),
 }
 
 /// What can be named where a statement is; the innermost last.
@@ -38,7 +38,7 @@ struct Names<'a> {
 /// for a function without; 1303, 1336, 1357, 1415, 1422, 1576: statements that may not stand there; 1235 for what is not supported.
 pub(crate) fn check_program<'a>(body: &'a Statement, kind: ProgramKind<'a>) -> SqlResult<()> {
     let parameters = match kind {
-        ProgramKind::Procedure(parameters) | ProgramKind::Function(_, parameters) => parameters,
+        ProgramKind::Procedure(parameters) | ProgramKind::Function(_, parameters, _) => parameters,
         ProgramKind::Block | ProgramKind::Event => &[],
     };
     let mut names = Names {
@@ -57,7 +57,7 @@ pub(crate) fn check_program<'a>(body: &'a Statement, kind: ProgramKind<'a>) -> S
     }
     names.statement(body)?;
     match kind {
-        ProgramKind::Function(name, _) if !names.returns => {
+        ProgramKind::Function(name, ..) if !names.returns => {
             Err(SqlError::new(ErrorCode::SpNoReturn, &[&name.as_str()]))
         }
         _ => Ok(()),
@@ -94,6 +94,9 @@ impl<'a> Names<'a> {
     }
 
     fn statement(&mut self, statement: &'a Statement) -> SqlResult<()> {
+        if let ProgramKind::Function(_, _, check) = self.kind {
+            check(statement)?;
+        }
         match statement {
             Statement::Program(program) => self.program(program),
             Statement::CreateEvent(_) | Statement::DropEvent(_) if matches!(self.kind, ProgramKind::Event) => {

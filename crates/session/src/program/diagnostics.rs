@@ -1,6 +1,6 @@
 //! GET DIAGNOSTICS.
 
-use super::errors;
+use crate::program_errors as errors;
 use crate::result::Outcome;
 use crate::session::{Session, StatementRun};
 use squall_catalog::NameKey;

@@ -1,7 +1,8 @@
 //! Runs a stored program.
 
-use super::{errors, handlers};
+use super::handlers;
 use crate::collector::Collector;
+use crate::program_errors as errors;
 use crate::result::pass_on::PassOn;
 use crate::result::writer::{LocalFuture, ResultWriter};
 use crate::session::{Request, Session};
@@ -57,7 +58,7 @@ impl<'a> Scope<'a> {
 }
 
 /// Where a program goes on.
-enum Flow<'a> {
+pub(super) enum Flow<'a> {
     Next,
     Leave(&'a Ident),
     Iterate(&'a Ident),
@@ -66,7 +67,7 @@ enum Flow<'a> {
 }
 
 /// Why a program does not go on.
-enum Stop {
+pub(super) enum Stop {
     /// A condition that was raised now, and may have a handler.
     Raised(SqlError),
     /// One without a handler.
@@ -92,14 +93,14 @@ enum Purpose {
     Assignment,
 }
 
-struct Interpreter<'r, 'a> {
-    session: &'r mut Session,
+pub(super) struct Interpreter<'r, 'a> {
+    pub(super) session: &'r mut Session,
     /// The text that spans refer to.
-    source: &'r [u8],
+    pub(super) source: &'r [u8],
     writer: &'r mut dyn ResultWriter,
-    locals: SharedLocals,
+    pub(super) locals: SharedLocals,
     scopes: Vec<Scope<'a>>,
-    slice: TimeSlice,
+    pub(super) slice: TimeSlice,
 }
 
 impl Session {
@@ -161,12 +162,12 @@ impl<'a> Interpreter<'_, 'a> {
         'a: 's,
     {
         match statement {
-            Statement::Program(program) => Box::pin(self.program(program)),
+            Statement::Program(program) => Box::pin(self.program(program, statement)),
             _ => Box::pin(self.statement(statement, span)),
         }
     }
 
-    async fn program(&mut self, program: &'a ProgramStatement) -> Ran<'a> {
+    async fn program(&mut self, program: &'a ProgramStatement, statement: &'a Statement) -> Ran<'a> {
         match program {
             ProgramStatement::Block(block) => self.block(block).await,
             ProgramStatement::If { branches, otherwise } => {
@@ -186,12 +187,11 @@ impl<'a> Interpreter<'_, 'a> {
                     },
                 }
             }
-            ProgramStatement::Loop { label, body } => self.repeat(label.as_ref(), None, body, None).await,
-            ProgramStatement::While { label, condition, body } => {
-                self.repeat(label.as_ref(), Some(condition), body, None).await
-            }
-            ProgramStatement::Repeat { label, body, until } => {
-                self.repeat(label.as_ref(), None, body, Some(until)).await
+            ProgramStatement::Loop { .. } | ProgramStatement::While { .. } | ProgramStatement::Repeat { .. } => {
+                match self.run_compiled(statement).await? {
+                    Some(flow) => Ok(flow),
+                    None => self.repeat(program).await,
+                }
             }
             ProgramStatement::Leave(label) => Ok(Flow::Leave(label)),
             ProgramStatement::Iterate(label) => Ok(Flow::Iterate(label)),
@@ -272,13 +272,14 @@ impl<'a> Interpreter<'_, 'a> {
         Ok(None)
     }
 
-    async fn repeat(
-        &mut self,
-        label: Option<&Ident>,
-        condition: Option<&'a Expr>,
-        body: &'a [Step],
-        until: Option<&'a Expr>,
-    ) -> Ran<'a> {
+    async fn repeat(&mut self, program: &'a ProgramStatement) -> Ran<'a> {
+        let (label, condition, body, until) = match program {
+            ProgramStatement::While { label, condition, body } => (label, Some(condition), body, None),
+            ProgramStatement::Repeat { label, body, until } => (label, None, body, Some(until)),
+            ProgramStatement::Loop { label, body } => (label, None, body, None),
+            _ => return Ok(Flow::Next),
+        };
+        let label = label.as_ref();
         loop {
             // A body may have nothing that looks.
             self.session.process.kill.check().map_err(Stop::Failed)?;

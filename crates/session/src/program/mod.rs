@@ -6,8 +6,8 @@
 //! The rules are MySQL's: <https://dev.mysql.com/doc/refman/8.4/en/sql-compound-statements.html>.
 
 mod check;
+mod compiled_loop;
 mod diagnostics;
-pub(crate) mod errors;
 mod handlers;
 mod interpreter;
 mod locals;

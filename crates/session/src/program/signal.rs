@@ -1,6 +1,6 @@
 //! SIGNAL and RESIGNAL.
 
-use super::errors;
+use crate::program_errors as errors;
 use crate::result::Outcome;
 use crate::session::{Session, StatementRun};
 use squall_functions::operators::coerce::to_text;

@@ -1,7 +1,7 @@
 //! SELECT … INTO variables and files.
 
 use super::outfile::dump;
-use crate::program::errors::{no_data, undeclared_variable};
+use crate::program_errors::{no_data, undeclared_variable};
 use crate::result::Outcome;
 use crate::session::Session;
 use squall_catalog::{AccessMap, AccountKey, Authorized, Catalog, NameKey, Privileges};

@@ -6,16 +6,20 @@ use crate::result::ResultSet;
 use crate::session::Session;
 use crate::set::check_read_scope;
 use crate::state::locals::SharedLocals;
+use crate::stored_functions::StoredFunctions;
 use datafusion::catalog::TableProvider;
-use squall_catalog::{AccessMap, Privileges, TableDef};
+use squall_catalog::{AccessMap, Invoker, Privileges, TableDef};
 use squall_definitions::data_type::{TypeRules, resolve_type};
 use squall_executor::access::{RowTable, TableLock, VirtualTableProvider};
+use squall_functions::expr::BoundExpr;
 use squall_parser::ast::{
     ColumnName, DataType, Expr, Ident, ObjectName, Query, QueryBody, Select, SelectItem, SystemVariable, TableFactor,
     TableReference, VariableScope,
 };
 use squall_planner::{TableRequest, TableResolver};
-use squall_registry::{ExprType, ReadScope, Registry, StatementContext, VirtualColumn, VirtualScan, VirtualTable};
+use squall_registry::{
+    ReadScope, Registry, ScalarFunction, StatementContext, VirtualColumn, VirtualScan, VirtualTable,
+};
 use squall_row_store::RowStore;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::collections::HashMap;
@@ -36,6 +40,8 @@ pub(crate) struct SessionTables {
     locals: Option<SharedLocals>,
     /// Who asks; `None` is the server itself.
     caller: Option<Caller>,
+    /// Stored functions; `None` for what belongs to no session.
+    functions: Option<StoredFunctions>,
     /// Where to write down what columns' names are, if anybody wants to know.
     found: Option<FoundColumns>,
 }
@@ -83,6 +89,7 @@ impl SessionTables {
             rows,
             locals: session.locals.clone(),
             caller: Some(Caller::of(session)),
+            functions: Some(StoredFunctions::of(session, context)),
             found: None,
         }
     }
@@ -105,6 +112,7 @@ impl SessionTables {
             rows: None,
             locals: None,
             caller: None,
+            functions: None,
             found: None,
         }
     }
@@ -165,8 +173,21 @@ impl TableResolver for SessionTables {
         resolve_type(data_type, name, rules)
     }
 
-    fn local_variable(&self, name: &str) -> Option<(Value, ExprType)> {
-        self.locals.as_ref()?.lock().value(name)
+    fn local_variable(&self, name: &str) -> Option<BoundExpr> {
+        let (value, ty) = self.locals.as_ref()?.lock().value(name)?;
+        Some(BoundExpr::Literal(value, ty))
+    }
+
+    fn stored_function(
+        &self,
+        database: &str,
+        name: &str,
+        invoker: &Invoker,
+    ) -> SqlResult<Option<Arc<dyn ScalarFunction>>> {
+        match &self.functions {
+            Some(functions) => functions.find(database, name, invoker, self),
+            None => Ok(None),
+        }
     }
 
     fn system_variable(&self, variable: &SystemVariable) -> SqlResult<(Value, SqlType)> {

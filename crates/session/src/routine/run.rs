@@ -4,10 +4,9 @@ use super::stack::OnGrowingStack;
 use crate::plans::routine_cache::ParsedRoutine;
 use crate::result::Failure;
 use crate::result::writer::{OkInfo, ResultWriter};
-use crate::session::{Session, parse_error};
+use crate::session::Session;
 use crate::state::locals::Locals;
-use squall_catalog::{AccessMap, AccountKey, RoutineDef, RoutineKind};
-use squall_parser::{ParseOptions, parse_body};
+use squall_catalog::{AccessMap, AccountKey, RoutineDef};
 use squall_registry::{NestedStatements, VariableId};
 use squall_server_state::charset::{charset_name, collation};
 use squall_server_state::variables::{Values, ids};
@@ -43,26 +42,6 @@ struct Identity {
 }
 
 impl Session {
-    /// The stored routine of a name, with its body parsed; `None` if there is none.
-    ///
-    /// # Errors
-    /// When its body cannot be parsed any more.
-    pub(crate) fn stored_routine(
-        &self,
-        database: &str,
-        kind: RoutineKind,
-        name: &str,
-    ) -> SqlResult<Option<Arc<ParsedRoutine>>> {
-        let catalog = self.shared.catalog.load();
-        let Some(def) = catalog.routine(database, kind, name) else { return Ok(None) };
-        let parse = || {
-            let options = squall_planner::bind::parse_options(SqlMode(def.sql_mode));
-            let options = ParseOptions { memory_max: self.settings.bind.parser_memory_max, ..options };
-            parse_body(&def.body, &options).map_err(parse_error)
-        };
-        self.shared.routines.get(database, def, parse).map(Some)
-    }
-
     /// Runs the body of a stored procedure, with the values of its parameters. Gives what it has left in them.
     ///
     /// # Errors

@@ -94,6 +94,22 @@ impl Locals {
         self.find(name).map(|local| local.sql_type.clone())
     }
 
+    /// All variables by name and type, those of the innermost block last.
+    pub fn each(&self, mut visit: impl FnMut(&str, &SqlType)) {
+        self.blocks.iter().flatten().for_each(|local| visit(local.name.as_str(), &local.sql_type));
+    }
+
+    /// Their values, in that order.
+    pub fn values(&self) -> Vec<Value> {
+        self.blocks.iter().flatten().map(|local| local.value.clone()).collect()
+    }
+
+    /// Gives them other values; more of them than there are variables are left out.
+    pub fn set_values(&mut self, values: Vec<Value>) {
+        let locals = self.blocks.iter_mut().flatten();
+        locals.zip(values).for_each(|(local, value)| local.value = value);
+    }
+
     /// Gives a variable its value.
     pub fn set(&mut self, name: &str, value: Value) {
         if let Some(local) = self.find(name) {

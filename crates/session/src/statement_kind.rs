@@ -1,0 +1,74 @@
+//! Kinds of statements: which make definitions, and which end transactions.
+
+use squall_parser::ast::{Set, Statement, Transaction};
+
+/// Definitions of what is not in the catalog; a global read lock stands against them, too.
+pub(crate) fn changes_accounts_or_events(statement: &Statement) -> bool {
+    match statement {
+        Statement::Set(set) => matches!(set, Set::Password(_) | Set::DefaultRole(_)),
+        Statement::CreateEvent(_)
+        | Statement::DropEvent(_)
+        | Statement::CreateUser(_)
+        | Statement::DropUser(_)
+        | Statement::RenameUser(_)
+        | Statement::CreateRole(_)
+        | Statement::DropRole(_)
+        | Statement::Grant(_)
+        | Statement::Revoke(_) => true,
+        other => is_routine_definition(other),
+    }
+}
+
+/// Statements that end the open transaction first.
+pub(crate) fn commits_first(statement: &Statement) -> bool {
+    match statement {
+        // TEMPORARY tables are the session's own business.
+        Statement::CreateTable(create) => !create.temporary,
+        Statement::DropTable(drop) => !drop.temporary,
+        Statement::LockTables(_) | Statement::Flush(_) | Statement::TableMaintenance(_) => true,
+        other => is_definition(other) || changes_accounts_or_events(other),
+    }
+}
+
+/// Whether a statement ends the open transaction, or begins another.
+pub(crate) fn ends_transaction(statement: &Statement) -> bool {
+    match statement {
+        Statement::Transaction(transaction) => !matches!(
+            transaction,
+            Transaction::Savepoint(_) | Transaction::RollbackTo(_) | Transaction::ReleaseSavepoint(_)
+        ),
+        other => commits_first(other),
+    }
+}
+
+/// Statements about databases, tables, keys and views.
+pub(crate) fn is_definition(statement: &Statement) -> bool {
+    matches!(
+        statement,
+        Statement::CreateDatabase(_)
+            | Statement::AlterDatabase(_)
+            | Statement::DropDatabase(_)
+            | Statement::CreateTable(_)
+            | Statement::AlterTable(_)
+            | Statement::DropTable(_)
+            | Statement::TruncateTable(_)
+            | Statement::RenameTable(_)
+            | Statement::CreateIndex(_)
+            | Statement::DropIndex(_)
+            | Statement::CreateView(_)
+            | Statement::DropView(_)
+    )
+}
+
+/// Statements about stored procedures and functions.
+pub(crate) fn is_routine_definition(statement: &Statement) -> bool {
+    matches!(
+        statement,
+        Statement::CreateProcedure(_)
+            | Statement::CreateFunction(_)
+            | Statement::AlterProcedure(_)
+            | Statement::AlterFunction(_)
+            | Statement::DropProcedure(_)
+            | Statement::DropFunction(_)
+    )
+}
