@@ -289,9 +289,11 @@ impl Subject<'_> {
             Object::Routine { database, is_function, name } => {
                 let met = need.needed.is_met_by(access.on_routine(database, *is_function, name));
                 let shown = format!("{database}.{name}");
-                (!met).then(|| {
-                    SqlError::new(ErrorCode::ProcAccessDenied, &[&need.command, user, &self.client_host, &shown])
-                })
+                let (user, host) = match &need.invoker {
+                    Invoker::Session => (user, self.client_host),
+                    Invoker::Definer(definer) => (&definer.user, &*definer.host),
+                };
+                (!met).then(|| SqlError::new(ErrorCode::ProcAccessDenied, &[&need.command, user, &host, &shown]))
             }
         }
     }

@@ -103,12 +103,15 @@ impl StoredFunctions {
         Ok(Some(Arc::new(StoredFunction { name, routine, program, settings })))
     }
 
+    /// The invoker has to be allowed to run it, and so has its definer if it runs as that.
     fn check(&self, routine: &ParsedRoutine, invoker: &Invoker) -> SqlResult<()> {
         let name = routine.def.name.as_str().into();
         let object = Object::Routine { database: routine.database.clone(), is_function: true, name };
-        let need = Need { invoker: invoker.clone(), ..Need::new(object, Privileges::EXECUTE, "execute") };
+        let own = Need { invoker: invoker.clone(), ..Need::new(object, Privileges::EXECUTE, "execute") };
+        let definer = Invoker::Definer(routine.def.definer.clone());
+        let as_definer = (!routine.def.security_invoker).then(|| Need { invoker: definer, ..own.clone() });
         let who = Who { account: &self.account, client_host: &self.client_host, access: &self.access, locked: None };
-        with_subject(&self.shared.state, who, |subject| subject.check([&need]))
+        with_subject(&self.shared.state, who, |subject| subject.check(std::iter::once(&own).chain(&as_definer)))
     }
 
     /// The settings of a body: those of the statement, but for what its creator had.

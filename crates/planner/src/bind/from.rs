@@ -456,7 +456,13 @@ pub(crate) fn invoker_inside(view: &ViewDef, outside: &Invoker) -> Invoker {
 
 /// What is wrong inside a view is said of the view.
 fn view_error(error: SqlError, database: &str, view: &str) -> SqlError {
-    let hidden = [ErrorCode::NoSuchTable, ErrorCode::BadField, ErrorCode::BadDatabase, ErrorCode::SpDoesNotExist];
+    let hidden = [
+        ErrorCode::NoSuchTable,
+        ErrorCode::BadField,
+        ErrorCode::BadDatabase,
+        ErrorCode::SpDoesNotExist,
+        ErrorCode::ProcAccessDenied,
+    ];
     match hidden.iter().any(|code| error.is(*code)) {
         true => SqlError::new(ErrorCode::ViewInvalid, &[&database, &view]),
         false => error,

@@ -6,7 +6,7 @@ use crate::result::Failure;
 use crate::result::writer::{OkInfo, ResultWriter};
 use crate::session::Session;
 use crate::state::locals::Locals;
-use squall_catalog::{AccessMap, AccountKey, RoutineDef};
+use squall_catalog::{AccessMap, AccountKey, Need, Object, Privileges};
 use squall_registry::{NestedStatements, VariableId};
 use squall_server_state::charset::{charset_name, collation};
 use squall_server_state::variables::{Values, ids};
@@ -85,7 +85,7 @@ impl Session {
     /// Gives the session the settings, the default database and, with SQL SECURITY DEFINER, the account of a routine.
     fn enter_routine(&mut self, routine: &ParsedRoutine) -> SqlResult<Outer> {
         let def = &*routine.def;
-        let identity = self.enter_identity(def)?;
+        let identity = self.enter_identity(routine)?;
         let values = OF_BODY.map(|id| self.variables.session.get(id).clone());
         let charset = |name: &str| collation(name).map(charset_name).map(Value::from);
         let inner = [
@@ -104,16 +104,20 @@ impl Session {
     fn leave_routine(&mut self, outer: Outer) {
         self.set_settings(&outer.values, outer.database.as_ref());
         if let Some(identity) = outer.identity {
-            self.account = identity.account;
-            self.current_user = identity.current_user;
-            self.access = identity.access;
-            self.active_roles = identity.active_roles;
-            self.nested = identity.nested;
-            self.password_expired = identity.password_expired;
-            // The grants may have changed meanwhile.
-            self.accounts_seen = 0;
-            self.settings_version += 1;
+            self.leave_identity(identity);
         }
+    }
+
+    fn leave_identity(&mut self, identity: Identity) {
+        self.account = identity.account;
+        self.current_user = identity.current_user;
+        self.access = identity.access;
+        self.active_roles = identity.active_roles;
+        self.nested = identity.nested;
+        self.password_expired = identity.password_expired;
+        // The grants may have changed meanwhile.
+        self.accounts_seen = 0;
+        self.settings_version += 1;
     }
 
     /// Sets what a routine has of its own. Plans of the session hold on where it is as it was.
@@ -132,7 +136,11 @@ impl Session {
     }
 
     /// Makes the session do things as the definer of a routine.
-    fn enter_identity(&mut self, def: &RoutineDef) -> SqlResult<Option<Identity>> {
+    ///
+    /// # Errors
+    /// 1449 for one that is gone, 1370 for one that may not run it.
+    fn enter_identity(&mut self, routine: &ParsedRoutine) -> SqlResult<Option<Identity>> {
+        let def = &*routine.def;
         if def.security_invoker || def.definer == self.account {
             return Ok(None);
         }
@@ -143,6 +151,12 @@ impl Session {
                 false => accounts.access_denied(&self.account),
             });
         };
+        let object = Object::Routine {
+            database: routine.database.clone(),
+            is_function: def.kind.is_function(),
+            name: def.name.as_str().into(),
+        };
+        let may_run = Need::new(object, Privileges::EXECUTE, "execute");
         let all_roles = Values(&self.variables.global).on(ids::ACTIVATE_ALL_ROLES_ON_LOGIN);
         let roles = Arc::new(accounts.roles_at_first(definer, all_roles));
         let identity = Identity {
@@ -159,6 +173,12 @@ impl Session {
         self.rebuild_access();
         // Nobody logs in as the definer.
         self.password_expired = false;
-        Ok(Some(identity))
+        match self.check_needs(&[may_run]) {
+            Ok(()) => Ok(Some(identity)),
+            Err(error) => {
+                self.leave_identity(identity);
+                Err(error)
+            }
+        }
     }
 }
