@@ -134,6 +134,9 @@ impl Session {
         let Some(known) = catalog.database(&database) else {
             return Err(SqlError::new(ErrorCode::BadDatabase, &[&database]));
         };
+        if create.or_replace && create.if_not_exists {
+            return Err(SqlError::new(ErrorCode::WrongUsage, &[&"OR REPLACE", &"IF NOT EXISTS"]));
+        }
         if create.aggregate {
             return Err(SqlError::unsupported("AGGREGATE functions in SQL"));
         }
