@@ -123,9 +123,12 @@ def dump():
         CREATE TABLE c (id INT PRIMARY KEY, h HEX(4), u UUID, j JSON) ENGINE=COLUMN;
         INSERT INTO c VALUES (1, 'abcd', UUID(), '[1.0, 1e100, 18446744073709551615]');
         CREATE EVENT e ON SCHEDULE EVERY 1 DAY STARTS '2040-01-01' COMMENT 'it''s; x' DO INSERT INTO a (id) VALUES (3);
-        CREATE VIEW v AS SELECT id, JSON_VALUE(j, '$.n' RETURNING SIGNED DEFAULT 3 ON EMPTY) AS n FROM a;""")
+        CREATE VIEW v AS SELECT id, JSON_VALUE(j, '$.n' RETURNING SIGNED DEFAULT 3 ON EMPTY) AS n FROM a;
+        CREATE PROCEDURE p(IN m INT, OUT n INT) COMMENT 'it''s; x' SET n = m * 2;
+        CREATE FUNCTION f(s VARCHAR(10) CHARACTER SET latin1) RETURNS VARCHAR(20) DETERMINISTIC RETURN CONCAT(s, 'é');""")
     asked = """CHECKSUM TABLE a, c; SELECT * FROM v; SHOW EVENTS LIKE 'e'; SHOW CREATE TABLE a;
-        SELECT HEX(j->'$.s') FROM a; SELECT COUNT(*) FROM a WHERE MATCH (j) AGAINST ('n=5');"""
+        SELECT HEX(j->'$.s') FROM a; SELECT COUNT(*) FROM a WHERE MATCH (j) AGAINST ('n=5');
+        CALL p(21, @n); SELECT @n, f('x'); SHOW CREATE PROCEDURE p; SHOW CREATE FUNCTION f;"""
     before = cli(asked, "--batch", "--database=client_dump")
 
     def dumped(*options):
@@ -134,7 +137,7 @@ def dump():
         check((done.returncode, done.stderr.decode()), (0, ""), "mariadb-dump")
         return done.stdout.decode()
 
-    one, everything = dumped("--databases", "client_dump", "--lock-all-tables", "--flush-logs"), dumped("--all-databases", "--routines")
+    one, everything = dumped("--databases", "client_dump", "--routines", "--lock-all-tables", "--flush-logs"), dumped("--all-databases", "--routines")
     for text in [one, everything]:
         cli("DROP DATABASE client_dump")
         cli(text)

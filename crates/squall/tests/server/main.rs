@@ -20,6 +20,7 @@ mod long_statements;
 mod memory;
 mod plans;
 mod protocol;
+mod routines;
 mod shutdown;
 mod slow_clients;
 mod steering;

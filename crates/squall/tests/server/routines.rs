@@ -1,0 +1,77 @@
+//! Stored routines across a crash, and those that never end.
+
+use super::{connect, error, options, run, start, value, wait_until};
+use squall_client::{Client, ConnectOptions};
+use squall_test_support::server::TestServer;
+
+/// Bodies that run until they are stopped.
+const ENDLESS: &str = "DECLARE i INT DEFAULT 0; WHILE TRUE DO SET i = (i + 1) % 7; END WHILE;";
+
+fn connect_as(server: &TestServer, user: &str) -> Client {
+    let options = ConnectOptions { user: user.to_owned(), ..options(server) };
+    Client::connect(&options).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn routines_survive_a_crash_with_the_grants_of_their_creators() {
+    let mut server = start();
+    let mut root = connect(&server);
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE USER maker",
+        "GRANT CREATE ROUTINE ON d.* TO maker",
+        "CREATE PROCEDURE d.p(OUT n INT) SET n = 42",
+        "CREATE FUNCTION d.f(n INT) RETURNS INT RETURN n + 1",
+        "DROP FUNCTION IF EXISTS d.g",
+    ] {
+        run(&mut root, sql);
+    }
+    let mut maker = connect_as(&server, "maker");
+    run(&mut maker, "CREATE FUNCTION d.made(n INT) RETURNS INT RETURN n * 2");
+    server.kill();
+    server.restart();
+    let mut root = connect(&server);
+    run(&mut root, "CALL d.p(@n)");
+    assert_eq!(value(&mut root, "SELECT CONCAT(@n, ' ', d.f(1))"), "42 2");
+    let mut maker = connect_as(&server, "maker");
+    assert_eq!(value(&mut maker, "SELECT d.made(21)"), "42");
+    assert!(error(&mut maker, "SELECT d.f(1)").starts_with("ERROR 1370 "));
+    run(&mut maker, "DROP FUNCTION d.made");
+    assert!(error(&mut maker, "SELECT d.made(21)").starts_with("ERROR 1305 "));
+}
+
+#[test]
+fn routines_that_never_end_are_killed_and_hold_nobody_up() {
+    let server = start();
+    let mut root = connect(&server);
+    run(&mut root, "CREATE DATABASE d");
+    run(&mut root, &format!("CREATE FUNCTION d.endless(n INT) RETURNS INT BEGIN {ENDLESS} RETURN n; END"));
+    run(&mut root, &format!("CREATE PROCEDURE d.endless() BEGIN {ENDLESS} END"));
+    run(&mut root, "CREATE TABLE d.t (n INT PRIMARY KEY)");
+    run(&mut root, "INSERT INTO d.t VALUES (1)");
+    for sql in [
+        "SELECT d.endless(1)",
+        "CALL d.endless()",
+        "SELECT d.endless(n) FROM d.t",
+        "SELECT n FROM d.t WHERE n = 1 AND d.endless(n)",
+        "INSERT INTO d.t VALUES (d.endless(2))",
+        "UPDATE d.t SET n = d.endless(n) WHERE n = 1",
+        "SET @x = d.endless(1)",
+    ] {
+        let mut busy = connect(&server);
+        let id = busy.connection_id();
+        let running = std::thread::spawn(move || error(&mut busy, sql));
+        let asked =
+            format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id} AND info LIKE '%endless%'");
+        wait_until("the statement runs", || value(&mut root, &asked) == "1");
+        // On each event loop some of these.
+        for _ in 0..8 {
+            assert_eq!(value(&mut connect(&server), "SELECT 1"), "1", "{sql}");
+        }
+        run(&mut root, &format!("KILL QUERY {id}"));
+        let stopped = running.join().expect("no panic");
+        assert!(stopped.starts_with("ERROR 1317 "), "{sql}: {stopped}");
+    }
+    run(&mut root, "SET max_execution_time = 100");
+    assert!(error(&mut root, "SELECT d.endless(1)").starts_with("ERROR 3024 "));
+}
