@@ -85,7 +85,7 @@ impl Session {
             Statement::Signal(signal) => Ok(self.run_signal(signal, run).await?),
             Statement::GetDiagnostics(get) => Ok(self.get_diagnostics(get, run).await?),
             Statement::Program(_) => {
-                check_program(run.request.statement, ProgramKind::Block)?;
+                check_program(run.request.statement, ProgramKind::Block, &self.shared.registry.variables)?;
                 let (body, source) = (run.request.statement, run.request.sql);
                 let span = squall_parser::ast::Span::default();
                 let ran = self.run_program(body, span, source, Locals::default(), writer).await?;

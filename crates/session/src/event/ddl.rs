@@ -27,7 +27,7 @@ impl Session {
         self.check_writable()?;
         let (database, name) = self.event_name(&statement.name)?;
         if let Some(body) = statement.body.as_deref() {
-            check_program(body, ProgramKind::Event)?;
+            check_program(body, ProgramKind::Event, &self.shared.registry.variables)?;
         }
         if let Some(AccountName::Named { .. }) = &statement.definer {
             let definer = self.event_definer(statement.definer.as_ref())?;

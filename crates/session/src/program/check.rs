@@ -3,8 +3,9 @@
 use crate::program_errors as errors;
 use squall_parser::ast::{
     Block, ConditionValue, Declaration, DiagnosticsItems, HandlerAction, Ident, Parameter, ProgramStatement, Query,
-    SelectInto, Signal, SignalCondition, Statement, Step, VariableTarget,
+    SelectInto, Set, SetItem, Signal, SignalCondition, Statement, Step, VariableTarget,
 };
+use squall_registry::VariableRegistry;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
 /// What a program is the body of.
@@ -22,6 +23,7 @@ pub(crate) enum ProgramKind<'a> {
 /// What can be named where a statement is; the innermost last.
 struct Names<'a> {
     kind: ProgramKind<'a>,
+    system_variables: &'a VariableRegistry,
     variables: Vec<&'a Ident>,
     conditions: Vec<&'a Ident>,
     cursors: Vec<&'a Ident>,
@@ -34,15 +36,20 @@ struct Names<'a> {
 /// Looks at a program.
 ///
 /// # Errors
-/// 1308, 1309, 1319, 1324, 1327, 1330 to 1333, 1413: names that are not there, or twice; 1313 for RETURN where there is nothing to return, 1320
+/// 1193, 1308, 1309, 1319, 1324, 1327, 1330 to 1333, 1413: names that are not there, or twice; 1313 for RETURN where there is nothing to return, 1320
 /// for a function without; 1303, 1336, 1357, 1415, 1422, 1576: statements that may not stand there; 1235 for what is not supported.
-pub(crate) fn check_program<'a>(body: &'a Statement, kind: ProgramKind<'a>) -> SqlResult<()> {
+pub(crate) fn check_program<'a>(
+    body: &'a Statement,
+    kind: ProgramKind<'a>,
+    variables: &'a VariableRegistry,
+) -> SqlResult<()> {
     let parameters = match kind {
         ProgramKind::Procedure(parameters) | ProgramKind::Function(_, parameters, _) => parameters,
         ProgramKind::Block | ProgramKind::Event => &[],
     };
     let mut names = Names {
         kind,
+        system_variables: variables,
         variables: Vec::new(),
         conditions: Vec::new(),
         cursors: Vec::new(),
@@ -107,6 +114,7 @@ impl<'a> Names<'a> {
                 let code = if is_new { ErrorCode::SpNoRecursiveCreate } else { ErrorCode::SpNoDrop };
                 Err(SqlError::new(code, &[&word]))
             }
+            Statement::Set(Set::Items(items)) => items.iter().try_for_each(|item| self.assigned(item)),
             Statement::Signal(signal) => self.signal(signal),
             Statement::GetDiagnostics(get) => match &get.what {
                 DiagnosticsItems::Statement(items) | DiagnosticsItems::Condition { items, .. } => {
@@ -129,6 +137,17 @@ impl<'a> Names<'a> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// A bare name is a local or a system variable (1193).
+    fn assigned(&self, item: &SetItem) -> SqlResult<()> {
+        let SetItem::System { variable, .. } = item else { return Ok(()) };
+        let name = &*variable.name.value;
+        let is_bare = variable.scope.is_none() && variable.prefix.is_none();
+        if is_bare && self.variable(name).is_err() && self.system_variables.find(name).is_none() {
+            return Err(SqlError::new(ErrorCode::UnknownSystemVariable, &[&name]));
+        }
+        Ok(())
     }
 
     fn query(&self, query: &Query) -> SqlResult<()> {

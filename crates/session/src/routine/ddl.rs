@@ -150,7 +150,7 @@ impl Session {
             RoutineKind::Procedure => ProgramKind::Procedure(&create.parameters),
             RoutineKind::Function => ProgramKind::Function(&create.name.name, &create.parameters, check_in_function),
         };
-        check_program(body, program)?;
+        check_program(body, program, &self.shared.registry.variables)?;
         let rules = TypeRules { collation: known.collation, sql_mode: self.settings.bind.sql_mode };
         let parameters = create.parameters.iter().map(|parameter| {
             Ok(RoutineParameter {
