@@ -35,7 +35,7 @@ pub use level::{ColumnTable, SegmentManifest, TableState, TableStatus};
 pub use listed_segment::ListedSegment;
 pub use seal::{SEAL_ROWS_MAX, SealOutcome};
 pub use snapshot::{COPY_CHANGES_MAX, ColumnSnapshot, VisibleSegment};
-pub use tables::{ColumnTables, table_of_segment};
+pub use tables::{COLUMN_ENGINE, ColumnTables, table_of_segment};
 
 use squall_column_store::index::IndexChoice;
 use squall_column_store::{ColumnSpec, ColumnType, Error};

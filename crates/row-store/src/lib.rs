@@ -40,7 +40,6 @@ mod forward_scan;
 mod gate;
 mod index_key;
 mod layout;
-mod level_keys;
 mod locks;
 mod log_check;
 mod memory_reuse;
@@ -57,6 +56,7 @@ mod statistics;
 mod store;
 mod table;
 mod table_files;
+mod table_part;
 mod ticket;
 mod transaction;
 mod unused_files;
@@ -85,13 +85,14 @@ pub use row_cache::RowCacheStatus;
 pub use sealing::Sealing;
 pub use statistics::TableStatistics;
 pub use store::{
-    COMMIT_LOCK, DdlChanges, FileIo, GLOBAL_LOCK, GlobalReadLock, HeldTable, RowStore, SessionLocks, SystemChange,
-    TableFileIo,
+    COMMIT_LOCK, DdlChanges, Engines, FileIo, GLOBAL_LOCK, GlobalReadLock, HeldTable, LevelBytes, LevelFault,
+    LevelPlace, Optimized, ReplacedEngine, RowStore, SessionLocks, SystemChange, TableEngine, TableFileIo,
 };
 pub use table::{
     BlockKeys, DeltaRow, EngineTraits, FixedColumn, ManifestEntry, Row, RowKey, RowView, SealedBlock, SealedRows,
-    SealedScan, SealedSource, SealedTables, SealedWriter, Table, UncommittedRows, ValueRef,
+    SealedScan, SealedSource, SealedWriter, Table, TableFeature, UncommittedRows, ValueRef,
 };
+pub use table_part::TablePart;
 pub use ticket::CommitTicket;
 pub use transaction::{LockedRow, LockingScan, PiecewiseSearch, Savepoint, Transaction};
 pub use write_set::ManifestChange;

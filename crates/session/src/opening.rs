@@ -19,7 +19,7 @@ use squall_logs::Logs;
 use squall_logs::error_log::{Severity, error_log};
 use squall_planner::dml::RulesCache;
 use squall_registry::Registry;
-use squall_row_store::{DdlChanges, DirectoryLock, LogContents, RowStore, StoreOptions};
+use squall_row_store::{DdlChanges, DirectoryLock, LogContents, RowStore, StoreOptions, TableEngine};
 use squall_server_state::accounts::AccountStore;
 use squall_server_state::globals::GlobalVariables;
 use squall_server_state::log_settings::default_file;
@@ -103,7 +103,8 @@ impl Database {
         let column_cache = Arc::new(ColumnCache::new(0));
         let column_tables = Arc::new(ColumnTables::new(directory.join("columns"), column_cache.clone()));
         let store_options = StoreOptions { keep_freed_memory: options.keep_freed_memory, ..StoreOptions::default() };
-        let store = RowStore::open_with(directory.join(ROWS_FOLDER), store_options, Some(column_tables.clone()))?;
+        let engines: Vec<Arc<dyn TableEngine>> = vec![column_tables.clone()];
+        let store = RowStore::open_with(directory.join(ROWS_FOLDER), store_options, engines)?;
         let store = Arc::new(store);
         let globals = Arc::new(GlobalVariables::load(&registry.variables, &store)?);
         for (name, value) in options.startup_variables {
