@@ -1,20 +1,22 @@
 //! The engine of column tables: what their definitions may have, and where their folders are.
 
+use crate::background::BackgroundSealer;
 use crate::due_tables::{DueTables, SEAL_FROM};
 use crate::entry::{entry_number, is_complete_name};
 use crate::level::{COMPRESSION, ColumnTable};
+use parking_lot::Mutex;
 use squall_catalog::{IndexId, IndexType, TableDef, TableId};
 use squall_column_store::ColumnCache;
 use squall_column_store::segment::remove_unlisted_segments;
 use squall_row_store::{
     EngineTraits, HeldTable, LevelBytes, LevelFault, LevelPlace, ManifestEntry, Optimized, ReplacedEngine, RowStore,
-    SealedSource, Table, TableEngine, TableFeature, TablePart,
+    SealedSource, Table, TableEngine, TableFeature, TablePart, WorkFailed,
 };
 use squall_types::{SqlError, SqlResult};
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// The name of the engine of column tables.
 pub const COLUMN_ENGINE: &str = "COLUMN";
@@ -25,22 +27,13 @@ pub struct ColumnTables {
     folder: PathBuf,
     cache: Arc<ColumnCache>,
     due: Arc<DueTables>,
+    sealer: Mutex<Option<BackgroundSealer>>,
 }
 
 impl ColumnTables {
     /// Tables whose folders lie in a folder, which is made when there is one, and that are read through a cache.
     pub fn new(folder: PathBuf, cache: Arc<ColumnCache>) -> ColumnTables {
-        ColumnTables { folder, cache, due: Arc::default() }
-    }
-
-    /// What segments are read through.
-    pub fn cache(&self) -> &Arc<ColumnCache> {
-        &self.cache
-    }
-
-    /// The tables that have enough delta rows.
-    pub(crate) fn due(&self) -> &Arc<DueTables> {
-        &self.due
+        ColumnTables { folder, cache, due: Arc::default(), sealer: Mutex::default() }
     }
 }
 
@@ -155,6 +148,16 @@ impl TableEngine for ColumnTables {
         let Some(part) = ColumnTable::of_part(table, part) else { return Ok(Optimized::Unsupported) };
         let work = part.optimize(store, table, threads, interrupt)?;
         Ok(if work.complete { Optimized::Done } else { Optimized::Busy })
+    }
+
+    fn start(&self, store: Weak<RowStore>, threads: usize, failed: WorkFailed) -> SqlResult<()> {
+        let sealer = BackgroundSealer::start(self.due.clone(), store, threads, failed)?;
+        *self.sealer.lock() = Some(sealer);
+        Ok(())
+    }
+
+    fn stop(&self) {
+        *self.sealer.lock() = None;
     }
 
     fn make_copy(&self, store: &RowStore, table: &HeldTable, interrupt: &dyn Fn() -> SqlResult<()>) -> SqlResult<()> {

@@ -1,6 +1,6 @@
 //! The storage engines of a store, and what is asked of the engine of a table.
 
-use super::table_engine::{LevelBytes, LevelFault, Optimized, ReplacedEngine, TableEngine};
+use super::table_engine::{LevelBytes, LevelFault, Optimized, ReplacedEngine, TableEngine, WorkFailed};
 use super::{HeldTable, RowStore};
 use crate::table::{EngineTraits, Table, TableFeature};
 use crate::table_part::TablePart;
@@ -119,7 +119,41 @@ impl TableEngine for RowEngine {
     }
 }
 
+/// The work of a store's engines in the background. Dropping it ends it.
+pub struct EngineWork(Arc<RowStore>);
+
+impl std::fmt::Debug for EngineWork {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("EngineWork").field(self.0.engines()).finish()
+    }
+}
+
+impl EngineWork {
+    /// Ends the work; what is under way ends first.
+    pub fn stop(&self) {
+        self.0.engines().all().for_each(TableEngine::stop);
+    }
+}
+
+impl Drop for EngineWork {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
 impl RowStore {
+    /// Begins the engines' work in the background, with up to `threads` threads at a time each. `failed` is told of what goes wrong.
+    ///
+    /// # Errors
+    /// Those of [`TableEngine::start`].
+    pub fn start_engines(self: &Arc<Self>, threads: usize, failed: &WorkFailed) -> SqlResult<EngineWork> {
+        let work = EngineWork(self.clone());
+        for engine in self.engines().all() {
+            engine.start(Arc::downgrade(self), threads, failed.clone())?;
+        }
+        Ok(work)
+    }
+
     /// The storage engines.
     pub fn engines(&self) -> &Arc<Engines> {
         &self.0.engines

@@ -10,14 +10,14 @@ pub(crate) mod recovery;
 mod table_engine;
 
 pub use self::ddl::{DdlChanges, SystemChange};
-pub use self::engines::Engines;
+pub use self::engines::{EngineWork, Engines};
 use self::file_io::FileWatch;
 pub use self::file_io::{FileIo, TableFileIo};
 use self::maintenance::Maintenance;
 pub(crate) use self::read_lock::is_temporary;
 pub use self::read_lock::{COMMIT_LOCK, GLOBAL_LOCK, GlobalReadLock};
 use self::recovery::{Recovered, recover};
-pub use self::table_engine::{LevelBytes, LevelFault, LevelPlace, Optimized, ReplacedEngine, TableEngine};
+pub use self::table_engine::{LevelBytes, LevelFault, LevelPlace, Optimized, ReplacedEngine, TableEngine, WorkFailed};
 use crate::batch::Batch;
 use crate::bytes::Malformed;
 use crate::commit::{Committer, HeldLocks};

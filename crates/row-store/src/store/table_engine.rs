@@ -7,7 +7,10 @@ use crate::table::{EngineTraits, Table};
 use crate::table_part::TablePart;
 use squall_catalog::{TableDef, TableId};
 use squall_types::{SqlError, SqlResult};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+
+/// Told of a table by its name, and of what went wrong with it in the background.
+pub type WorkFailed = Arc<dyn Fn(&str, &SqlError) + Send + Sync>;
 
 /// A storage engine: how the rows of its tables are kept.
 ///
@@ -25,6 +28,7 @@ use std::sync::Arc;
 /// | load | [`SealedSource::writer`] and [`SealedSource::block`] |
 /// | statistics | the store, which counts and samples; [`level_bytes`](TableEngine::level_bytes) |
 /// | check, optimize | the store for indexes; [`check`](TableEngine::check) and [`optimize`](TableEngine::optimize) for the level |
+/// | work in the background | [`start`](TableEngine::start) and [`stop`](TableEngine::stop) |
 ///
 /// An engine without a level has a name, a comment and traits, and nothing else to do. Tables whose rows are made when they are read
 /// have no definition, no locks and no transactions; they are no tables of an engine but `registry::VirtualTable`s.
@@ -104,6 +108,18 @@ pub trait TableEngine: Send + Sync {
     ) -> SqlResult<Optimized> {
         Ok(Optimized::Unsupported)
     }
+
+    /// Begins the engine's work in the background on a store that has just been opened, with up to `threads` threads at a time. It ends
+    /// when the store is gone, or is [told to](TableEngine::stop). `failed` is called for what goes wrong with a table.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    fn start(&self, _store: Weak<RowStore>, _threads: usize, _failed: WorkFailed) -> SqlResult<()> {
+        Ok(())
+    }
+
+    /// Ends that work; what is under way ends first.
+    fn stop(&self) {}
 
     /// Makes a new copy of a table's columns, while others read and write the table. Asked of the engine that [keeps
     /// copies](EngineTraits::keeps_copies); without this call they are made in the background. `interrupt` as in

@@ -409,8 +409,8 @@ impl Table {
     }
 
     /// What the table's engine is like.
-    pub fn traits(&self) -> EngineTraits {
-        self.traits
+    pub fn traits(&self) -> &EngineTraits {
+        &self.traits
     }
 
     /// What rows below the store's are read with, if the table has any.
