@@ -30,7 +30,7 @@ pub use privilege::{DYNAMIC_PRIVILEGES, PrivilegeLevel, Privileges};
 pub use routine::{RoutineDef, RoutineKind, RoutineName, RoutineParameter, RoutineParameterMode, SqlDataAccess};
 pub use snapshot::{Catalog, Database, Reference, TableEntry};
 pub use table::{
-    ColumnDef, ColumnDefault, ConstraintCheck, Engine, ForeignKey, FunctionalPart, GeneratedKind, IndexDef, IndexPart,
-    IndexType, JSON_PARSER, ReferencedColumns, ReferentialAction, TableCompression, TableDef,
+    ColumnDef, ColumnDefault, ConstraintCheck, EngineName, ForeignKey, FunctionalPart, GeneratedKind, IndexDef,
+    IndexPart, IndexType, JSON_PARSER, ROW_ENGINE, ReferencedColumns, ReferentialAction, TableCompression, TableDef,
 };
 pub use view::ViewDef;

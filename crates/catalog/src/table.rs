@@ -3,6 +3,7 @@
 use crate::ids::{ColumnId, IndexId, TableId};
 use crate::name::eq_ignore_case;
 use squall_types::{CollationId, SqlType, Value};
+use std::borrow::Cow;
 
 /// A base table.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,8 +26,8 @@ pub struct TableDef {
     pub collation: CollationId,
     /// COMMENT.
     pub comment: String,
-    /// The engine name shown to users (`InnoDB` for row tables).
-    pub engine: Engine,
+    /// The engine that keeps its rows.
+    pub engine: EngineName,
     /// First AUTO_INCREMENT value asked for at creation or by ALTER; the counter itself is the store's.
     pub auto_increment_start: u64,
     /// Other table options as they are shown again: `(name, value)`, for example `("ROW_FORMAT", "DYNAMIC")`.
@@ -231,31 +232,37 @@ pub enum ReferentialAction {
     SetNull,
 }
 
-/// How the rows of a table are kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Engine {
-    /// Row by row, in the order of the primary key.
-    #[default]
-    Rows,
-    /// By column.
-    Columns,
-}
+/// The engine of tables whose definition names none: rows one by one, in the order of the primary key. It has the name of MySQL's.
+pub const ROW_ENGINE: &str = "InnoDB";
 
-impl Engine {
-    /// All of them.
-    pub const ALL: [Engine; 2] = [Engine::Rows, Engine::Columns];
+/// The name of a storage engine, as statements and tables show it. What its tables are like is known to the store that has the engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineName(Cow<'static, str>);
 
-    /// Its name, as statements and tables show it. Row tables have that of MySQL's.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Engine::Rows => "InnoDB",
-            Engine::Columns => "COLUMN",
-        }
+impl EngineName {
+    /// That of [`ROW_ENGINE`].
+    pub const ROWS: EngineName = EngineName::new(ROW_ENGINE);
+
+    /// A name that the program has.
+    pub const fn new(name: &'static str) -> EngineName {
+        EngineName(Cow::Borrowed(name))
     }
 
-    /// The engine with exactly this name.
-    pub fn of_name(name: &str) -> Option<Engine> {
-        Engine::ALL.into_iter().find(|engine| engine.name() == name)
+    /// As text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Default for EngineName {
+    fn default() -> EngineName {
+        EngineName::ROWS
+    }
+}
+
+impl From<String> for EngineName {
+    fn from(name: String) -> EngineName {
+        EngineName(Cow::Owned(name))
     }
 }
 
@@ -386,7 +393,7 @@ impl TableDef {
             foreign_keys: Vec::new(),
             collation,
             comment: String::new(),
-            engine: Engine::Rows,
+            engine: EngineName::ROWS,
             auto_increment_start: 0,
             options: Vec::new(),
             next_column_id: 1,
@@ -396,27 +403,22 @@ impl TableDef {
         }
     }
 
-    /// Whether its rows are kept by column.
-    pub fn is_column_table(&self) -> bool {
-        self.engine == Engine::Columns
-    }
-
     /// The key that is a copy of columns, if there is one.
     pub fn column_copy(&self) -> Option<&IndexDef> {
         self.indexes.iter().find(|index| index.is_columnar())
     }
 
-    /// How what the table has is compressed: as the option COMPRESSION says, and without it column tables and those of
-    /// `ROW_FORMAT=COMPRESSED` by Zstandard, others by LZ4. `None` for `COMPRESSION='none'`.
-    pub fn compression(&self) -> Option<TableCompression> {
+    /// How what the table has is compressed: as the option COMPRESSION says, without it by Zstandard for `ROW_FORMAT=COMPRESSED`, and
+    /// without both as its engine does by itself. `None` for `COMPRESSION='none'`.
+    pub fn compression(&self, of_engine: TableCompression) -> Option<TableCompression> {
         let option =
             |wanted: &str| self.options.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
         match option("COMPRESSION") {
             Some("'none'") => None,
             Some("'lz4'") => Some(TableCompression::Lz4),
             Some("'zstd'") => Some(TableCompression::Zstd),
-            _ if self.is_column_table() || option("ROW_FORMAT") == Some("COMPRESSED") => Some(TableCompression::Zstd),
-            _ => Some(TableCompression::Lz4),
+            _ if option("ROW_FORMAT") == Some("COMPRESSED") => Some(TableCompression::Zstd),
+            _ => Some(of_engine),
         }
     }
 

@@ -3,9 +3,8 @@
 use crate::due_tables::{DueTables, SEAL_FROM, SEAL_IDLE_FROM};
 use crate::level::{ColumnTable, TableState};
 use crate::merge::MergeOutcome;
-use crate::tables::ColumnTables;
 use squall_catalog::{Catalog, TableDef, TableEntry, TableId};
-use squall_row_store::{BACKGROUND_FAMILY, HeldTable, LockWait, RowStore};
+use squall_row_store::{BACKGROUND_FAMILY, HeldTable, LockWait, RowStore, WorkFailed};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
@@ -35,23 +34,21 @@ struct Asked<'a> {
     check: &'a dyn Fn() -> SqlResult<()>,
 }
 
-/// The thread that seals and merges. Dropping it ends it.
+/// The thread that seals and merges. Dropping it ends it, when it has done what it is at.
 #[derive(Debug)]
-pub struct BackgroundSealer {
+pub(crate) struct BackgroundSealer {
     due: Arc<DueTables>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl BackgroundSealer {
-    /// Starts the thread; it ends when the store is gone. `failed` is told of a table's name and of what was
-    /// wrong.
+    /// Starts the thread; it ends when the store is gone.
     pub fn start(
-        tables: &ColumnTables,
+        due: Arc<DueTables>,
         store: Weak<RowStore>,
         threads: usize,
-        failed: impl Fn(&str, &SqlError) + Send + 'static,
+        failed: WorkFailed,
     ) -> SqlResult<BackgroundSealer> {
-        let due = tables.due().clone();
         let queue = due.clone();
         let run = move || {
             while let Some(id) = queue.next() {
@@ -70,8 +67,7 @@ impl BackgroundSealer {
         Ok(BackgroundSealer { due, thread: Some(thread) })
     }
 
-    /// Ends the thread when it has done what it is at.
-    pub fn close(&mut self) {
+    fn close(&mut self) {
         self.due.close();
         if let Some(thread) = self.thread.take()
             && thread.thread().id() != std::thread::current().id()

@@ -15,12 +15,12 @@ use load_block::ColumnBlock;
 use parking_lot::Mutex;
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
-use squall_catalog::{IndexId, TableCompression, TableDef, TableId};
+use squall_catalog::{TableCompression, TableDef, TableId};
 use squall_column_store::segment::Compression;
 use squall_column_store::{ColumnCache, ColumnSpec, Segment, SegmentWriter};
 use squall_row_store::{
-    Direction, DiskRoom, EngineTraits, KeyRange, ManifestEntry, ReadView, RowStore, SealedBlock, SealedRows,
-    SealedScan, SealedSource, SealedWriter, Table,
+    Direction, DiskRoom, KeyRange, ManifestEntry, ReadView, RowStore, SealedBlock, SealedRows, SealedScan,
+    SealedSource, SealedWriter, Table, TablePart,
 };
 use squall_types::{SqlError, SqlResult};
 use std::any::Any;
@@ -31,6 +31,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+/// How segments are compressed of tables whose definition does not say.
+pub(crate) const COMPRESSION: TableCompression = TableCompression::Zstd;
+
 /// Rows that a scan reads at a time: first, and later on.
 const FIRST_READ: u32 = 16;
 const READ: u32 = 1024;
@@ -38,8 +41,8 @@ const READ: u32 = 1024;
 /// What a column table has beside its row store's part. One for all sessions.
 pub struct ColumnTable {
     pub(crate) id: TableId,
-    /// The index that is a copy of columns, if it is no table of its own.
-    pub(crate) copy: Option<IndexId>,
+    /// What of the table it has.
+    pub(crate) part: TablePart,
     pub(crate) name: String,
     pub(crate) folder: PathBuf,
     /// How new segments are compressed.
@@ -119,7 +122,7 @@ impl ColumnTable {
     /// in its manifest.
     pub(crate) fn new(
         def: &TableDef,
-        copy: Option<IndexId>,
+        part: TablePart,
         folder: PathBuf,
         last_number: u64,
         cache: Arc<ColumnCache>,
@@ -130,12 +133,12 @@ impl ColumnTable {
         squall_types::durable_files::create_folder(&folder).map_err(failed)?;
         Ok(ColumnTable {
             id: def.id,
-            copy,
+            part,
             name: def.name.clone(),
             folder,
             // What a row table says is about its rows.
-            compression: match def.compression() {
-                _ if copy.is_some() => Compression::Zstd,
+            compression: match def.compression(COMPRESSION) {
+                _ if part != TablePart::Rows => Compression::Zstd,
                 Some(TableCompression::Zstd) => Compression::Zstd,
                 Some(TableCompression::Lz4) => Compression::Lz4,
                 None => Compression::None,
@@ -172,9 +175,17 @@ impl ColumnTable {
         table.copy_source()?.into_any().downcast().ok()
     }
 
+    /// That of a part of a table.
+    pub(crate) fn of_part(table: &Table, part: TablePart) -> Option<Arc<ColumnTable>> {
+        match part {
+            TablePart::Rows => ColumnTable::of(table),
+            TablePart::Copy(_) => ColumnTable::of_copy(table),
+        }
+    }
+
     /// Whether it is a copy of a row table's columns.
     pub fn is_copy(&self) -> bool {
-        self.copy.is_some()
+        self.part != TablePart::Rows
     }
 
     /// About how many rows have been changed since they were sealed.
@@ -183,7 +194,7 @@ impl ColumnTable {
     }
 
     /// Has the background look whether there is something to seal or merge.
-    pub fn wake(&self) {
+    pub(crate) fn wake(&self) {
         self.due.add(self.id);
     }
 
@@ -197,6 +208,18 @@ impl ColumnTable {
     pub fn seen_copy(view: &ReadView, table: &Table) -> SqlResult<Option<Arc<SegmentManifest>>> {
         let Some(rows) = view.copied_rows(table)? else { return Ok(None) };
         Ok(Some(segment_manifest(rows)?).filter(|manifest| manifest.is_complete))
+    }
+
+    /// What a reader sees of the segments of a part.
+    pub(crate) fn seen_part(
+        view: &ReadView,
+        table: &Arc<Table>,
+        part: TablePart,
+    ) -> SqlResult<Option<Arc<SegmentManifest>>> {
+        match part {
+            TablePart::Rows => ColumnTable::seen(view, table),
+            TablePart::Copy(_) => ColumnTable::seen_copy(view, table),
+        }
     }
 
     /// Whether nothing has been changed since the last time that this was asked.
@@ -292,11 +315,6 @@ impl ColumnTable {
 }
 
 impl SealedSource for ColumnTable {
-    fn traits(&self) -> EngineTraits {
-        // A key is searched in the segments, and a row put together of their columns.
-        EngineTraits { reads_by_column: true, changes_at_once: true, lookup_cost: 100.0 }
-    }
-
     fn open(&self, manifest: Vec<ManifestEntry>) -> SqlResult<Arc<dyn SealedRows>> {
         Ok(Arc::new(self.segments(manifest)?))
     }
@@ -320,6 +338,11 @@ impl SealedSource for ColumnTable {
         } else if before < SEAL_IDLE_FROM && before + rows >= SEAL_IDLE_FROM {
             self.due.add_later(self.id);
         }
+    }
+
+    fn indexes_added(&self) {
+        // Segments without an index that is asked for now are written anew.
+        self.wake();
     }
 
     fn discard(&self) {

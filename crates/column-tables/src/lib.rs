@@ -1,4 +1,4 @@
-//! Column tables: sealed segments as a level below the row store's tables.
+//! The storage engine of column tables: sealed segments as a level below the row store's tables.
 //!
 //! A column table is a table of the row store whose rows move into segments ([`ColumnTable::seal`]). To readers by key, to
 //! changes and to transactions nothing is different: the row store asks the level below it (`level`) for the rows that it does not
@@ -6,7 +6,7 @@
 //!
 //! Knows: table definitions, the row store, segments. Must not know: SQL text, plans, sessions.
 //!
-//! Reading order: `entry`, `rows`, `level` (with `load`), `tables`, `seal`, `merge`, `background`, `columns`,
+//! Reading order: `entry`, `rows`, `level` (with `load`), `seal`, `merge`, `background`, `tables`, `columns`,
 //! `snapshot`, `address`, `bulk_change`, `copy`.
 
 mod address;
@@ -26,7 +26,7 @@ mod snapshot;
 mod tables;
 
 pub use address::RowAddress;
-pub use background::{BackgroundSealer, TableWork};
+pub use background::TableWork;
 pub use bulk_change::BulkChange;
 pub use columns::{TableColumns, coded_column};
 pub use decode::{ColumnDecoder, append_column, from_utc};
@@ -35,7 +35,7 @@ pub use level::{ColumnTable, SegmentManifest, TableState, TableStatus};
 pub use listed_segment::ListedSegment;
 pub use seal::{SEAL_ROWS_MAX, SealOutcome};
 pub use snapshot::{COPY_CHANGES_MAX, ColumnSnapshot, VisibleSegment};
-pub use tables::{ColumnTables, table_of_segment};
+pub use tables::{COLUMN_ENGINE, ColumnTables, table_of_segment};
 
 use squall_column_store::index::IndexChoice;
 use squall_column_store::{ColumnSpec, ColumnType, Error};

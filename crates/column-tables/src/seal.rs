@@ -7,7 +7,7 @@ use crate::{segment_columns, segment_ordinals};
 use arrow::array::{ArrayRef, UInt64Array};
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
-use squall_row_store::{HeldTable, Row, RowStore, Sealing, Table};
+use squall_row_store::{HeldTable, Row, RowStore, Sealing, Table, TablePart};
 use squall_types::SqlResult;
 use std::sync::Arc;
 
@@ -31,9 +31,9 @@ pub struct SealOutcome {
 impl ColumnTable {
     /// Begins to take note of what changes meanwhile.
     pub(crate) fn sealing(&self, store: &RowStore, table: &Arc<Table>) -> SqlResult<Option<Sealing>> {
-        match self.copy {
-            None => Sealing::begin(store, table),
-            Some(_) => Sealing::begin_copy(store, table, false),
+        match self.part {
+            TablePart::Rows => Sealing::begin(store, table),
+            TablePart::Copy(_) => Sealing::begin_copy(store, table, false),
         }
     }
 

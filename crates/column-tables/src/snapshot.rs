@@ -36,6 +36,15 @@ pub struct VisibleSegment {
 }
 
 impl ColumnSnapshot {
+    /// What a reader sees of a table by columns: its own, or those of its copy; `None` if neither can be read. Only the copied columns
+    /// may be asked of a copy.
+    pub fn by_columns(view: &ReadView, table: &Arc<Table>) -> SqlResult<Option<ColumnSnapshot>> {
+        match table.traits().reads_by_column {
+            true => ColumnSnapshot::of(view, table),
+            false => ColumnSnapshot::of_copy(view, table),
+        }
+    }
+
     /// What a reader sees of a table; `None` if it is no column table.
     pub fn of(view: &ReadView, table: &Arc<Table>) -> SqlResult<Option<ColumnSnapshot>> {
         let Some(manifest) = ColumnTable::seen(view, table)? else { return Ok(None) };

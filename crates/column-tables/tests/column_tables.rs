@@ -66,7 +66,7 @@ fn def(keyed: bool) -> TableDef {
         foreign_keys: vec![],
         collation: CollationId::UTF8MB4_0900_AI_CI,
         comment: String::new(),
-        engine: squall_catalog::Engine::Columns,
+        engine: squall_catalog::EngineName::new(squall_column_tables::COLUMN_ENGINE),
         auto_increment_start: 1,
         options: vec![],
         created_micros: 0,
@@ -145,7 +145,7 @@ fn open(directory: &Path) -> RowStore {
     let options = StoreOptions { durability: Durability::Os, cache_bytes: 8 << 20, ..StoreOptions::default() };
     let cache = Arc::new(ColumnCache::new(1 << 20));
     let tables = ColumnTables::new(directory.join("columns"), cache);
-    RowStore::open_with(directory, options, Some(Arc::new(tables))).unwrap()
+    RowStore::open_with(directory, options, vec![Arc::new(tables)]).unwrap()
 }
 
 type Key = (&'static str, i64);
@@ -570,7 +570,7 @@ fn a_damaged_segment_is_an_error_and_never_rows() {
 #[test]
 fn a_copy_that_has_not_been_made_is_made_and_not_sealed() {
     let mut def = def(true);
-    def.engine = squall_catalog::Engine::Rows;
+    def.engine = squall_catalog::EngineName::ROWS;
     let part = |column| IndexPart { column: ColumnId(column), prefix: None, descending: false };
     def.indexes.push(IndexDef {
         id: IndexId(2),

@@ -14,7 +14,6 @@ use crate::locked::lock_tables;
 use crate::locked::{LockedTable, LockedTables};
 use crate::sorted_rows::for_each_sorted_row;
 use squall_catalog::{Catalog, IndexId, TableDef, TableId};
-use squall_column_tables::ColumnTable;
 use squall_instrumentation::process::{Process, Transfer};
 use squall_parser::ast::{AlterAction, AlterTable, CreateIndex, DropIndex, OrderItem, TableConstraint};
 use squall_registry::StatementContext;
@@ -104,11 +103,6 @@ pub fn alter_table(
             build_indexes(state, &env.context, old, &table)?;
             commit_in_place(state, &tables, old, &table, rename.as_ref())?;
             set_auto_increment(state, &alteration)?;
-            // Segments without an index that is asked for now are written anew in the background.
-            let changed = state.store.table(&table)?;
-            if let Some(column_table) = ColumnTable::of(&changed) {
-                column_table.wake();
-            }
             let before = old.def().clone();
             drop(tables);
             make_copy(state, env, place, Some(&before), &table)?;
@@ -173,8 +167,7 @@ fn make_copy(
     // Another statement may have been faster.
     let held = state.store.hold_table(env.session, new.id, env.wait).map_err(SqlError::from)?;
     let Some(table) = held.filter(|table| copy_of(table.def()) == Some(index)) else { return Ok(()) };
-    let Some(copy) = ColumnTable::of_copy(&table) else { return Ok(()) };
-    let made = copy.make_copy(&state.store, &table, &|| env.context.kill.check());
+    let made = state.store.make_copy(&table, &|| env.context.kill.check());
     drop(table);
     if made.is_err() && old.is_some() {
         // Its own error is not reported: the copy is made in the background if it cannot be removed.

@@ -718,7 +718,7 @@ impl Builder<'_> {
         }
         self.check_foreign_keys()?;
         sort_indexes(&mut self.table);
-        resolve_index_kinds(&mut self.table)?;
+        resolve_index_kinds(&mut self.table, self.context)?;
         self.settle_hidden_columns()?;
         check_table(&self.table, self.context)
     }

@@ -1,8 +1,9 @@
 //! What resolving a definition may look at.
 
-use squall_catalog::Catalog;
+use squall_catalog::{Catalog, TableDef};
 use squall_registry::{Registry, StatementContext};
-use squall_types::{CollationId, SqlMode};
+use squall_row_store::{EngineTraits, Engines};
+use squall_types::{CollationId, SqlMode, SqlResult};
 
 /// What resolving a definition may look at.
 #[derive(Clone, Copy, Debug)]
@@ -19,11 +20,21 @@ pub struct DdlContext<'a> {
     pub foreign_key_checks: bool,
     /// Functions, for the expressions of keys.
     pub registry: &'a Registry,
+    /// Storage engines.
+    pub engines: &'a Engines,
 }
 
 impl DdlContext<'_> {
     /// `sql_mode`.
     pub fn sql_mode(&self) -> SqlMode {
         self.statement.settings.sql_mode
+    }
+
+    /// What the engine of a table is like.
+    ///
+    /// # Errors
+    /// 1286 if it is not there.
+    pub fn engine_traits(&self, table: &TableDef) -> SqlResult<EngineTraits> {
+        Ok(self.engines.get(&table.engine)?.traits())
     }
 }

@@ -12,6 +12,7 @@ use squall_parser::ast::{
     self, ColumnDefinition, CreateTable, DataType, IndexDefinition, IndexKind, IndexOptions, KeyPart, KeyPartSource,
     TableConstraint,
 };
+use squall_row_store::TableFeature;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, StringKind};
 
 /// Most columns of a table.
@@ -47,7 +48,7 @@ pub fn resolve_table(statement: &CreateTable, selected: &[ColumnDef], context: &
         add_column_constraints(&mut table, definition, context)?;
     }
     sort_indexes(&mut table);
-    resolve_index_kinds(&mut table)?;
+    resolve_index_kinds(&mut table, context)?;
     check_table(&table, context)?;
     Ok(table)
 }
@@ -61,8 +62,8 @@ pub fn check_table(table: &TableDef, context: &DdlContext<'_>) -> SqlResult<()> 
         return Err(SqlError::new(ErrorCode::InvisibleColumnsOnly, &[]));
     }
     check_auto_increment(table)?;
-    if table.is_column_table() && !table.foreign_keys.is_empty() {
-        return Err(SqlError::unsupported("FOREIGN KEY of an ENGINE=COLUMN table"));
+    if !table.foreign_keys.is_empty() && context.engine_traits(table)?.refuses(TableFeature::ForeignKeys) {
+        return Err(SqlError::unsupported(format_args!("FOREIGN KEY of an ENGINE={} table", table.engine.as_str())));
     }
     if table.temporary && !table.foreign_keys.is_empty() {
         return Err(SqlError::new(ErrorCode::CannotAddForeign, &[]));

@@ -8,7 +8,7 @@ use crate::context::DdlContext;
 use squall_catalog::{AccessMap, AccountKey, Catalog, TableDef, TableEntry};
 use squall_parser::ast::ObjectName;
 use squall_registry::{Registry, StatementContext};
-use squall_row_store::LockWait;
+use squall_row_store::{Engines, LockWait};
 use squall_system_tables::Who;
 use squall_types::{CollationId, ErrorCode, Level, SqlError, SqlResult};
 use std::sync::Arc;
@@ -34,6 +34,8 @@ pub struct DdlEnv {
     pub table_compression: String,
     /// Functions, for the expressions of keys.
     pub registry: Arc<Registry>,
+    /// Storage engines.
+    pub engines: Arc<Engines>,
     /// The account that matched.
     pub account: AccountKey,
     /// The host that the client comes from.
@@ -75,6 +77,7 @@ impl DdlEnv {
             database_collation: catalog.database(database).map_or(self.server_collation, |database| database.collation),
             foreign_key_checks: self.foreign_key_checks,
             registry: &self.registry,
+            engines: &self.engines,
         }
     }
 }

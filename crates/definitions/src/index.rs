@@ -6,6 +6,7 @@ use crate::names::check_index_name;
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{ColumnDef, ColumnId, IndexDef, IndexId, IndexPart, IndexType, JSON_PARSER, TableDef};
 use squall_parser::ast::{Ident, IndexDefinition, IndexKind, KeyPart, KeyPartSource};
+use squall_row_store::TableFeature;
 use squall_server_state::charset;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, StringKind};
 
@@ -25,8 +26,8 @@ pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &D
         return Err(SqlError::new(ErrorCode::MultiplePrimaryKey, &[]));
     }
     match definition.kind {
-        IndexKind::Fulltext => return add_fulltext(table, definition),
-        IndexKind::Columnar => return add_columnar(table, definition),
+        IndexKind::Fulltext => return add_fulltext(table, definition, context),
+        IndexKind::Columnar => return add_columnar(table, definition, context),
         IndexKind::Spatial if definition.parts.iter().any(|part| matches!(part.source, KeyPartSource::Expr(_))) => {
             return Err(SqlError::new(ErrorCode::SpatialFunctionalIndex, &[]));
         }
@@ -63,8 +64,13 @@ pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &D
         None => IndexType::BTree,
     };
     let index_type = match given_type {
-        IndexType::Bitmap if !table.is_column_table() || definition.kind != IndexKind::Plain => {
-            let what = "USING BITMAP for other keys than plain ones of ENGINE=COLUMN tables";
+        IndexType::Bitmap
+            if definition.kind != IndexKind::Plain || context.engine_traits(table)?.plain_keys != IndexType::Bitmap =>
+        {
+            let mut with_bitmaps =
+                context.engines.all().filter(|engine| engine.traits().plain_keys == IndexType::Bitmap);
+            let engine = with_bitmaps.next().map_or("", |engine| engine.name());
+            let what = format_args!("USING BITMAP for other keys than plain ones of ENGINE={engine} tables");
             return Err(SqlError::unsupported(what));
         }
         IndexType::BTree | IndexType::Hash if multi_valued => IndexType::MultiValued,
@@ -108,10 +114,8 @@ fn push_index(
 }
 
 /// Adds a key of words, or of documents: those of JSON columns, and of others WITH PARSER json_kv.
-fn add_fulltext(table: &mut TableDef, definition: &IndexDefinition) -> SqlResult<()> {
-    if table.is_column_table() {
-        return Err(SqlError::unsupported("FULLTEXT keys of ENGINE=COLUMN tables"));
-    }
+fn add_fulltext(table: &mut TableDef, definition: &IndexDefinition, context: &DdlContext<'_>) -> SqlResult<()> {
+    check_takes(table, TableFeature::FulltextKeys, context)?;
     let mut parts: Vec<IndexPart> = Vec::with_capacity(definition.parts.len());
     let (mut documents, mut collation) = (0, None);
     for part in &definition.parts {
@@ -154,10 +158,8 @@ fn add_fulltext(table: &mut TableDef, definition: &IndexDefinition) -> SqlResult
 }
 
 /// Adds a copy of columns: of those that are given, or of all.
-fn add_columnar(table: &mut TableDef, definition: &IndexDefinition) -> SqlResult<()> {
-    if table.is_column_table() {
-        return Err(SqlError::unsupported("COLUMNAR keys of ENGINE=COLUMN tables"));
-    }
+fn add_columnar(table: &mut TableDef, definition: &IndexDefinition, context: &DdlContext<'_>) -> SqlResult<()> {
+    check_takes(table, TableFeature::ColumnarKeys, context)?;
     if table.temporary {
         return Err(SqlError::unsupported("COLUMNAR keys of TEMPORARY tables"));
     }
@@ -191,19 +193,28 @@ fn add_columnar(table: &mut TableDef, definition: &IndexDefinition) -> SqlResult
     push_index(table, definition, given, name, parts, IndexType::Columnar)
 }
 
-/// Plain keys of a column table are bitmap indexes, and those of other tables are not.
-pub fn resolve_index_kinds(table: &mut TableDef) -> SqlResult<()> {
-    let by_column = table.is_column_table();
-    if by_column && table.indexes.iter().any(IndexDef::is_fulltext) {
-        return Err(SqlError::unsupported("FULLTEXT keys of ENGINE=COLUMN tables"));
+/// The table's engine takes keys that not all engines take.
+fn check_takes(table: &TableDef, feature: TableFeature, context: &DdlContext<'_>) -> SqlResult<()> {
+    if !context.engine_traits(table)?.refuses(feature) {
+        return Ok(());
     }
-    if by_column && table.column_copy().is_some() {
-        return Err(SqlError::unsupported("COLUMNAR keys of ENGINE=COLUMN tables"));
+    let keys = if feature == TableFeature::ColumnarKeys { "COLUMNAR" } else { "FULLTEXT" };
+    Err(SqlError::unsupported(format_args!("{keys} keys of ENGINE={} tables", table.engine.as_str())))
+}
+
+/// Plain keys are bitmap indexes where the engine makes them so, and trees in others.
+pub fn resolve_index_kinds(table: &mut TableDef, context: &DdlContext<'_>) -> SqlResult<()> {
+    if table.indexes.iter().any(IndexDef::is_fulltext) {
+        check_takes(table, TableFeature::FulltextKeys, context)?;
     }
+    if table.column_copy().is_some() {
+        check_takes(table, TableFeature::ColumnarKeys, context)?;
+    }
+    let has_bitmaps = context.engine_traits(table)?.plain_keys == IndexType::Bitmap;
     let of_elements = |column: &&ColumnDef| column.element_type().is_some();
     let arrays: Vec<ColumnId> = table.columns.iter().filter(of_elements).map(|column| column.id).collect();
     for index in table.indexes.iter_mut().filter(|index| !index.unique) {
-        if by_column {
+        if has_bitmaps {
             index.index_type = IndexType::Bitmap;
             // A bitmap is of whole values, in whichever order.
             for part in &mut index.parts {

@@ -2,10 +2,10 @@
 
 use crate::context::DdlContext;
 use crate::data_type::named_collation;
-use squall_catalog::{Engine, TableDef};
+use squall_catalog::{EngineName, TableCompression, TableDef};
 use squall_parser::ast::TableOption;
+use squall_row_store::TableFeature;
 use squall_server_state::charset;
-use squall_server_state::engines::{COLUMN_ENGINES, ROW_ENGINES, SMALL_ENGINES};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlMode, SqlResult};
 
 /// Takes the options into the table; the default collation has been set from them before its columns were made.
@@ -92,42 +92,36 @@ fn apply_option(table: &mut TableDef, option: &TableOption, context: &DdlContext
     Ok(())
 }
 
-/// The engine; MySQL's other engines become InnoDB with MySQL's own warning.
-fn engine(name: &str, table: &mut TableDef, context: &DdlContext<'_>) -> SqlResult<Engine> {
-    if name.eq_ignore_ascii_case(Engine::Rows.name()) {
-        return Ok(Engine::Rows);
-    }
-    let is_one_of = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
-    if is_one_of(COLUMN_ENGINES) {
-        if table.temporary {
+/// The engine that a statement names. Other servers' engines become those that stand in their place, with MySQL's own warning.
+fn engine(name: &str, table: &mut TableDef, context: &DdlContext<'_>) -> SqlResult<EngineName> {
+    if let Some(engine) = context.engines.named(name) {
+        if table.temporary && engine.traits().refuses(TableFeature::Temporary) {
             return Err(SqlError::with_message(
                 ErrorCode::IllegalCreateOption,
-                format!(
-                    "Table storage engine '{}' does not support the create option 'TEMPORARY'",
-                    Engine::Columns.name()
-                ),
+                format!("Table storage engine '{}' does not support the create option 'TEMPORARY'", engine.name()),
             ));
         }
-        return Ok(Engine::Columns);
+        return Ok(EngineName::new(engine.name()));
     }
-    let is_small = is_one_of(SMALL_ENGINES);
-    if !is_small && !is_one_of(ROW_ENGINES) {
+    let found = context.engines.in_place_of(name, table.temporary);
+    if found.is_none() {
         let error = SqlError::new(ErrorCode::UnknownStorageEngine, &[&name]);
         if context.sql_mode().contains(SqlMode::NO_ENGINE_SUBSTITUTION) {
             return Err(error);
         }
         context.statement.diagnostics.warn(error);
     }
-    let compresses_rows = (is_small && table.temporary) || name.eq_ignore_ascii_case("ROCKSDB");
-    if compresses_rows && table.options.iter().all(|(option, _)| option != "COMPRESSION") {
+    let is_small = found.is_some_and(|(_, replaced)| replaced.is_small);
+    let used = found.map_or_else(|| context.engines.default_engine(), |(engine, _)| engine);
+    let is_said = table.options.iter().any(|(option, _)| option == "COMPRESSION");
+    if is_small && !is_said && used.traits().compression != TableCompression::Zstd {
         set_shown(table, "COMPRESSION", Some("'zstd'".to_owned()));
     }
-    let used = if is_small && !table.temporary { Engine::Columns } else { Engine::Rows };
     context.statement.diagnostics.warn(SqlError::with_message(
         ErrorCode::WarnUsingOtherHandler,
         format!("Using storage engine {} for table '{}'", used.name(), table.name),
     ));
-    Ok(used)
+    Ok(EngineName::new(used.name()))
 }
 
 /// COMPRESSION as it is shown again. What a table has from then on is compressed so, and all of it when the table is made

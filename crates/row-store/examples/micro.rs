@@ -229,7 +229,7 @@ fn catalog() -> Catalog {
         foreign_keys: vec![],
         collation: CollationId::UTF8MB4_0900_AI_CI,
         comment: String::new(),
-        engine: squall_catalog::Engine::Rows,
+        engine: squall_catalog::EngineName::ROWS,
         auto_increment_start: 1,
         options: vec![],
         next_column_id: 5,

@@ -3,8 +3,9 @@
 use crate::bytes::{Malformed, Reader, Writer};
 use arrow_buffer::i256;
 use squall_catalog::{
-    ColumnDef, ColumnDefault, ColumnId, ConstraintCheck, DatabaseId, Engine, ForeignKey, FunctionalPart, GeneratedKind,
-    IndexDef, IndexId, IndexPart, IndexType, ReferencedColumns, ReferentialAction, TableDef, TableId, ViewDef,
+    ColumnDef, ColumnDefault, ColumnId, ConstraintCheck, DatabaseId, EngineName, ForeignKey, FunctionalPart,
+    GeneratedKind, IndexDef, IndexId, IndexPart, IndexType, ReferencedColumns, ReferentialAction, TableDef, TableId,
+    ViewDef,
 };
 use squall_types::hex::HEX_DIGITS_MAX;
 use squall_types::json::Document;
@@ -108,7 +109,7 @@ pub(crate) fn encode_table(database: DatabaseId, table: &TableDef) -> Vec<u8> {
     out.list(&table.foreign_keys, write_foreign_key);
     out.uint(u64::from(table.collation.0));
     out.str(&table.comment);
-    out.str(table.engine.name());
+    out.str(table.engine.as_str());
     out.uint(table.auto_increment_start);
     out.list(&table.options, |out, (name, value)| {
         out.str(name);
@@ -140,7 +141,7 @@ pub(crate) fn decode_table(record: &[u8]) -> Decoded<(DatabaseId, TableDef)> {
         foreign_keys: reader.list(|reader| read_foreign_key(reader, version))?,
         collation: collation(reader)?,
         comment: reader.string()?,
-        engine: Engine::of_name(&reader.string()?).ok_or(Malformed)?,
+        engine: EngineName::from(reader.string()?),
         auto_increment_start: reader.uint()?,
         options: reader.list(|reader| Ok((reader.string()?, reader.string()?)))?,
         next_column_id: reader.u32()?,

@@ -5,11 +5,11 @@ use crate::engine::{Engine, Slice};
 use crate::error::io_error;
 use crate::gate::WriteGate;
 use crate::index_key::is_row_key;
-use crate::level_keys::LevelKeys;
 use crate::pending_files::{self, PendingFiles};
 use crate::table::TableData;
 use crate::table::sealed::{DELETED, SealedLevel};
 use crate::table_files::{FilePlan, MadeFile, TableFiles, check_order, for_ranges, parts_max};
+use crate::table_part::TablePart;
 use crate::validation::Keys;
 use crate::write_set::{DeadSteps, TableWrites, WriteSet};
 use crate::written::Change;
@@ -82,9 +82,9 @@ impl KeyKinds<'_> {
             if self.data.sealed().is_some() {
                 change.get_or_insert_with(|| Slice::from(DELETED));
             }
-        } else if self.data.sealed().is_some() && LevelKeys::Rows.is_manifest_key(key) {
+        } else if self.data.sealed().is_some() && TablePart::Rows.is_manifest_key(key) {
             told.manifest.push(key.clone());
-        } else if self.copy.is_some_and(|copy| copy.keys.is_delta_key(key)) {
+        } else if self.copy.is_some_and(|copy| copy.part.is_delta_key(key)) {
             told.marks.push(key.clone());
         }
     }

@@ -1,7 +1,8 @@
 //! Row tables: transactions, locks, the row codec, indexes and recovery.
 //!
 //! [`RowStore`] is a directory with the catalog and all row tables in it. [`Table`] is a definition together with its
-//! data; [`Transaction`] reads and writes; [`ReadView`] and [`Cursor`] are what scans on other threads read with.
+//! data; [`Transaction`] reads and writes; [`ReadView`] and [`Cursor`] are what scans on other threads read with. [`TableEngine`] is what a
+//! storage engine must do.
 //!
 //! Knows: the catalog's types, SQL values, the key-value engine below. Must not know: SQL text, plans, Arrow record
 //! batches, sessions, sockets.
@@ -23,7 +24,7 @@
 //! 7. After each 24 MB of changes the background thread (`maintenance`) has the memory tables written to files.
 //!
 //! From the bottom up: `engine` (the key-value engine), `index_key`, `locks`, `table` (its rows, keys and the level below the store's),
-//! `write_set`, `redo`, `commit`, `store` (with recovery, definitions and the background thread), `read_view`, `transaction`, `bulk`.
+//! `write_set`, `redo`, `commit`, `store` (with recovery, definitions, storage engines and the background thread), `read_view`, `transaction`, `bulk`.
 
 mod batch;
 mod bulk;
@@ -40,7 +41,6 @@ mod forward_scan;
 mod gate;
 mod index_key;
 mod layout;
-mod level_keys;
 mod locks;
 mod log_check;
 mod memory_reuse;
@@ -58,6 +58,7 @@ mod statistics;
 mod store;
 mod table;
 mod table_files;
+mod table_part;
 mod ticket;
 mod transaction;
 mod unused_files;
@@ -86,13 +87,15 @@ pub use row_cache::RowCacheStatus;
 pub use sealing::Sealing;
 pub use statistics::TableStatistics;
 pub use store::{
-    COMMIT_LOCK, DdlChanges, FileIo, GLOBAL_LOCK, GlobalReadLock, HeldTable, RowStore, SessionLocks, SystemChange,
-    TableFileIo,
+    COMMIT_LOCK, DdlChanges, EngineWork, Engines, FileIo, GLOBAL_LOCK, GlobalReadLock, HeldTable, LevelBytes,
+    LevelFault, LevelPlace, Optimized, ReplacedEngine, RowStore, SessionLocks, SystemChange, TableEngine, TableFileIo,
+    WorkFailed,
 };
 pub use table::{
     BlockKeys, DeltaRow, EngineTraits, FixedColumn, ManifestEntry, Row, RowKey, RowView, SealedBlock, SealedRows,
-    SealedScan, SealedSource, SealedTables, SealedWriter, Table, UncommittedRows, ValueRef,
+    SealedScan, SealedSource, SealedWriter, Table, TableFeature, UncommittedRows, ValueRef,
 };
+pub use table_part::TablePart;
 pub use ticket::CommitTicket;
 pub use transaction::{LockedRow, LockingScan, PiecewiseSearch, Savepoint, Transaction};
 pub use write_set::ManifestChange;

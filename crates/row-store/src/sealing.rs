@@ -3,10 +3,10 @@
 use crate::commit::SealRequest;
 use crate::engine::{Iter, Slice, Snapshot};
 use crate::error::engine_error;
-use crate::level_keys::LevelKeys;
 use crate::store::RowStore;
 use crate::table::Table;
 use crate::table::sealed::{DELETED, DeltaRow, ManifestEntry, SealedLevel, read_manifest};
+use crate::table_part::TablePart;
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
 
@@ -51,12 +51,12 @@ impl Sealing {
         };
         let keyspace = &table.data.keyspace;
         let mut keys = Vec::new();
-        let mut range = level.keys.delta_range();
+        let mut range = level.part.delta_range();
         if all {
             for mark in snapshot.range(keyspace, range.to_slices()) {
                 keys.push(mark.key().map_err(engine_error)?);
             }
-            range = LevelKeys::Rows.delta_range();
+            range = TablePart::Rows.delta_range();
         }
         let rows = snapshot.range(keyspace, range.to_slices());
         let sealing = Sealing { store: store.clone(), table: table.clone(), level, snapshot, keys, rows, all };
@@ -68,7 +68,7 @@ impl Sealing {
 
     /// The manifest as it is. Other writers of it hold the table's exclusive lock.
     pub fn manifest(&self) -> SqlResult<Vec<ManifestEntry>> {
-        read_manifest(self.level.keys, &self.table.data.keyspace, self.snapshot.seqno())
+        read_manifest(self.level.part, &self.table.data.keyspace, self.snapshot.seqno())
     }
 
     /// The next row of the store in the order of the keys. Those that have been read are sealed by the commit.
@@ -79,10 +79,10 @@ impl Sealing {
             return Ok(Some(DeltaRow { key, row: Some(value) }));
         }
         self.keys.push(key.clone());
-        if self.level.keys == LevelKeys::Rows {
+        if self.level.part == TablePart::Rows {
             return Ok(Some(DeltaRow { key, row: (*value != DELETED).then_some(value) }));
         }
-        let key = self.level.keys.row_key(&key);
+        let key = self.level.part.row_key(&key);
         let row = self.snapshot.get(&self.table.data.keyspace, &key).map_err(engine_error)?;
         Ok(Some(DeltaRow { key, row }))
     }
@@ -90,10 +90,10 @@ impl Sealing {
     /// Replaces the rows that were read by new contents of entries of the manifest (`None` removes an entry), durably and in
     /// one step. Gives the first sequence number that has it: readers of earlier ones ([`RowStore::is_past`]) go by the old manifest.
     pub fn commit(mut self, manifest: Vec<(Vec<u8>, Option<Vec<u8>>)>) -> SqlResult<u64> {
-        let keys = self.level.keys;
+        let part = self.level.part;
         let manifest = manifest
             .into_iter()
-            .map(|(name, content)| (Slice::from(keys.manifest_key(&name)), content.map(Slice::from)));
+            .map(|(name, content)| (Slice::from(part.manifest_key(&name)), content.map(Slice::from)));
         let request = SealRequest {
             data: self.table.data.clone(),
             level: self.level.clone(),

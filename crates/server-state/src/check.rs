@@ -1,9 +1,9 @@
 //! Whether a value suits a system variable, and what it becomes.
 
 use crate::charset;
-use crate::engines::engine_of_other_name;
 use squall_catalog::AccountKey;
 use squall_registry::variables::{Kind, VariableDef};
+use squall_row_store::{Engines, TableFeature};
 use squall_types::temporal::Interval;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, Value};
 
@@ -22,8 +22,8 @@ impl From<Value> for Checked {
     }
 }
 
-/// Checks a value. With `strict` a number out of range is an error rather than moved into it.
-pub fn check(definition: &VariableDef, value: &Value, strict: bool) -> SqlResult<Checked> {
+/// Checks a value; `engines` are those that the server has. With `strict` a number out of range is an error rather than moved into it.
+pub fn check(definition: &VariableDef, value: &Value, engines: &Engines, strict: bool) -> SqlResult<Checked> {
     let wrong = |shown: &str| SqlError::new(ErrorCode::WrongValueForVar, &[&definition.name, &shown]);
     if value.is_null() {
         return match definition.kind {
@@ -36,6 +36,7 @@ pub fn check(definition: &VariableDef, value: &Value, strict: bool) -> SqlResult
         Kind::Int { min, max } => signed(definition, value, min, max, strict),
         Kind::UInt { min, max, block } => unsigned(definition, value, min, max, block, strict),
         Kind::Double { min, max } => double(definition, value, min, max, strict),
+        Kind::Engine { temporary } => engine(definition, value, engines, temporary),
         Kind::Enum(words) => word(definition, value, words),
         Kind::Flags(words) => flag_list(definition, value, words),
         Kind::Switches(names) => switches(definition, value, names),
@@ -177,20 +178,25 @@ fn word(definition: &VariableDef, value: &Value, words: &[&'static str]) -> SqlR
     };
     match found {
         Some(word) => Ok(Value::from(*word).into()),
-        None if definition.name.ends_with("storage_engine") => engine(&text(value), words),
         None => Err(SqlError::new(ErrorCode::WrongValueForVar, &[&definition.name, &text(value)])),
     }
 }
 
-/// A storage engine that goes by another name here.
-fn engine(name: &str, words: &[&'static str]) -> SqlResult<Checked> {
-    let used = engine_of_other_name(name, words);
-    let used = used.ok_or_else(|| SqlError::new(ErrorCode::UnknownStorageEngine, &[&name]))?;
-    let message = format!("Using storage engine {used} for new tables, in place of '{name}'");
-    Ok(Checked {
-        value: Value::from(used),
-        warning: Some(SqlError::with_message(ErrorCode::WarnUsingOtherHandler, message)),
-    })
+/// A storage engine, with a warning where it goes by another name.
+fn engine(definition: &VariableDef, value: &Value, engines: &Engines, temporary: bool) -> SqlResult<Checked> {
+    let Value::String(name) = value else {
+        return Err(SqlError::new(ErrorCode::WrongTypeForVar, &[&definition.name]));
+    };
+    let used = match engines.named(name) {
+        Some(engine) => Some(engine).filter(|engine| !temporary || !engine.traits().refuses(TableFeature::Temporary)),
+        None => engines.in_place_of(name, temporary).map(|(engine, _)| engine),
+    };
+    let used = used.ok_or_else(|| SqlError::new(ErrorCode::UnknownStorageEngine, &[name]))?.name();
+    let warning = (!used.eq_ignore_ascii_case(name)).then(|| {
+        let message = format!("Using storage engine {used} for new tables, in place of '{name}'");
+        SqlError::with_message(ErrorCode::WarnUsingOtherHandler, message)
+    });
+    Ok(Checked { value: Value::from(used), warning })
 }
 
 fn flag_list(definition: &VariableDef, value: &Value, words: &[&'static str]) -> SqlResult<Checked> {
@@ -298,7 +304,7 @@ mod tests {
     fn check_named(name: &str, value: Value) -> Result<Checked, u16> {
         let registry = VariableRegistry::default();
         let id = registry.find(name).expect("a variable");
-        check(registry.definition(id), &value, false).map_err(|error| error.code)
+        check(registry.definition(id), &value, &Engines::default(), false).map_err(|error| error.code)
     }
 
     #[test]

@@ -31,7 +31,7 @@ impl GlobalVariables {
             let (name, text) = (String::from_utf8_lossy(&key).into_owned(), decode_value(&record));
             // A variable of a module that is gone, or a value no longer allowed, must not keep the server from starting.
             if let Some(id) = registry.find(&name)
-                && let Ok(checked) = check(registry.definition(id), &text, false)
+                && let Ok(checked) = check(registry.definition(id), &text, store.engines(), false)
             {
                 values.set(id, checked.value);
             }

@@ -6,7 +6,6 @@ use crate::result::{Failure, Outcome, ResultSet};
 use crate::session::{Request, Session, StatementRun};
 use crate::state::log::Logged;
 use squall_catalog::{Privileges, TableEntry};
-use squall_column_tables::{ColumnTable, SegmentManifest};
 use squall_definitions::execute::QualifiedName;
 use squall_definitions::locked::hold_table;
 use squall_instrumentation::process::count;
@@ -17,7 +16,7 @@ use squall_parser::ast::{
     Prepare, Reset, TableMaintenance,
 };
 use squall_registry::StatementContext;
-use squall_row_store::{Direction, HeldTable, LockWait, ValueRange};
+use squall_row_store::{Direction, HeldTable, LevelFault, LockWait, Optimized, TablePart, ValueRange};
 use squall_server_state::log_settings::open_error;
 use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
@@ -320,24 +319,10 @@ impl Session {
             let check = || context.kill.check();
             // Its definition stays as it is meanwhile.
             let table = hold_table(shared, session, &name, wait)?;
-            if let Some(column_table) = ColumnTable::of(&table) {
-                return maintain_column_table(shared, (&table, &column_table), kind, &check);
-            }
             match kind {
                 MaintenanceKind::Analyze => shared.store.analyze(&table)?,
-                MaintenanceKind::Check => {
-                    let mut notes = damaged_indexes(shared, &table, &check)?;
-                    notes.extend(damaged_copy(shared, &table, &check)?);
-                    return Ok(notes);
-                }
-                _ => {
-                    if let Some(copy) = ColumnTable::of_copy(&table) {
-                        copy.optimize(&shared.store, &table, cores(), &check)?;
-                    }
-                    shared.store.analyze(&table)?;
-                    let text = "Table does not support optimize, doing recreate + analyze instead".to_string();
-                    return Ok(vec![("note", text)]);
-                }
+                MaintenanceKind::Check => return damages(shared, &table, &check),
+                _ => return optimize(shared, &table, &check),
             }
             Ok(Vec::new())
         })
@@ -392,63 +377,49 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// What CHECK TABLE says of segments that are not as they were written.
-fn damaged_segments(list: &SegmentManifest) -> Vec<Note> {
-    let errors = list.segments().iter().filter_map(|segment| segment.segment().check().err());
-    let mut notes: Vec<_> = errors.map(|error| ("error", error.to_string())).collect();
-    if !notes.is_empty() {
-        notes.push(corrupt());
-    }
-    notes
-}
-
-/// ANALYZE, CHECK and OPTIMIZE of a column table.
-fn maintain_column_table(
-    shared: &Shared,
-    (table, column_table): (&HeldTable, &Arc<ColumnTable>),
-    kind: MaintenanceKind,
-    check: &(dyn Fn() -> SqlResult<()> + Sync),
-) -> SqlResult<Vec<Note>> {
-    match kind {
-        MaintenanceKind::Analyze => shared.store.analyze(table)?,
-        MaintenanceKind::Check => {
-            let view = shared.store.read_view();
-            let Some(list) = ColumnTable::seen(&view, table)? else { return Ok(Vec::new()) };
-            let notes = damaged_segments(&list);
-            if !notes.is_empty() {
-                return Ok(notes);
-            }
-            return damaged_indexes(shared, table, check);
-        }
-        _ => {
-            if !column_table.optimize(&shared.store, table, cores(), check)?.complete {
-                return Ok(vec![("note", "The table is being sealed in the background".to_string())]);
-            }
-            shared.store.analyze(table)?;
-        }
-    }
-    Ok(Vec::new())
-}
-
-/// What CHECK TABLE says of a copy of columns whose files are damaged, or that shows more or fewer rows than there are.
-fn damaged_copy(
-    shared: &Shared,
-    table: &HeldTable,
-    check: &(dyn Fn() -> SqlResult<()> + Sync),
-) -> SqlResult<Vec<Note>> {
-    let view = shared.store.read_view();
-    let Some(list) = ColumnTable::seen_copy(&view, table)? else { return Ok(Vec::new()) };
-    let mut notes = damaged_segments(&list);
+/// What CHECK TABLE says of a table whose files are damaged, or whose indexes and copies are not what the rows give.
+fn damages(shared: &Shared, table: &HeldTable, check: &(dyn Fn() -> SqlResult<()> + Sync)) -> SqlResult<Vec<Note>> {
+    let mut notes = damaged_level(shared, table, TablePart::Rows, check)?;
     if !notes.is_empty() {
         return Ok(notes);
     }
-    let Some((copied, rows)) = ColumnTable::count_copy(&view, table, check)? else { return Ok(Vec::new()) };
-    if copied != rows {
-        let name = table.def().column_copy().map_or("", |index| &index.name);
-        notes.push(wrong_count(name, copied, rows));
+    notes = damaged_indexes(shared, table, check)?;
+    if let Some(copy) = table.def().column_copy() {
+        notes.extend(damaged_level(shared, table, TablePart::Copy(copy.id), check)?);
+    }
+    Ok(notes)
+}
+
+/// What CHECK TABLE says of what an engine keeps of a table outside of the row store.
+fn damaged_level(
+    shared: &Shared,
+    table: &HeldTable,
+    part: TablePart,
+    check: &dyn Fn() -> SqlResult<()>,
+) -> SqlResult<Vec<Note>> {
+    let faults = shared.store.check_level(table, part, check)?;
+    let note = |fault| match fault {
+        LevelFault::Damaged(text) => ("error", text),
+        LevelFault::RowCount { copied, rows } => {
+            wrong_count(table.def().column_copy().map_or("", |index| &index.name), copied, rows)
+        }
+    };
+    let mut notes: Vec<Note> = faults.into_iter().map(note).collect();
+    if !notes.is_empty() {
         notes.push(corrupt());
     }
     Ok(notes)
+}
+
+/// OPTIMIZE TABLE.
+fn optimize(shared: &Shared, table: &HeldTable, check: &dyn Fn() -> SqlResult<()>) -> SqlResult<Vec<Note>> {
+    let note = match shared.store.optimize(table, cores(), check)? {
+        Optimized::Busy => return Ok(vec![("note", "The table is being sealed in the background".to_string())]),
+        Optimized::Done => None,
+        Optimized::Unsupported => Some("Table does not support optimize, doing recreate + analyze instead"),
+    };
+    shared.store.analyze(table)?;
+    Ok(note.map(|text| ("note", text.to_string())).into_iter().collect())
 }
 
 /// InnoDB's words for an index that has more or fewer entries than rows give.

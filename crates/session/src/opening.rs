@@ -10,7 +10,7 @@ use crate::session::Session;
 use parking_lot::Mutex;
 use squall_catalog::{Catalog, CatalogCell, TableDef, TableEntry, TableId};
 use squall_column_store::ColumnCache;
-use squall_column_tables::{BackgroundSealer, ColumnTables};
+use squall_column_tables::ColumnTables;
 use squall_definitions::edit::insert_database;
 use squall_executor::runtime::{QueryRuntime, RuntimeOptions};
 use squall_instrumentation::Statistics;
@@ -20,7 +20,9 @@ use squall_logs::Logs;
 use squall_logs::error_log::{Severity, error_log};
 use squall_planner::dml::RulesCache;
 use squall_registry::Registry;
-use squall_row_store::{DdlChanges, DirectoryLock, LogContents, RowStore, StoreOptions};
+use squall_row_store::{
+    DdlChanges, DirectoryLock, EngineWork, LogContents, RowStore, StoreOptions, TableEngine, WorkFailed,
+};
 use squall_server_state::accounts::AccountStore;
 use squall_server_state::globals::GlobalVariables;
 use squall_server_state::log_settings::default_file;
@@ -102,9 +104,9 @@ impl Database {
         let (mut registry, procedures) = declared(options.registry, &modules);
         // The cache's size is a variable of the store's own records, so they are read first with the default.
         let column_cache = Arc::new(ColumnCache::new(0));
-        let column_tables = Arc::new(ColumnTables::new(directory.join("columns"), column_cache.clone()));
         let store_options = StoreOptions { keep_freed_memory: options.keep_freed_memory, ..StoreOptions::default() };
-        let store = RowStore::open_with(directory.join(ROWS_FOLDER), store_options, Some(column_tables.clone()))?;
+        let engines = storage_engines(&directory, &column_cache);
+        let store = RowStore::open_with(directory.join(ROWS_FOLDER), store_options, engines)?;
         let store = Arc::new(store);
         let globals = Arc::new(GlobalVariables::load(&registry.variables, &store)?);
         for (name, value) in options.startup_variables {
@@ -123,9 +125,7 @@ impl Database {
         })?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let runtime = open_runtime(&globals, &directory, threads)?;
-        let sealer = BackgroundSealer::start(&column_tables, Arc::downgrade(&store), threads, |table, error| {
-            error_log().write(Severity::Warning, &format!("sealing table {table}: {}", error.message));
-        })?;
+        let engine_work = start_engines(&store, threads)?;
         let processes = Arc::new(ProcessList::default());
         let plans = SharedPlanCache::new(Values(&globals.load_values()).number(ids::PLAN_CACHE_SIZE));
         let listeners = Listeners::new(modules.iter().flat_map(|module| module.listeners()).collect());
@@ -158,7 +158,7 @@ impl Database {
                 prepared_count: Default::default(),
             };
             Shared {
-                sealer: Mutex::new(sealer),
+                engine_work,
                 state,
                 procedures,
                 modules,
@@ -198,6 +198,19 @@ impl Database {
         let id = self.0.processes.next_id();
         Session::new(self.0.clone(), id, account, info, Arc::new(|| {}))
     }
+}
+
+/// The storage engines beside that of rows.
+fn storage_engines(directory: &Path, column_cache: &Arc<ColumnCache>) -> Vec<Arc<dyn TableEngine>> {
+    vec![Arc::new(ColumnTables::new(directory.join("columns"), column_cache.clone()))]
+}
+
+/// Begins the storage engines' work in the background, whose failures are in the error log.
+fn start_engines(store: &Arc<RowStore>, threads: usize) -> SqlResult<EngineWork> {
+    let failed: WorkFailed = Arc::new(|table, error| {
+        error_log().write(Severity::Warning, &format!("work in the background on table {table}: {}", error.message));
+    });
+    store.start_engines(threads, &failed)
 }
 
 fn query_memory(globals: &GlobalVariables) -> usize {

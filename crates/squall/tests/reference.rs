@@ -211,6 +211,8 @@ fn kind(kind: Kind) -> String {
         Kind::UInt { min, max, block: 1 } => format!("{min} to {max}"),
         Kind::UInt { min, max, block } => format!("{min} to {max}, multiples of {block}"),
         Kind::Double { min, max } => format!("{min} to {max}, any number"),
+        Kind::Engine { temporary: false } => "storage engine".to_owned(),
+        Kind::Engine { temporary: true } => "storage engine of temporary tables".to_owned(),
         Kind::Enum(list) => format!("one of {}", words(list)),
         Kind::Flags(list) => format!("any of {}", words(list)),
         Kind::Switches(_) => "`name=on` or `name=off`, several".to_owned(),

@@ -3,7 +3,7 @@
 
 use super::{Source, TableSpec, local_micros, moment, s, s_or_null, text, u, uint, yes_no};
 use squall_catalog::TableEntry;
-use squall_column_tables::ColumnTable;
+use squall_column_tables::{COLUMN_ENGINE, ColumnTable};
 use squall_registry::VirtualScan;
 use squall_server_state::now_micros;
 use squall_types::{SqlResult, Value};
@@ -122,7 +122,7 @@ fn each_table(
     let view = source.state.store.read_view();
     for (database, name, entry) in source.entries(scan.equal_text(0), scan.equal_text(1)) {
         let TableEntry::Table(def) = entry else { continue };
-        if !def.is_column_table() && def.column_copy().is_none() {
+        if def.engine.as_str() != COLUMN_ENGINE && def.column_copy().is_none() {
             continue;
         }
         let table = source.state.store.table(def)?;

@@ -29,7 +29,7 @@ pub fn create_table_text(
     }));
     let kind = if table.temporary { "TEMPORARY TABLE" } else { "TABLE" };
     let mut text =
-        format!("CREATE {kind} {} (\n{}\n) ENGINE={}", quote(&table.name), lines.join(",\n"), table.engine.name());
+        format!("CREATE {kind} {} (\n{}\n) ENGINE={}", quote(&table.name), lines.join(",\n"), table.engine.as_str());
     if let Some(next) = next_auto_increment.filter(|next| *next > 1) {
         text.push_str(&format!(" AUTO_INCREMENT={next}"));
     }

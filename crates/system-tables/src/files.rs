@@ -83,7 +83,7 @@ fn row(database: &str, name: &str, def: &TableDef, path: &std::path::Path) -> Ve
         "FILE_TYPE" => s("TABLESPACE"),
         "TABLESPACE_NAME" => s(format!("{database}/{name}")),
         "TABLE_CATALOG" => s(""),
-        "ENGINE" => s(def.engine.name()),
+        "ENGINE" => s(def.engine.as_str()),
         "STATUS" => s("NORMAL"),
         _ => Value::Null,
     };

@@ -47,7 +47,7 @@ pub use columns::{column_default, column_key, column_privileges, extra, type_fac
 pub use names::{PERFORMANCE, ROWS_OF_STATEMENT, is_public, is_system_table, virtual_database, virtual_databases};
 pub use performance_truncate::{is_counted_table, truncate};
 pub use register::{register, register_table};
-pub use server::{charsets, collation_rows, engine_rows, process_rows, status_rows, variable_rows};
+pub use server::{charsets, collation_rows, engine_rows, plugins, process_rows, status_rows, variable_rows};
 pub use source::{PlanCacheSize, Server, Source};
 pub(crate) use spec::DescribedTable;
 pub use spec::{

@@ -5,6 +5,7 @@ use squall_catalog::{AccountDef, Privileges};
 use squall_instrumentation::TlsUse;
 use squall_instrumentation::process::Process;
 use squall_registry::VirtualScan;
+use squall_row_store::Engines;
 use squall_server_state::now_micros;
 use squall_types::collation::{Charset, registry};
 use squall_types::{SqlResult, Value};
@@ -23,7 +24,7 @@ pub(crate) const TABLES: &[TableSpec] = &[
             text("XA", 3).or_null(),
             text("SAVEPOINTS", 3).or_null(),
         ],
-        rows: |_, _| Ok(engine_rows()),
+        rows: |source, _| Ok(engine_rows(source.state.store.engines())),
     },
     TableSpec {
         database: INFORMATION,
@@ -119,7 +120,7 @@ pub(crate) const TABLES: &[TableSpec] = &[
             text("PLUGIN_LICENSE", 80).or_null(),
             text("LOAD_OPTION", 64),
         ],
-        rows: |_, _| Ok(plugin_rows()),
+        rows: |source, _| Ok(plugin_rows(source.state.store.engines())),
     },
     TableSpec {
         database: INFORMATION,
@@ -261,29 +262,23 @@ pub fn collation_rows() -> Vec<Vec<Value>> {
 }
 
 /// Rows of ENGINES.
-pub fn engine_rows() -> Vec<Vec<Value>> {
-    vec![
-        vec![
-            s(squall_catalog::Engine::Rows.name()),
-            s("DEFAULT"),
-            s("Row tables: transactions, row-level locking and foreign keys"),
-            s("YES"),
-            s("NO"),
-            s("YES"),
-        ],
-        vec![
-            s(squall_catalog::Engine::Columns.name()),
-            s("YES"),
-            s("Column tables: compressed segments with bitmap indexes; transactions and row-level locking"),
-            s("YES"),
-            s("NO"),
-            s("YES"),
-        ],
-    ]
+pub fn engine_rows(engines: &Engines) -> Vec<Vec<Value>> {
+    let rows = engines.all().map(|engine| {
+        let support = if engine.name() == engines.default_engine().name() { "DEFAULT" } else { "YES" };
+        // Transactions and savepoints are the store's, whatever the engine.
+        vec![s(engine.name()), s(support), s(engine.comment()), s("YES"), s("NO"), s("YES")]
+    });
+    rows.collect()
 }
 
-fn plugin_rows() -> Vec<Vec<Value>> {
-    let plugin = |name: &str, kind: &str| {
+/// Names and types of PLUGINS: ways to authenticate, and storage engines.
+pub fn plugins(engines: &Engines) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let authentication = ["mysql_native_password", "caching_sha2_password"].map(|name| (name, "AUTHENTICATION"));
+    authentication.into_iter().chain(engines.all().map(|engine| (engine.name(), "STORAGE ENGINE")))
+}
+
+fn plugin_rows(engines: &Engines) -> Vec<Vec<Value>> {
+    let row = |(name, kind): (&str, &str)| {
         vec![
             s(name),
             s("1.0"),
@@ -298,11 +293,7 @@ fn plugin_rows() -> Vec<Vec<Value>> {
             s("FORCE"),
         ]
     };
-    vec![
-        plugin("mysql_native_password", "AUTHENTICATION"),
-        plugin("caching_sha2_password", "AUTHENTICATION"),
-        plugin("InnoDB", "STORAGE ENGINE"),
-    ]
+    plugins(engines).map(row).collect()
 }
 
 fn processes(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {

@@ -4,9 +4,7 @@ use super::{
     ColumnSpec, Source, TableSpec, choice, int, local_time, long_text, s, s_or_null, text, time, u, uint, yes_no,
 };
 use squall_catalog::{Database, TableDef, TableEntry, ViewDef};
-use squall_column_tables::ColumnTable;
 use squall_registry::VirtualScan;
-use squall_row_store::Table;
 use squall_server_state::charset;
 use squall_types::{SqlResult, Value};
 
@@ -148,8 +146,8 @@ fn base_table_row(source: &Source<'_>, database: &str, table: &std::sync::Arc<Ta
     let data = store.table(table)?;
     let statistics = store.table_stats(&data);
     let rows = statistics.row_count;
-    let (data_bytes, index_bytes) = sealed_bytes(source, &data)?;
-    let (data_bytes, index_bytes) = (statistics.data_bytes + data_bytes, statistics.index_bytes + index_bytes);
+    let level = store.level_bytes(&data)?;
+    let (data_bytes, index_bytes) = (statistics.data_bytes + level.data, statistics.index_bytes + level.index);
     let next = table.auto_increment_ordinal().map(|_| store.peek_auto_increment(&data));
     let options: Vec<String> =
         table.options.iter().map(|(name, value)| format!("{}={value}", name.to_ascii_lowercase())).collect();
@@ -158,7 +156,7 @@ fn base_table_row(source: &Source<'_>, database: &str, table: &std::sync::Arc<Ta
         s(database),
         s(&table.name),
         s("BASE TABLE"),
-        s(table.engine.name()),
+        s(table.engine.as_str()),
         Value::Int(10),
         s(row_format(table)),
         u(rows),
@@ -187,17 +185,6 @@ fn row_format(table: &TableDef) -> &'static str {
         (Some("REDUNDANT"), _) => "Redundant",
         _ => "Dynamic",
     }
-}
-
-/// Bytes of segments: of rows, and of indexes, such as a copy of columns.
-fn sealed_bytes(source: &Source<'_>, table: &std::sync::Arc<Table>) -> SqlResult<(u64, u64)> {
-    let view = source.state.store.read_view();
-    if let Some(list) = ColumnTable::seen(&view, table)? {
-        return Ok(list.bytes());
-    }
-    let copy = ColumnTable::seen_copy(&view, table)?;
-    let (data, index) = copy.map_or((0, 0), |list| list.bytes());
-    Ok((0, data + index))
 }
 
 fn view_row(database: &str, view: &ViewDef) -> Vec<Value> {

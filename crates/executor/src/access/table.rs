@@ -234,11 +234,7 @@ impl RowTable {
         {
             return Ok(Some(snapshot.clone()));
         }
-        let snapshot = match self.table.traits().reads_by_column {
-            true => ColumnSnapshot::of(view, &self.table)?,
-            false => ColumnSnapshot::of_copy(view, &self.table)?,
-        };
-        let snapshot = snapshot.map(Arc::new);
+        let snapshot = ColumnSnapshot::by_columns(view, &self.table)?.map(Arc::new);
         *kept = snapshot.clone().map(|snapshot| (view.version(), snapshot));
         Ok(snapshot)
     }

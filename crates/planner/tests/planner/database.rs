@@ -195,7 +195,7 @@ impl TestDatabase {
             foreign_keys: Vec::new(),
             collation: CollationId::UTF8MB4_0900_AI_CI,
             comment: String::new(),
-            engine: squall_catalog::Engine::Rows,
+            engine: squall_catalog::EngineName::ROWS,
             auto_increment_start: 1,
             options: Vec::new(),
             next_column_id: 100,

@@ -41,6 +41,11 @@ pub enum Kind {
         /// Greatest value.
         max: f64,
     },
+    /// The name of a storage engine; of one that has temporary tables where `temporary`.
+    Engine {
+        /// Of temporary tables.
+        temporary: bool,
+    },
     /// One of these words, or its position.
     Enum(&'static [&'static str]),
     /// Several of these words, separated by commas.
@@ -174,6 +179,11 @@ pub const fn double(
     doc: &'static str,
 ) -> VariableDef {
     define(name, scope, Kind::Double { min, max }, DefaultValue::Double(default), doc)
+}
+
+/// The engine of new tables, that of rows by default.
+pub const fn engine(name: &'static str, temporary: bool, doc: &'static str) -> VariableDef {
+    define(name, Scope::Both, Kind::Engine { temporary }, DefaultValue::Text(squall_catalog::ROW_ENGINE), doc)
 }
 
 /// A word out of some.

@@ -2,20 +2,17 @@
 
 use super::definition::{
     Scope::{Both, Global},
-    VariableDef, boolean, choice, double, flags, nullable, text, unsigned,
+    VariableDef, boolean, choice, double, engine, flags, nullable, text, unsigned,
 };
 
 pub(super) const VARIABLES: &[VariableDef] = &[
-    choice(
+    engine(
         "default_storage_engine",
-        Both,
-        "InnoDB",
-        &["InnoDB", "COLUMN"],
+        false,
         "Engine of new tables whose definition has no ENGINE, but for temporary ones.",
     ),
-    choice("storage_engine", Both, "InnoDB", &["InnoDB", "COLUMN"], "The older name of `default_storage_engine`.")
-        .hidden(),
-    choice("default_tmp_storage_engine", Both, "InnoDB", &["InnoDB"], "Engine of new temporary tables."),
+    engine("storage_engine", false, "The older name of `default_storage_engine`.").hidden(),
+    engine("default_tmp_storage_engine", true, "Engine of new temporary tables."),
     choice(
         "table_compression",
         Both,

@@ -158,6 +158,7 @@ mod tests {
                     | Kind::Collation
                     | Kind::TimeZone
                     | Kind::Period
+                    | Kind::Engine { .. }
                     | Kind::Switches(_),
                     DefaultValue::Text(_),
                 ) => {}

@@ -2,12 +2,12 @@
 
 use crate::engine::Slice;
 use crate::index_key::{Entry, TermScratch};
-use crate::level_keys::mark_key;
 use crate::sorter::Sorter;
 use crate::store::RowStore;
 use crate::table::Table;
 use crate::table::row::{ValueRef, append_borrowed};
 use crate::table::sealed::{BlockKeys, SealedBlock};
+use crate::table_part::mark_key;
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -4,13 +4,13 @@ use super::EncodedRows;
 use crate::batch::Batch;
 use crate::engine::{AbstractTree, Slice};
 use crate::error::io_error;
-use crate::level_keys::LevelKeys;
 use crate::sorter::{Merge, Record, Sorted};
 use crate::store::RowStore;
 use crate::table::Table;
 use crate::table::row::Row;
 use crate::table::sealed::{BlockKeys, ManifestEntry, SealedBlock, SealedRows, SealedWriter};
 use crate::table_files::{FilePlan, MadeFile, TableFiles, add_files, check_order, for_ranges, parts_max, path_in};
+use crate::table_part::TablePart;
 use crate::validation::{CommitLog, Keys};
 use rustc_hash::FxHashSet;
 use squall_types::work_meter::carried;
@@ -196,7 +196,7 @@ impl<'t> Files<'t> {
                 let list = writer.finish()?;
                 let mut batch = Batch::default();
                 for entry in list {
-                    batch.insert(&table.data.keyspace, LevelKeys::Rows.manifest_key(&entry.name), entry.content);
+                    batch.insert(&table.data.keyspace, TablePart::Rows.manifest_key(&entry.name), entry.content);
                 }
                 let mut applied = false;
                 let ended = store.end_ingestion(table, |log| {

@@ -6,11 +6,11 @@ pub use self::cursor::{Cursor, IndexEntry};
 use crate::engine::{SeqNo, Slice, Snapshot};
 use crate::error::{corrupted, engine_error};
 use crate::index_key::{Direction, KeyRange, row_key_of_entry};
-use crate::level_keys::LevelKeys;
 use crate::locks::{LockKey, UncommittedWrites};
 use crate::table::Table;
 use crate::table::row::Row;
 use crate::table::sealed::{DeltaRow, SealedRows, changed_manifest};
+use crate::table_part::TablePart;
 use crate::validation::ReadSet;
 use crate::write_set::WriteSet;
 use crate::written::{Change, Written};
@@ -242,8 +242,8 @@ impl ReadView {
     pub fn changes_since_copied(&self, table: &Arc<Table>) -> SqlResult<DeltaRows> {
         let level = table.data.copy().ok_or_else(|| SqlError::internal("a table without a copy"))?;
         self.note(table, || crate::index_key::index_range(IndexId(0)));
-        let marks = Cursor::open_delta(self, table, &level.keys.delta_range());
-        Ok(DeltaRows { changes: marks, copy: Some((level.keys, self.clone(), table.clone())) })
+        let marks = Cursor::open_delta(self, table, &level.part.delta_range());
+        Ok(DeltaRows { changes: marks, copy: Some((level.part, self.clone(), table.clone())) })
     }
 
     /// The row that an index entry stands for; `keep` it for the next reader too.
@@ -263,7 +263,7 @@ impl ReadView {
 pub struct DeltaRows {
     changes: Cursor,
     /// Changes are marks of a copy.
-    copy: Option<(LevelKeys, ReadView, Arc<Table>)>,
+    copy: Option<(TablePart, ReadView, Arc<Table>)>,
 }
 
 impl DeltaRows {

@@ -142,6 +142,9 @@ impl RowStore {
         for (table, version, built) in defined {
             let data = inner.data(table)?;
             data.defined_since.fetch_max(version, Ordering::AcqRel);
+            if let Some(level) = data.sealed().filter(|_| !built.is_empty()) {
+                level.source().indexes_added();
+            }
             built.into_iter().for_each(|index| data.built_from(index, seqno));
         }
         for id in &filled {
@@ -243,7 +246,7 @@ impl StoreInner {
         for def in &dropped {
             // Opened, so that its files can be let go once nothing names them.
             let data = self.data(def.id)?;
-            self.open_sealed_level(&data, def)?;
+            self.open_levels(&data, def)?;
             makes_room |= data.keyspace.disk_space() > 0;
             self.remove_table_records(batch, def.id)?;
         }
@@ -331,7 +334,7 @@ impl StoreInner {
             let generation = before.generation.checked_add(1).ok_or_else(|| malformed("generation"))?;
             let (_, def) =
                 new.tables.get(id).ok_or_else(|| SqlError::internal("a truncated table is not in the catalog"))?;
-            self.open_sealed_level(&before, def)?;
+            self.open_levels(&before, def)?;
             let data = self.create_data(def, generation)?;
             for (number, layout) in before.layouts().read().iter().enumerate() {
                 debug_assert_eq!(usize::from(layout.number), number + 1);

@@ -2,18 +2,22 @@
 
 mod ddl;
 mod dictionaries;
+mod engines;
 mod file_io;
 mod maintenance;
 mod read_lock;
 pub(crate) mod recovery;
+mod table_engine;
 
 pub use self::ddl::{DdlChanges, SystemChange};
+pub use self::engines::{EngineWork, Engines};
 use self::file_io::FileWatch;
 pub use self::file_io::{FileIo, TableFileIo};
 use self::maintenance::Maintenance;
 pub(crate) use self::read_lock::is_temporary;
 pub use self::read_lock::{COMMIT_LOCK, GLOBAL_LOCK, GlobalReadLock};
 use self::recovery::{Recovered, recover};
+pub use self::table_engine::{LevelBytes, LevelFault, LevelPlace, Optimized, ReplacedEngine, TableEngine, WorkFailed};
 use crate::batch::Batch;
 use crate::bytes::Malformed;
 use crate::commit::{Committer, HeldLocks};
@@ -23,15 +27,15 @@ use crate::error::{engine_error, io_error};
 use crate::forward_scan::FilesSeen;
 use crate::gate::{DiskRoom, WriteGate};
 use crate::layout::RowLayout;
-use crate::level_keys::LevelKeys;
 use crate::locks::{LockInfo, LockTable, LockWaitEvent, LockWaits, OWN_FAMILY, Owner};
 use crate::memory_reuse::MemoryReuse;
 use crate::meta::{self, TablePlace};
 use crate::options::{LockWait, StoreOptions, TableLock};
 use crate::row_cache::{RowCache, RowCacheStatus};
 use crate::table::row::Row;
-use crate::table::sealed::{SealedTables, read_manifest};
+use crate::table::sealed::read_manifest;
 use crate::table::{Table, TableData};
+use crate::table_part::TablePart;
 use crate::write_set::SpillPlace;
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
@@ -80,8 +84,7 @@ pub(crate) struct StoreInner {
     pub memory_reuse: Arc<MemoryReuse>,
     pub spill_place: Arc<SpillPlace>,
     pub files: Arc<FileWatch>,
-    /// Where tables may have rows outside of the store.
-    sealed_tables: Option<Arc<dyn SealedTables>>,
+    pub engines: Arc<Engines>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Keeps other processes out.
     _lock: DirectoryLock,
@@ -97,19 +100,20 @@ impl RowStore {
     /// Opens the store in a directory, which is made if it is not there. Whatever was committed is there, whatever was
     /// not is gone, and files of tables that are in no catalog are removed.
     pub fn open(directory: impl AsRef<Path>, options: StoreOptions) -> SqlResult<RowStore> {
-        RowStore::open_with(directory, options, None)
+        RowStore::open_with(directory, options, Vec::new())
     }
 
-    /// As [`RowStore::open`], with tables that have rows outside of the store.
+    /// As [`RowStore::open`], with storage engines beside that of rows.
     pub fn open_with(
         directory: impl AsRef<Path>,
         options: StoreOptions,
-        sealed_tables: Option<Arc<dyn SealedTables>>,
+        engines: Vec<Arc<dyn TableEngine>>,
     ) -> SqlResult<RowStore> {
+        let engines = Arc::new(Engines::with(engines));
         let directory = directory.as_ref().to_path_buf();
         let lock = DirectoryLock::take(&directory)?;
         let files = Arc::new(FileWatch::default());
-        let Recovered { committer, catalog } = recover(&directory, &options, &files, sealed_tables.as_deref())?;
+        let Recovered { committer, catalog } = recover(&directory, &options, &files, &engines)?;
         let (spills, spill_gate) = (directory.join(TEMPORARY_FOLDER), committer.gate.clone());
         let spill_place = Arc::new(SpillPlace::new(spills, spill_gate, options.transaction_buffer_bytes));
         let store = RowStore(Arc::new(StoreInner {
@@ -124,7 +128,7 @@ impl RowStore {
             // The greatest is `COMMIT_LOCK`.
             next_temporary: AtomicU64::new(u64::from(COMMIT_LOCK.0) - 1),
             maintenance: Maintenance::default(),
-            sealed_tables,
+            engines,
             threads: Mutex::default(),
             _lock: lock,
             files,
@@ -326,9 +330,10 @@ impl RowStore {
             return Ok(table.clone());
         }
         let data = self.0.data(def.id)?;
-        self.0.open_sealed_level(&data, def)?;
+        self.0.open_levels(&data, def)?;
         let layout = self.0.layout_for(&data, def)?;
-        let table = Arc::new(Table::new(def.clone(), data, layout)?);
+        let traits = self.0.engines.get(&def.engine)?.traits();
+        let table = Arc::new(Table::new(def.clone(), data, layout, traits)?);
         let mut tables = self.0.tables.write();
         // A session that drops a table says so before it is forgotten here: what is gone must not come back.
         if !table.is_retired() {
@@ -447,7 +452,7 @@ impl StoreInner {
         let failed = |error| self.committer.gate.files_failed(error);
         let id = def.id;
         let name = keyspace_name(id, generation);
-        let keyspace = self.db.create_keyspace(&name, kind_of(def)).map_err(failed)?;
+        let keyspace = self.db.create_keyspace(&name, kind_of(def, &self.engines)).map_err(failed)?;
         self.files.add(&keyspace);
         Ok(Arc::new(self.new_data(id, generation, keyspace, Vec::new())))
     }
@@ -457,23 +462,29 @@ impl StoreInner {
         TableData::new(id, generation, keyspace, files_seen, layouts, self.row_cache.clone())
     }
 
-    /// Gives a table that may have rows outside of the store the level that they are in.
-    pub fn open_sealed_level(&self, data: &TableData, def: &TableDef) -> SqlResult<()> {
-        let copy = def.column_copy().map(|index| index.id);
-        let Some(tables) = self.sealed_tables.as_ref().filter(|_| def.is_column_table() || copy.is_some()) else {
-            return Ok(());
-        };
-        // One at a time: what no list names is removed, before the first sealing can make what no list names yet.
-        let _tables = self.tables.write();
-        let is_new = data.keyspace.is_empty().map_err(engine_error)?;
-        let room = DiskRoom(self.committer.gate.clone());
-        if def.is_column_table() && data.sealed().is_none() {
-            let list = read_manifest(LevelKeys::Rows, &data.keyspace, SeqNo::MAX)?;
-            data.seal_with(tables.open(def, data.generation, None, list, is_new, room.clone())?);
-        }
-        if let Some(index) = copy.filter(|index| data.lacks_copy(*index)) {
-            let list = read_manifest(LevelKeys::Copy(index), &data.keyspace, SeqNo::MAX)?;
-            data.copy_with(index, tables.open(def, data.generation, Some(index), list, is_new, room)?);
+    /// Gives a table the levels that its engine keeps its rows in, and another one its copy of columns.
+    ///
+    /// # Errors
+    /// 1286 if the engine is not there; those of opening a level.
+    pub fn open_levels(&self, data: &TableData, def: &TableDef) -> SqlResult<()> {
+        for part in TablePart::all(def) {
+            let Some(engine) = self.engines.of_level(def, part)? else { continue };
+            if !data.lacks_level(part) {
+                continue;
+            }
+            // One at a time: what no list names is removed, before the first sealing can make what no list names yet.
+            let _tables = self.tables.write();
+            if !data.lacks_level(part) {
+                continue;
+            }
+            let place = LevelPlace {
+                generation: data.generation,
+                part,
+                manifest: read_manifest(part, &data.keyspace, SeqNo::MAX)?,
+                is_new: data.keyspace.is_empty().map_err(engine_error)?,
+                room: DiskRoom(self.committer.gate.clone()),
+            };
+            data.add_level(part, engine.open(def, place)?);
         }
         Ok(())
     }
@@ -680,8 +691,10 @@ pub(crate) fn wait_for_files(db: &Engine, keyspaces: &[Keyspace], deadline: Opti
 }
 
 /// How a table's files are made.
-pub(crate) fn kind_of(def: &TableDef) -> Kind {
-    match def.compression() {
+pub(crate) fn kind_of(def: &TableDef, engines: &Engines) -> Kind {
+    // Of an engine that is not there nothing is written.
+    let of_engine = engines.get(&def.engine).map_or(TableCompression::Lz4, |engine| engine.traits().compression);
+    match def.compression(of_engine) {
         None => Kind::Plain,
         Some(TableCompression::Lz4) => Kind::Compressed,
         Some(TableCompression::Zstd) => Kind::Packed,

@@ -11,10 +11,10 @@ use crate::pending_files::{self, FileRecord};
 use crate::redo::{self, LogContents, LogError, Logged, LoggedChange, RedoLog};
 use crate::store::ddl::{convert_references, load_catalog};
 use crate::store::file_io::FileWatch;
-use crate::store::{TEMPORARY_FOLDER, keyspace_name, keyspaces, kind_of, malformed, wait_for_files};
-use crate::table::sealed::SealedTables;
+use crate::store::{Engines, TEMPORARY_FOLDER, keyspace_name, keyspaces, kind_of, malformed, wait_for_files};
+use crate::table_part::TablePart;
 use rustc_hash::FxHashMap;
-use squall_catalog::{Catalog, TableEntry, TableId};
+use squall_catalog::{Catalog, TableDef, TableEntry, TableId};
 use squall_types::durable_files::{create_folder, sync_folder};
 use squall_types::{SqlError, SqlResult};
 use std::path::Path;
@@ -48,7 +48,7 @@ pub(crate) fn recover(
     directory: &Path,
     options: &StoreOptions,
     files: &Arc<FileWatch>,
-    sealed_tables: Option<&dyn SealedTables>,
+    engines: &Engines,
 ) -> SqlResult<Recovered> {
     let folder = directory.join(ENGINE_FOLDER);
     if !folder.try_exists().map_err(|error| io_error(&error))? {
@@ -57,7 +57,7 @@ pub(crate) fn recover(
     let (db, meta, earlier) = Engine::open(&folder, engine_options(options, files)).map_err(engine_error)?;
     files.add(&meta);
     check_format(&meta, earlier.is_some())?;
-    let redo = replay(&db, &meta, earlier.as_ref(), &directory.join(LOG_FOLDER), files)?;
+    let redo = replay(&db, &meta, earlier.as_ref(), &directory.join(LOG_FOLDER), files, engines)?;
     let gate = Arc::new(WriteGate::new(directory));
     let committer = Arc::new(Committer::new(db.clone(), meta.clone(), redo, gate, options.table_buffer_bytes_max));
     begin_epoch(&committer)?;
@@ -67,7 +67,7 @@ pub(crate) fn recover(
     remove_folder(&directory.join(TEMPORARY_FOLDER))?;
     let mut catalog = load_catalog(&meta)?;
     convert_references(&mut catalog, &committer, &meta)?;
-    remove_orphans(&db, &catalog, sealed_tables)?;
+    remove_orphans(&db, &catalog, engines)?;
     Ok(Recovered { committer, catalog })
 }
 
@@ -95,12 +95,13 @@ fn replay(
     earlier: Option<&EarlierList>,
     folder: &Path,
     files: &FileWatch,
+    engines: &Engines,
 ) -> SqlResult<RedoLog> {
     create_folder(folder).map_err(|error| io_error(&error))?;
     let (mut newest, contents) = replay_into(db, folder, std::slice::from_ref(meta))?;
     // A file must not have a part of a batch whose other part a power cut takes away.
     redo::make_durable(&contents).map_err(|error| io_error(&error))?;
-    open_tables(db, meta, earlier, files)?;
+    open_tables(db, meta, earlier, files, engines)?;
     let keyspaces = keyspaces(db);
     let tables: Vec<Keyspace> = keyspaces.iter().filter(|keyspace| *keyspace != meta).cloned().collect();
     pending_files::skip_numbers(db, &tables).map_err(|error| io_error(&error))?;
@@ -172,12 +173,18 @@ fn log_error(error: LogError) -> SqlError {
 }
 
 /// Opens the keyspaces of all tables of the catalog.
-fn open_tables(db: &Engine, meta: &Keyspace, earlier: Option<&EarlierList>, files: &FileWatch) -> SqlResult<()> {
+fn open_tables(
+    db: &Engine,
+    meta: &Keyspace,
+    earlier: Option<&EarlierList>,
+    files: &FileWatch,
+    engines: &Engines,
+) -> SqlResult<()> {
     let catalog = load_catalog(meta)?;
     let tables = catalog.databases().values().flat_map(|database| database.tables.values());
     let kinds: FxHashMap<TableId, Kind> = tables
         .filter_map(|entry| match entry {
-            TableEntry::Table(def) => Some((def.id, kind_of(def))),
+            TableEntry::Table(def) => Some((def.id, kind_of(def, engines))),
             TableEntry::View(_) => None,
         })
         .collect();
@@ -253,17 +260,19 @@ fn check_format(meta: &Keyspace, is_earlier: bool) -> SqlResult<()> {
 }
 
 /// Removes folders that no catalog names: those of tables whose creation was not finished, whose drop was, and of temporary ones.
-fn remove_orphans(db: &Engine, catalog: &Catalog, sealed_tables: Option<&dyn SealedTables>) -> SqlResult<()> {
+fn remove_orphans(db: &Engine, catalog: &Catalog, engines: &Engines) -> SqlResult<()> {
     db.reclaim_folders().map_err(engine_error)?;
-    let Some(tables) = sealed_tables else { return Ok(()) };
-    let is_copy = |table, copy| {
-        let def = catalog.table_by_id(table).map(|(_, def)| def);
-        def.and_then(|def| def.column_copy()).is_some_and(|index| index.id == copy)
-    };
-    tables.retain(&|table, generation, copy| {
-        db.keyspaces().contains_key(keyspace_name(table, generation).as_str())
-            && copy.is_none_or(|copy| is_copy(table, copy))
-    })
+    for engine in engines.all() {
+        let has = |def: &TableDef, part| match part {
+            TablePart::Rows => def.engine.as_str() == engine.name(),
+            TablePart::Copy(index) => def.column_copy().is_some_and(|copy| copy.id == index),
+        };
+        engine.retain(&|table, generation, part| {
+            catalog.table_by_id(table).is_some_and(|(_, def)| has(def, part))
+                && db.keyspaces().contains_key(keyspace_name(table, generation).as_str())
+        })?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
-//! What those who plan have to know of a table's engine.
+//! What those who plan, change and define have to know of a table's engine.
 
-/// Where an engine's tables differ for readers and writers, who can do with each table all that they can do with any.
+use squall_catalog::{IndexType, TableCompression};
+
+/// Where an engine's tables differ, for readers and writers, who can do with each table all that they can do with any, and for
+/// definitions, which some engines refuse.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EngineTraits {
     /// Rows are read by column: a scan applies conditions itself, columns that are not asked for cost nothing, and a whole row is dear.
@@ -9,9 +12,46 @@ pub struct EngineTraits {
     pub changes_at_once: bool,
     /// Cost of one look-up by a key, in rows of a table scan.
     pub lookup_cost: f64,
+    /// Rows move out of the store, in the background, into a level below it that the engine opens for each table.
+    pub seals_rows: bool,
+    /// The engine keeps copies of columns for tables of other engines (COLUMNAR keys).
+    pub keeps_copies: bool,
+    /// How tables are compressed whose definition does not say.
+    pub compression: TableCompression,
+    /// What a key is built as that is not unique and asks for no structure of its own.
+    pub plain_keys: IndexType,
+    /// What definitions of its tables may not have.
+    pub refuses: &'static [TableFeature],
 }
 
 impl EngineTraits {
     /// Of tables whose rows are the store's own.
-    pub const ROWS: EngineTraits = EngineTraits { reads_by_column: false, changes_at_once: false, lookup_cost: 8.0 };
+    pub const ROWS: EngineTraits = EngineTraits {
+        reads_by_column: false,
+        changes_at_once: false,
+        lookup_cost: 8.0,
+        seals_rows: false,
+        keeps_copies: false,
+        compression: TableCompression::Lz4,
+        plain_keys: IndexType::BTree,
+        refuses: &[],
+    };
+
+    /// Whether a definition may not have a feature.
+    pub fn refuses(&self, feature: TableFeature) -> bool {
+        self.refuses.contains(&feature)
+    }
+}
+
+/// What a definition can ask for, and an engine refuse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableFeature {
+    /// CREATE TEMPORARY TABLE.
+    Temporary,
+    /// FOREIGN KEY.
+    ForeignKeys,
+    /// FULLTEXT keys, of words and of documents.
+    FulltextKeys,
+    /// COLUMNAR keys: copies of columns.
+    ColumnarKeys,
 }

@@ -8,12 +8,12 @@ pub(crate) mod row;
 pub(crate) mod sealed;
 
 pub use self::column::FixedColumn;
-pub use self::engine_traits::EngineTraits;
+pub use self::engine_traits::{EngineTraits, TableFeature};
 use self::packing::Packing;
 use self::row::encode_row;
 pub use self::row::{Row, RowKey, RowView, ValueRef};
 pub use self::sealed::{
-    BlockKeys, DeltaRow, ManifestEntry, SealedBlock, SealedRows, SealedScan, SealedSource, SealedTables, SealedWriter,
+    BlockKeys, DeltaRow, ManifestEntry, SealedBlock, SealedRows, SealedScan, SealedSource, SealedWriter,
     UncommittedRows,
 };
 use self::sealed::{DELETED, SealedLevel};
@@ -23,10 +23,10 @@ use crate::forward_scan::FilesSeen;
 use crate::index_key::is_row_key;
 use crate::index_key::{IndexCodec, push_index_id, split_index_id};
 use crate::layout::{Projection, RowLayout};
-use crate::level_keys::LevelKeys;
 use crate::locks::{LargeWriters, SearchedRanges};
 use crate::meta::TablePlace;
 use crate::row_cache::{Place, RowCache, Version};
+use crate::table_part::TablePart;
 use crate::unused_files::UnusedFiles;
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
@@ -198,29 +198,33 @@ impl TableData {
         self.copy.read().clone()
     }
 
-    /// Whether an index is a copy that is not open yet.
-    pub fn lacks_copy(&self, index: IndexId) -> bool {
-        self.copy.read().as_ref().is_none_or(|copy| copy.keys != LevelKeys::Copy(index))
-            && self.copy_dropped.load(Ordering::Acquire) < index.0
+    /// Whether a level of a part is not open yet.
+    pub fn lacks_level(&self, part: TablePart) -> bool {
+        match part {
+            TablePart::Rows => self.sealed.get().is_none(),
+            TablePart::Copy(index) => {
+                self.copy.read().as_ref().is_none_or(|copy| copy.part != part)
+                    && self.copy_dropped.load(Ordering::Acquire) < index.0
+            }
+        }
     }
 
-    /// Gives the table a copy of columns by an index.
-    pub fn copy_with(&self, index: IndexId, source: Arc<dyn SealedSource>) {
-        *self.copy.write() = Some(Arc::new(SealedLevel::new(LevelKeys::Copy(index), source)));
+    /// Gives the table a level of a part: of its rows once, of a copy whenever there is another.
+    pub fn add_level(&self, part: TablePart, source: Arc<dyn SealedSource>) {
+        let level = Arc::new(SealedLevel::new(part, source));
+        match part {
+            TablePart::Rows => _ = self.sealed.get_or_init(|| level),
+            TablePart::Copy(_) => *self.copy.write() = Some(level),
+        }
     }
 
     /// An index is no copy any more.
     pub fn drop_copy(&self, index: IndexId) {
         self.copy_dropped.fetch_max(index.0, Ordering::AcqRel);
-        let dropped = self.copy.write().take_if(|copy| copy.keys == LevelKeys::Copy(index));
+        let dropped = self.copy.write().take_if(|copy| copy.part == TablePart::Copy(index));
         if let Some(copy) = dropped {
             copy.source().discard();
         }
-    }
-
-    /// Gives the table a level of rows below the store's, once.
-    pub fn seal_with(&self, source: Arc<dyn SealedSource>) {
-        self.sealed.get_or_init(|| Arc::new(SealedLevel::new(LevelKeys::Rows, source)));
     }
 
     /// What the store has at a row's key at a sequence number; `keep` for the next reader of it too.
@@ -342,6 +346,7 @@ pub struct Table {
     /// The first one is where rows lie.
     indexes: Vec<IndexCodec>,
     primary_id: Option<IndexId>,
+    traits: EngineTraits,
     packs_rows: bool,
     /// Ordinal of the AUTO_INCREMENT column.
     auto_increment: Option<usize>,
@@ -354,7 +359,12 @@ impl std::fmt::Debug for Table {
 }
 
 impl Table {
-    pub(crate) fn new(def: Arc<TableDef>, data: Arc<TableData>, layout: Arc<RowLayout>) -> SqlResult<Table> {
+    pub(crate) fn new(
+        def: Arc<TableDef>,
+        data: Arc<TableData>,
+        layout: Arc<RowLayout>,
+        traits: EngineTraits,
+    ) -> SqlResult<Table> {
         let primary = def.primary_key();
         let rows = match primary {
             Some(primary) => IndexCodec::new(&def, primary)?,
@@ -376,8 +386,9 @@ impl Table {
         }
         Ok(Table {
             primary_id: primary.map(|index| index.id),
-            // Rows of a column table do not stay.
-            packs_rows: def.compression() == Some(TableCompression::Zstd) && !def.is_column_table(),
+            // Rows that are sealed do not stay.
+            packs_rows: def.compression(traits.compression) == Some(TableCompression::Zstd) && !traits.seals_rows,
+            traits,
             current: Arc::new(Projection::new(&def, layout)),
             older: RwLock::default(),
             auto_increment: def.auto_increment_ordinal(),
@@ -398,8 +409,8 @@ impl Table {
     }
 
     /// What the table's engine is like.
-    pub fn traits(&self) -> EngineTraits {
-        self.sealed_source().map_or(EngineTraits::ROWS, |source| source.traits())
+    pub fn traits(&self) -> &EngineTraits {
+        &self.traits
     }
 
     /// What rows below the store's are read with, if the table has any.

@@ -12,17 +12,14 @@
 //!   nothing changes.
 
 use super::Table;
-use super::engine_traits::EngineTraits;
 use super::row::ValueRef;
 use crate::engine::{AbstractTree, Keyspace, SeqNo, Slice};
 use crate::error::engine_error;
-use crate::gate::DiskRoom;
 use crate::index_key::{Direction, KeyRange};
-use crate::level_keys::LevelKeys;
+use crate::table_part::TablePart;
 use lsm_tree::Guard as _;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use rustc_hash::FxHashSet;
-use squall_catalog::{IndexId, TableDef, TableId};
 use squall_types::{SqlResult, Value};
 use std::any::Any;
 use std::collections::VecDeque;
@@ -43,31 +40,8 @@ pub struct ManifestEntry {
     pub content: Vec<u8>,
 }
 
-/// Gives column tables the level below the store's.
-pub trait SealedTables: Send + Sync {
-    /// The level of one generation of a table, which is truncated by beginning another, or its copy of columns by an
-    /// index. `manifest` is what the level's manifest has now: what else there is of it is left of work that was not committed, and
-    /// may be removed. `is_new` tells of a table that has no rows, in the store neither. Its files take their room on the disk
-    /// from `room`.
-    fn open(
-        &self,
-        def: &TableDef,
-        generation: u64,
-        copy: Option<IndexId>,
-        manifest: Vec<ManifestEntry>,
-        is_new: bool,
-        room: DiskRoom,
-    ) -> SqlResult<Arc<dyn SealedSource>>;
-
-    /// Removes the files of tables, generations and copies that are not known. Called once, before anything is opened.
-    fn retain(&self, known: &dyn Fn(TableId, u64, Option<IndexId>) -> bool) -> SqlResult<()>;
-}
-
-/// What a table's manifest stands for.
+/// A level of one table: what the table's manifest stands for. A [`TableEngine`](crate::TableEngine) opens it.
 pub trait SealedSource: Send + Sync {
-    /// What the table's engine is like.
-    fn traits(&self) -> EngineTraits;
-
     /// The rows that the entries of a manifest, in the order of their names, stand for.
     fn open(&self, manifest: Vec<ManifestEntry>) -> SqlResult<Arc<dyn SealedRows>>;
 
@@ -85,6 +59,9 @@ pub trait SealedSource: Send + Sync {
     /// Takes note of changes that have just been committed to the store's rows. Called by the commit thread, so it must
     /// be quick.
     fn note_changes(&self, rows: u64);
+
+    /// The table has got indexes by a definition that its sealed rows were made without.
+    fn indexes_added(&self) {}
 
     /// The table, or its generation, is gone, and no reader has it any more.
     fn discard(&self);
@@ -182,7 +159,7 @@ pub trait SealedScan: Send {
 
 /// The sealed level of one table.
 pub(crate) struct SealedLevel {
-    pub keys: LevelKeys,
+    pub part: TablePart,
     source: Arc<dyn SealedSource>,
     manifests: RwLock<Manifests>,
     /// Keys of rows that commits have changed since a [`Sealing`] began; `None` while there is none. Changes under the
@@ -209,8 +186,8 @@ struct Manifest {
 }
 
 impl SealedLevel {
-    pub fn new(keys: LevelKeys, source: Arc<dyn SealedSource>) -> SealedLevel {
-        SealedLevel { keys, source, manifests: RwLock::default(), changed: Mutex::new(None), moving: RwLock::default() }
+    pub fn new(part: TablePart, source: Arc<dyn SealedSource>) -> SealedLevel {
+        SealedLevel { part, source, manifests: RwLock::default(), changed: Mutex::new(None), moving: RwLock::default() }
     }
 
     /// What the manifests' entries mean.
@@ -265,7 +242,7 @@ impl SealedLevel {
             }
             manifests.newest_since
         };
-        let rows = self.source.open(read_manifest(self.keys, keyspace, seqno)?)?;
+        let rows = self.source.open(read_manifest(self.part, keyspace, seqno)?)?;
         let mut manifests = self.manifests.write();
         // Unless it has changed meanwhile, the sequence number is an earlier one, or another reader was faster: one manifest alone is the
         // newest.
@@ -284,7 +261,7 @@ impl SealedLevel {
         let mut changed = self.changed.lock();
         let mut manifest_changed = false;
         for key in keys {
-            match self.keys.is_manifest_key(key) {
+            match self.part.is_manifest_key(key) {
                 true => manifest_changed = true,
                 false => changed.iter_mut().for_each(|changed| _ = changed.insert(key.clone())),
             }
@@ -310,8 +287,8 @@ pub(crate) fn changed_manifest(
     seqno: SeqNo,
     changes: Vec<(Slice, Option<Slice>)>,
 ) -> SqlResult<Vec<ManifestEntry>> {
-    let prefix = LevelKeys::Rows.manifest_key(&[]).len();
-    let before = read_manifest(LevelKeys::Rows, keyspace, seqno)?.into_iter().map(|entry| (entry.name, entry.content));
+    let prefix = TablePart::Rows.manifest_key(&[]).len();
+    let before = read_manifest(TablePart::Rows, keyspace, seqno)?.into_iter().map(|entry| (entry.name, entry.content));
     let mut manifest: std::collections::BTreeMap<Vec<u8>, Vec<u8>> = before.collect();
     for (key, content) in changes {
         let name = key[prefix..].to_vec();
@@ -324,9 +301,9 @@ pub(crate) fn changed_manifest(
 }
 
 /// The entries of a level's manifest at a sequence number.
-pub(crate) fn read_manifest(keys: LevelKeys, keyspace: &Keyspace, seqno: SeqNo) -> SqlResult<Vec<ManifestEntry>> {
-    let prefix = keys.manifest_key(&[]).len();
-    let entries = keyspace.tree.range(keys.manifest_range().to_slices(), seqno, None);
+pub(crate) fn read_manifest(part: TablePart, keyspace: &Keyspace, seqno: SeqNo) -> SqlResult<Vec<ManifestEntry>> {
+    let prefix = part.manifest_key(&[]).len();
+    let entries = keyspace.tree.range(part.manifest_range().to_slices(), seqno, None);
     entries
         .map(|entry| {
             let (key, value) = entry.into_inner().map_err(|error| engine_error(error.into()))?;

@@ -4,12 +4,12 @@ use super::Transaction;
 use crate::StoreError;
 use crate::engine::{AbstractTree, Slice, Snapshot};
 use crate::error::{StoreResult, engine_error};
-use crate::level_keys::LevelKeys;
 use crate::locks::BACKGROUND_FAMILY;
 use crate::options::{LockWait, TableLock};
 use crate::read_view::ReadView;
 use crate::table::Table;
 use crate::table::sealed::read_manifest;
+use crate::table_part::TablePart;
 use crate::write_set::ManifestChange;
 use squall_catalog::IndexId;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
@@ -75,7 +75,7 @@ impl Transaction {
         if present.seqno() == snapshot.seqno() {
             return Ok(true);
         }
-        let list = |seqno| read_manifest(LevelKeys::Rows, keyspace, seqno);
+        let list = |seqno| read_manifest(TablePart::Rows, keyspace, seqno);
         if list(present.seqno())? != list(snapshot.seqno())? {
             return Ok(false);
         }

@@ -15,10 +15,10 @@ mod tests;
 pub(crate) use spill::{DeadSteps, Newest, SpillPlace};
 
 use crate::engine::Slice;
-use crate::level_keys::LevelKeys;
 use crate::sorter::Taken;
 use crate::table::TableData;
 use crate::table::sealed::UncommittedRows;
+use crate::table_part::TablePart;
 use crate::written::{Change, Written};
 use entries::{Entries, Version, Versions};
 use lsm_tree::BoxedIterator;
@@ -168,7 +168,7 @@ impl WriteSet {
     pub fn change_list(&mut self, data: &Arc<TableData>, change: ManifestChange) {
         let (mut row_delta, mut changed) = (change.row_delta, change.changed);
         for (name, content) in change.entries {
-            let key = Slice::from(LevelKeys::Rows.manifest_key(&name));
+            let key = Slice::from(TablePart::Rows.manifest_key(&name));
             let (rows, counted) = (std::mem::take(&mut row_delta), std::mem::take(&mut changed));
             self.put_counted(data, key, content.map(Slice::from), rows, counted);
         }
@@ -182,7 +182,7 @@ impl WriteSet {
 
     /// Changes of a table's list of sealed rows as of a step, in the order of the keys.
     pub fn manifest_changes(&self, table: TableId, step: u64) -> SqlResult<Vec<(Slice, Change)>> {
-        let range = LevelKeys::Rows.manifest_range();
+        let range = TablePart::Rows.manifest_range();
         let bounds = (range.start.as_ref().map(Vec::as_slice), range.end.as_ref().map(Vec::as_slice));
         let changes = self.range(table, bounds, false, step, usize::MAX)?;
         Ok(changes.into_iter().map(|written| (written.key, written.change)).collect())

@@ -67,7 +67,7 @@ pub fn table_def(id: u32, name: &str, columns: Vec<ColumnDef>, indexes: Vec<Inde
         foreign_keys: vec![],
         collation: CollationId::UTF8MB4_0900_AI_CI,
         comment: String::new(),
-        engine: squall_catalog::Engine::Rows,
+        engine: squall_catalog::EngineName::ROWS,
         auto_increment_start: 1,
         options: vec![],
         created_micros: 0,
@@ -122,7 +122,7 @@ impl Fixture {
 
     pub fn with(options: StoreOptions) -> Fixture {
         let directory = tempfile::tempdir().unwrap();
-        let store = RowStore::open_with(directory.path(), options, Some(Arc::new(RowsInTheList))).unwrap();
+        let store = RowStore::open_with(directory.path(), options, vec![Arc::new(RowsInTheList)]).unwrap();
         Fixture { directory, store }
     }
 
@@ -149,7 +149,7 @@ impl Fixture {
         let options = store.options().clone();
         store.close().unwrap();
         drop(store);
-        let store = RowStore::open_with(directory.path(), options, Some(Arc::new(RowsInTheList))).unwrap();
+        let store = RowStore::open_with(directory.path(), options, vec![Arc::new(RowsInTheList)]).unwrap();
         Fixture { directory, store }
     }
 }

@@ -5,6 +5,7 @@ mod bulk;
 mod check;
 mod crash;
 mod definitions;
+mod engines;
 mod file_io;
 mod fixture;
 mod history;

@@ -2,11 +2,11 @@
 
 use crate::fixture::*;
 use proptest::prelude::*;
-use squall_catalog::{IndexId, TableDef, TableId};
+use squall_catalog::{EngineName, TableDef};
 use squall_row_store::{
-    BlockKeys, Direction, DiskRoom, Durability, EngineTraits, IsolationLevel, KeyRange, LockMode, LockRequest,
-    LockWait, ManifestEntry, Row, SealedBlock, SealedRows, SealedScan, SealedSource, SealedTables, SealedWriter,
-    Sealing, StoreError, Table, Transaction, TransactionOptions,
+    BlockKeys, Direction, Durability, EngineTraits, IsolationLevel, KeyRange, LevelPlace, LockMode, LockRequest,
+    LockWait, ManifestEntry, Row, SealedBlock, SealedRows, SealedScan, SealedSource, SealedWriter, Sealing, StoreError,
+    Table, TableEngine, Transaction, TransactionOptions,
 };
 use squall_types::{ErrorCode, SqlResult, Value};
 use std::any::Any;
@@ -26,29 +26,25 @@ struct Rows(Arc<BTreeMap<Vec<u8>, Vec<u8>>>);
 
 struct Scan(std::vec::IntoIter<(Vec<u8>, Vec<u8>)>);
 
-impl SealedTables for RowsInTheList {
-    fn open(
-        &self,
-        _: &TableDef,
-        _: u64,
-        _: Option<IndexId>,
-        _: Vec<ManifestEntry>,
-        _: bool,
-        _: DiskRoom,
-    ) -> SqlResult<Arc<dyn SealedSource>> {
-        Ok(Arc::new(RowsInTheList))
+impl TableEngine for RowsInTheList {
+    fn name(&self) -> &'static str {
+        "LIST"
     }
 
-    fn retain(&self, _: &dyn Fn(TableId, u64, Option<IndexId>) -> bool) -> SqlResult<()> {
-        Ok(())
+    fn comment(&self) -> &'static str {
+        "Rows in the manifest"
+    }
+
+    fn traits(&self) -> EngineTraits {
+        EngineTraits { seals_rows: true, keeps_copies: true, ..EngineTraits::ROWS }
+    }
+
+    fn open(&self, _: &TableDef, _: LevelPlace) -> SqlResult<Arc<dyn SealedSource>> {
+        Ok(Arc::new(RowsInTheList))
     }
 }
 
 impl SealedSource for RowsInTheList {
-    fn traits(&self) -> EngineTraits {
-        EngineTraits::ROWS
-    }
-
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
         self
     }
@@ -201,7 +197,7 @@ fn seal(fixture: &Fixture, table: &Arc<Table>, merge: bool) {
 fn def(keyed: bool) -> TableDef {
     let mut def = plain_def(1);
     def.indexes.truncate(usize::from(keyed));
-    def.engine = squall_catalog::Engine::Columns;
+    def.engine = EngineName::new("LIST");
     def
 }
 

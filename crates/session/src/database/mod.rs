@@ -18,12 +18,10 @@ use crate::listener::Listeners;
 use crate::plans::routine_cache::RoutineCache;
 use crate::plans::shared_cache::SharedPlanCache;
 use crate::plans::slot::SchemaVersions;
-use parking_lot::Mutex;
 use squall_catalog::{AccessMap, AccountKey, Privileges};
-use squall_column_tables::BackgroundSealer;
 use squall_jobs::JobSystem;
 use squall_registry::{BindSettings, Registry, StatementContext, ValueTable, VariableValues};
-use squall_row_store::DirectoryLock;
+use squall_row_store::{DirectoryLock, EngineWork};
 use squall_server_state::{ServerState, now_micros};
 use squall_types::temporal::TimeZone;
 use squall_types::work_meter::carried;
@@ -54,7 +52,7 @@ impl WeakDatabase {
 #[derive(Debug)]
 pub(crate) struct Shared {
     // Dropped before the store.
-    pub sealer: Mutex<BackgroundSealer>,
+    pub engine_work: EngineWork,
     /// What is known of the server below its sessions.
     pub state: ServerState,
     pub procedures: Procedures,
@@ -204,7 +202,7 @@ impl Database {
         }
         self.0.jobs.stop();
         self.0.logs.drain();
-        self.0.sealer.lock().close();
+        self.0.engine_work.stop();
         self.0.store.close()
     }
 

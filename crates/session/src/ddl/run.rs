@@ -30,6 +30,7 @@ impl Session {
             require_primary_key: values.on(ids::SQL_REQUIRE_PRIMARY_KEY),
             default_engine: values.text(ids::DEFAULT_STORAGE_ENGINE).to_string(),
             table_compression: values.text(ids::TABLE_COMPRESSION).to_string(),
+            engines: self.shared.store.engines().clone(),
             registry: self.shared.registry.clone(),
             account: self.account.clone(),
             client_host: self.client_host().into(),

@@ -112,7 +112,7 @@ impl Session {
         };
         let given = match (&definition.kind, given) {
             (Kind::Switches(names), Value::String(change)) => {
-                check(&definition, &Value::String(change.clone()), true)?;
+                check(&definition, &Value::String(change.clone()), self.shared.store.engines(), true)?;
                 let before = match self.value_before(id, is_global, assignments) {
                     Value::String(before) => before,
                     _ => String::new(),
@@ -128,7 +128,7 @@ impl Session {
             (_, given) => given,
         };
         let strict = self.settings.bind.sql_mode.contains(SqlMode::STRICT_ALL_TABLES);
-        let checked = check(&definition, &given, strict)?;
+        let checked = check(&definition, &given, self.shared.store.engines(), strict)?;
         if let Some(warning) = checked.warning {
             run.context.diagnostics.warn(warning);
         }

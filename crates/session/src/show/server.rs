@@ -5,7 +5,7 @@ use crate::session::Session;
 use squall_catalog::Privileges;
 use squall_parser::ast::VariableScope;
 use squall_registry::StatementContext;
-use squall_system_tables::{charsets, collation_rows, engine_rows, process_rows, status_rows, variable_rows};
+use squall_system_tables::{charsets, collation_rows, engine_rows, plugins, process_rows, status_rows, variable_rows};
 use squall_types::{SqlType, Value};
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ impl Session {
 
     pub(super) fn show_engines(&self) -> ResultSet {
         let mut result = ResultSet::of_texts(&["Engine", "Support", "Comment", "Transactions", "XA", "Savepoints"]);
-        result.rows = engine_rows();
+        result.rows = engine_rows(self.shared.store.engines());
         result
     }
 
@@ -79,11 +79,7 @@ impl Session {
 
     pub(super) fn show_plugins(&self) -> ResultSet {
         let mut result = ResultSet::of_texts(&["Name", "Status", "Type", "Library", "License"]);
-        for (name, kind) in [
-            ("mysql_native_password", "AUTHENTICATION"),
-            ("caching_sha2_password", "AUTHENTICATION"),
-            ("InnoDB", "STORAGE ENGINE"),
-        ] {
+        for (name, kind) in plugins(self.shared.store.engines()) {
             result.rows.push(vec![s(name), s("ACTIVE"), s(kind), Value::Null, s("Apache-2.0")]);
         }
         result

@@ -1,0 +1,190 @@
+//! What a storage engine must do.
+
+use super::{HeldTable, RowStore};
+use crate::gate::DiskRoom;
+use crate::table::sealed::{ManifestEntry, SealedSource};
+use crate::table::{EngineTraits, Table};
+use crate::table_part::TablePart;
+use squall_catalog::{TableDef, TableId};
+use squall_types::{SqlError, SqlResult};
+use std::sync::{Arc, Weak};
+
+/// Told of a table by its name, and of what went wrong with it in the background.
+pub type WorkFailed = Arc<dyn Fn(&str, &SqlError) + Send + Sync>;
+
+/// A storage engine: how the rows of its tables are kept.
+///
+/// All tables are tables of the [`RowStore`]: it has their definitions, locks, transactions, versions, redo log and the keys that are trees,
+/// and each change is made in it first. An engine says what its tables are like, and may keep rows that do not change in a form of its own,
+/// a *level* below the store ([`SealedSource`]).
+///
+/// | What | Who does it |
+/// |---|---|
+/// | CREATE, ALTER, SHOW ENGINES | ask [`name`](TableEngine::name) and [`traits`](TableEngine::traits) |
+/// | open, drop, truncate | [`open`](TableEngine::open) gives a table's level; [`SealedSource::discard`] ends it; [`retain`](TableEngine::retain) is for what a crash has left |
+/// | read by key and range | the store, its own rows merged with those of [`SealedRows`](crate::SealedRows) |
+/// | read by column | `executor`, from segments of column tables, if the traits say so |
+/// | change | the store; the level is told by [`SealedSource::note_changes`] and takes rows over by a [`Sealing`](crate::Sealing) |
+/// | load | [`SealedSource::writer`] and [`SealedSource::block`] |
+/// | statistics | the store, which counts and samples; [`level_bytes`](TableEngine::level_bytes) |
+/// | check, optimize | the store for indexes; [`check`](TableEngine::check) and [`optimize`](TableEngine::optimize) for the level |
+/// | work in the background | [`start`](TableEngine::start) and [`stop`](TableEngine::stop) |
+///
+/// An engine without a level has a name, a comment and traits, and nothing else to do. Tables whose rows are made when they are read
+/// have no definition, no locks and no transactions; they are no tables of an engine but `registry::VirtualTable`s.
+pub trait TableEngine: Send + Sync {
+    /// Its name, as statements, tables and the stored catalog have it. Never changed: tables are found by it.
+    fn name(&self) -> &'static str;
+
+    /// Further names that statements may use for it.
+    fn other_names(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Engines of other servers in whose place it stands, with a warning.
+    fn replaces(&self) -> &'static [ReplacedEngine] {
+        &[]
+    }
+
+    /// What SHOW ENGINES says of it, up to 80 characters.
+    fn comment(&self) -> &'static str;
+
+    /// What its tables are like. The same at all times.
+    fn traits(&self) -> EngineTraits;
+
+    /// The level of one generation of a table, which is truncated by beginning another, or of its copy of columns. Called once for each
+    /// while the store is open, for tables of engines that [seal rows](EngineTraits::seals_rows) and for copies by the engine that [keeps
+    /// them](EngineTraits::keeps_copies).
+    ///
+    /// # Errors
+    /// When the level's files cannot be opened or made.
+    fn open(&self, def: &TableDef, _place: LevelPlace) -> SqlResult<Arc<dyn SealedSource>> {
+        Err(SqlError::internal(format_args!("engine {} has no level for table {}", self.name(), def.name)))
+    }
+
+    /// Removes the files of tables, generations and copies that are not known. Called once, before anything is opened.
+    ///
+    /// # Errors
+    /// When they cannot be removed.
+    fn retain(&self, _known: &dyn Fn(TableId, u64, TablePart) -> bool) -> SqlResult<()> {
+        Ok(())
+    }
+
+    /// What a part of a table takes in the level, beside what the store has of it.
+    ///
+    /// # Errors
+    /// When the level cannot be read.
+    fn level_bytes(&self, _store: &RowStore, _table: &Arc<Table>, _part: TablePart) -> SqlResult<LevelBytes> {
+        Ok(LevelBytes::default())
+    }
+
+    /// What is wrong with a part of a table in the level, as CHECK TABLE asks. `interrupt` is called every few thousand rows, and its error
+    /// ends the work.
+    ///
+    /// # Errors
+    /// Those of `interrupt`, and when the level cannot even be opened.
+    fn check(
+        &self,
+        _store: &RowStore,
+        _table: &HeldTable,
+        _part: TablePart,
+        _interrupt: &dyn Fn() -> SqlResult<()>,
+    ) -> SqlResult<Vec<LevelFault>> {
+        Ok(Vec::new())
+    }
+
+    /// Brings a part of a table into the form that is read best, as OPTIMIZE TABLE asks, on up to `threads` threads. `interrupt` is called
+    /// between steps; its error ends the work, and what has been done stays.
+    ///
+    /// # Errors
+    /// Those of `interrupt`, of reading the table and of writing.
+    fn optimize(
+        &self,
+        _store: &RowStore,
+        _table: &HeldTable,
+        _part: TablePart,
+        _threads: usize,
+        _interrupt: &dyn Fn() -> SqlResult<()>,
+    ) -> SqlResult<Optimized> {
+        Ok(Optimized::Unsupported)
+    }
+
+    /// Begins the engine's work in the background on a store that has just been opened, with up to `threads` threads at a time. It ends
+    /// when the store is gone, or is [told to](TableEngine::stop). `failed` is called for what goes wrong with a table.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    fn start(&self, _store: Weak<RowStore>, _threads: usize, _failed: WorkFailed) -> SqlResult<()> {
+        Ok(())
+    }
+
+    /// Ends that work; what is under way ends first.
+    fn stop(&self) {}
+
+    /// Makes a new copy of a table's columns, while others read and write the table. Asked of the engine that [keeps
+    /// copies](EngineTraits::keeps_copies); without this call they are made in the background. `interrupt` as in
+    /// [`TableEngine::check`].
+    ///
+    /// # Errors
+    /// Those of `interrupt`, of reading the table and of writing.
+    fn make_copy(&self, _store: &RowStore, table: &HeldTable, _interrupt: &dyn Fn() -> SqlResult<()>) -> SqlResult<()> {
+        Err(SqlError::internal(format_args!("engine {} keeps no copy of table {}", self.name(), table.def().name)))
+    }
+}
+
+/// An engine of another server, whose tables become those of an engine here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplacedEngine {
+    /// Its name there, found whatever the case.
+    pub name: &'static str,
+    /// Its tables are to be small: those that take their place are compressed by Zstandard.
+    pub is_small: bool,
+}
+
+/// Where a level is opened.
+pub struct LevelPlace {
+    /// The table's generation.
+    pub generation: u64,
+    /// What the level has.
+    pub part: TablePart,
+    /// The level's manifest as it is: what else there is of it is left of work that was not committed, and may be removed.
+    pub manifest: Vec<ManifestEntry>,
+    /// The table has no rows, in the store neither.
+    pub is_new: bool,
+    /// Where its files take their room on the disk from.
+    pub room: DiskRoom,
+}
+
+/// What a table takes in a level, bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LevelBytes {
+    /// Rows.
+    pub data: u64,
+    /// Indexes, and copies of columns.
+    pub index: u64,
+}
+
+/// What is wrong with what a level has of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LevelFault {
+    /// Something is not as it was written; what, and how that shows.
+    Damaged(String),
+    /// A copy shows more or fewer rows than there are.
+    RowCount {
+        /// Rows of the copy.
+        copied: u64,
+        /// Rows of the table.
+        rows: u64,
+    },
+}
+
+/// What OPTIMIZE has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Optimized {
+    /// All that it can.
+    Done,
+    /// Not all: somebody else is at it, or has the table.
+    Busy,
+    /// The engine's tables are always as they should be.
+    Unsupported,
+}
