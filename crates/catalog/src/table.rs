@@ -123,6 +123,8 @@ pub struct IndexDef {
     pub comment: String,
     /// What it is built as.
     pub index_type: IndexType,
+    /// Made with a foreign key, which needs it: it goes when a key comes that begins with its columns.
+    pub generated: bool,
 }
 
 /// One part of a key.
@@ -336,6 +338,20 @@ impl IndexDef {
     /// Whether it is no key of rows but a copy of its columns, kept by column.
     pub fn is_columnar(&self) -> bool {
         self.index_type == IndexType::Columnar
+    }
+
+    /// Whether rows can be found by these columns, which it begins with, whole.
+    pub fn begins_with(&self, columns: &[ColumnId]) -> bool {
+        !self.is_columnar()
+            && !self.files_by_terms()
+            && self.parts.len() >= columns.len()
+            && columns.iter().zip(&self.parts).all(|(id, part)| part.column == *id && part.prefix.is_none())
+    }
+
+    /// Whether another key of these parts can stand in for this one: it begins with the same.
+    pub fn is_prefix_of(&self, parts: &[IndexPart]) -> bool {
+        let same = |(own, other): (&IndexPart, &IndexPart)| own.column == other.column && own.prefix == other.prefix;
+        self.parts.len() <= parts.len() && self.parts.iter().zip(parts).all(same)
     }
 
     /// Whether it is no key of rows but a bitmap index of each of its columns.

@@ -354,10 +354,10 @@ impl Builder<'_> {
         }
         let at = self.position(position, self.table.named_columns().len())?;
         self.table.columns.insert(at, column);
-        let before = self.table.indexes.len();
+        let before = self.table.next_index_id;
         let had_primary = self.table.primary_key().is_some();
         add_column_keys(&mut self.table, std::slice::from_ref(definition), self.context)?;
-        if self.table.indexes.len() != before {
+        if self.table.next_index_id != before {
             self.need(if self.table.primary_key().is_some() != had_primary { Work::Rebuild } else { Work::Indexes });
         }
         if !definition.checks.is_empty() || definition.references.is_some() {
@@ -395,12 +395,12 @@ impl Builder<'_> {
                 add_check(&mut self.table, check, self.context.registry)
             }
             TableConstraint::ForeignKey(key) => {
-                let before = self.table.indexes.len();
+                let before = self.table.next_index_id;
                 add_foreign_key(&mut self.table, key, self.context)?;
                 if self.context.foreign_key_checks {
                     // Copying checks every row against the parent.
                     self.need(Work::Copy);
-                } else if self.table.indexes.len() != before {
+                } else if self.table.next_index_id != before {
                     self.need(Work::Indexes);
                 }
                 Ok(())
@@ -449,7 +449,8 @@ impl Builder<'_> {
         let at = self.position(position, at)?;
         self.table.columns.insert(at, column);
         add_column_keys(&mut self.table, std::slice::from_ref(definition), self.context)?;
-        if self.table.indexes.len() != self.old.indexes.len() {
+        // Not their number: a generated key may have given way.
+        if self.table.next_index_id != self.old.next_index_id {
             self.need(Work::Indexes);
         }
         if self.table.primary_key().map(|key| key.id) != self.old.primary_key().map(|key| key.id) {

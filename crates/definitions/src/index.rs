@@ -18,7 +18,8 @@ const FUNCTIONAL_NAME: &str = "functional_index";
 /// Longest key in bytes.
 const KEY_BYTES_MAX: u64 = 3072;
 
-/// Adds a key to a table whose columns are settled. Columns of a primary key become NOT NULL.
+/// Adds a key to a table whose columns are settled. Columns of a primary key become NOT NULL, and keys that were generated for foreign
+/// keys give way to one that begins with their columns.
 pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &DdlContext<'_>) -> SqlResult<()> {
     let primary = definition.kind == IndexKind::Primary;
     if primary && table.primary_key().is_some() {
@@ -41,6 +42,8 @@ pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &D
     }
     check_parts(table, &parts)?;
     let multi_valued = check_arrays(table, &parts)?;
+    // Before the key gets its name, which may be theirs.
+    table.indexes.retain(|index| !index.generated || !index.is_prefix_of(&parts));
     if primary {
         if definition.options.visible == Some(false) {
             return Err(SqlError::new(ErrorCode::PrimaryKeyInvisible, &[]));
@@ -76,6 +79,20 @@ pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &D
     push_index(table, definition, given, name, parts, index_type)
 }
 
+/// Adds the key that a foreign key needs.
+pub fn add_generated_index(
+    table: &mut TableDef,
+    definition: &IndexDefinition,
+    context: &DdlContext<'_>,
+) -> SqlResult<()> {
+    let known = table.next_index_id;
+    add_index(table, definition, context)?;
+    for index in table.indexes.iter_mut().filter(|index| index.id.0 >= known) {
+        index.generated = true;
+    }
+    Ok(())
+}
+
 fn push_index(
     table: &mut TableDef,
     definition: &IndexDefinition,
@@ -94,6 +111,7 @@ fn push_index(
         invisible: definition.options.visible == Some(false),
         comment: index_comment(definition.options.comment.as_deref(), given)?,
         index_type,
+        generated: false,
     };
     table.next_index_id += 1;
     if primary {

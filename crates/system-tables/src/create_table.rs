@@ -22,7 +22,7 @@ pub fn create_table_text(
 ) -> String {
     let mut lines: Vec<String> = table.named_columns().iter().map(|column| column_line(column, table)).collect();
     lines.extend(table.indexes.iter().map(|index| index_line(index, table)));
-    lines.extend(table.foreign_keys.iter().map(|key| foreign_key_line(catalog, key, table, database)));
+    lines.extend(foreign_keys_by_name(table).into_iter().map(|key| foreign_key_line(catalog, key, table, database)));
     lines.extend(table.checks.iter().map(|check| {
         let enforced = if check.enforced { "" } else { " /*!80016 NOT ENFORCED */" };
         format!("  CONSTRAINT {} CHECK ({}){enforced}", quote(&check.name), check.expression)
@@ -194,6 +194,13 @@ pub fn action_words(action: ReferentialAction) -> &'static str {
         ReferentialAction::Cascade => "CASCADE",
         ReferentialAction::SetNull => "SET NULL",
     }
+}
+
+/// The foreign keys of a table by their names, which is how all that shows them has them.
+pub fn foreign_keys_by_name(table: &TableDef) -> Vec<&ForeignKey> {
+    let mut keys: Vec<&ForeignKey> = table.foreign_keys.iter().collect();
+    keys.sort_by_cached_key(|key| key.name.to_lowercase());
+    keys
 }
 
 fn foreign_key_line(catalog: &Catalog, key: &ForeignKey, table: &TableDef, database: &str) -> String {

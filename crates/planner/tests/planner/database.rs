@@ -251,6 +251,7 @@ fn primary_key(columns: Vec<ColumnId>) -> IndexDef {
         invisible: false,
         comment: String::new(),
         index_type: IndexType::BTree,
+        generated: false,
     }
 }
 
