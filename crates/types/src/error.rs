@@ -355,6 +355,7 @@ error_codes! {
     DataOutOfRangeExpr = 1690, b"22003", "%s value is out of range in '%s'";
     TruncateIllegalForeignKey = 1701, b"42000", "Cannot truncate a table referenced in a foreign key constraint (`%s`.`%s`, CONSTRAINT `%s`)";
     PartitionClauseOnNonPartitioned = 1747, b"HY000", "PARTITION () clause on non partitioned table";
+    MalformedGtidSet = 1772, b"HY000", "Malformed GTID set specification '%s'.";
     UnknownExplainFormat = 1791, b"HY000", "Unknown EXPLAIN format name: '%s'";
     ReadOnlyTransaction = 1792, b"25006", "Cannot execute statement in a READ ONLY transaction.";
     UnknownAlterAlgorithm = 1800, b"HY000", "Unknown ALGORITHM '%s'";
@@ -380,6 +381,7 @@ error_codes! {
     QueryTimeout = 3024, b"HY000", "Query execution was interrupted, maximum statement execution time exceeded";
     WrongUserLockName = 3057, b"42000", "Incorrect user-level lock name '%s'.";
     UserLockDeadlock = 3058, b"HY000", "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";
+    GtidModeOff = 3062, b"HY000", "Cannot %s when @@GLOBAL.GTID_MODE = OFF.";
     IncorrectType = 3064, b"HY000", "Incorrect type for argument %s in function %s.";
     FieldInOrderNotSelect = 3065, b"HY000", "Expression #%s of ORDER BY clause is not in SELECT list, references column '%s' which is not in SELECT list; this is incompatible with DISTINCT";
     BadValueForGeneratedColumn = 3105, b"HY000", "The value specified for generated column '%s' in table '%s' is not allowed.";
