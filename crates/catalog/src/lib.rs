@@ -29,6 +29,6 @@ pub use privilege::{DYNAMIC_PRIVILEGES, PrivilegeLevel, Privileges};
 pub use snapshot::{Catalog, Database, Reference, TableEntry};
 pub use table::{
     ColumnDef, ColumnDefault, ConstraintCheck, Engine, ForeignKey, FunctionalPart, GeneratedKind, IndexDef, IndexPart,
-    IndexType, JSON_PARSER, ReferencedColumns, ReferentialAction, TableCompression, TableDef,
+    IndexType, JSON_PARSER, NGRAM_PARSER, ReferencedColumns, ReferentialAction, TableCompression, TableDef,
 };
 pub use view::ViewDef;

@@ -274,6 +274,8 @@ pub enum IndexType {
     Bitmap,
     /// An entry for each word of a row's texts.
     FullText,
+    /// An entry for each piece of the words of a row's texts.
+    Ngram,
     /// An entry for each term of a row's documents.
     Json,
     /// A copy of its columns, kept by column.
@@ -281,12 +283,13 @@ pub enum IndexType {
 }
 
 impl IndexType {
-    const ALL: [IndexType; 7] = [
+    const ALL: [IndexType; 8] = [
         IndexType::BTree,
         IndexType::Hash,
         IndexType::MultiValued,
         IndexType::Bitmap,
         IndexType::FullText,
+        IndexType::Ngram,
         IndexType::Json,
         IndexType::Columnar,
     ];
@@ -299,6 +302,7 @@ impl IndexType {
             IndexType::MultiValued => "MULTI-VALUED",
             IndexType::Bitmap => "BITMAP",
             IndexType::FullText => "FULLTEXT",
+            IndexType::Ngram => "NGRAM",
             IndexType::Json => "JSON",
             IndexType::Columnar => "COLUMNAR",
         }
@@ -313,10 +317,18 @@ impl IndexType {
 /// What WITH PARSER calls the parser of documents.
 pub const JSON_PARSER: &str = "json_kv";
 
+/// What WITH PARSER calls the parser that takes words apart.
+pub const NGRAM_PARSER: &str = "ngram";
+
 impl IndexDef {
-    /// Whether it files a row under many terms: words, or those of a document.
+    /// Whether it files a row under many terms: words, pieces of them, or those of a document.
     pub fn is_fulltext(&self) -> bool {
-        self.index_type == IndexType::FullText || self.is_json()
+        self.index_type == IndexType::FullText || self.is_ngram() || self.is_json()
+    }
+
+    /// Whether its terms are pieces of words.
+    pub fn is_ngram(&self) -> bool {
+        self.index_type == IndexType::Ngram
     }
 
     /// Whether its terms are those of documents.

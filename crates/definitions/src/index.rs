@@ -4,7 +4,9 @@ use crate::context::DdlContext;
 use crate::functional_key::add_hidden_column;
 use crate::names::check_index_name;
 use squall_catalog::name::eq_ignore_case;
-use squall_catalog::{ColumnDef, ColumnId, IndexDef, IndexId, IndexPart, IndexType, JSON_PARSER, TableDef};
+use squall_catalog::{
+    ColumnDef, ColumnId, IndexDef, IndexId, IndexPart, IndexType, JSON_PARSER, NGRAM_PARSER, TableDef,
+};
 use squall_parser::ast::{Ident, IndexDefinition, IndexKind, KeyPart, KeyPartSource};
 use squall_server_state::charset;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, StringKind};
@@ -125,7 +127,8 @@ fn push_index(
     Ok(())
 }
 
-/// Adds a key of words, or of documents: those of JSON columns, and of others WITH PARSER json_kv.
+/// Adds a key of words, of pieces of them (WITH PARSER ngram), or of documents: those of JSON columns, and of others WITH PARSER
+/// json_kv.
 fn add_fulltext(table: &mut TableDef, definition: &IndexDefinition) -> SqlResult<()> {
     if table.is_column_table() {
         return Err(SqlError::unsupported("FULLTEXT keys of ENGINE=COLUMN tables"));
@@ -156,6 +159,10 @@ fn add_fulltext(table: &mut TableDef, definition: &IndexDefinition) -> SqlResult
     }
     let index_type = match &definition.options.parser {
         Some(parser) if parser.is(JSON_PARSER) => IndexType::Json,
+        Some(parser) if parser.is(NGRAM_PARSER) && documents > 0 => {
+            return Err(SqlError::unsupported("WITH PARSER ngram for JSON columns"));
+        }
+        Some(parser) if parser.is(NGRAM_PARSER) => IndexType::Ngram,
         Some(parser) => {
             return Err(SqlError::new(ErrorCode::FunctionNotDefined, &[&parser.as_str()]));
         }

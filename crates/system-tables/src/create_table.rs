@@ -4,8 +4,8 @@ use crate::quoting::{quote, quote_text};
 use crate::type_text::part_text;
 use crate::type_text::{charset_clause, type_text};
 use squall_catalog::{
-    Catalog, ColumnDef, ColumnDefault, Database, ForeignKey, IndexDef, IndexType, JSON_PARSER, ReferentialAction,
-    TableDef, ViewDef,
+    Catalog, ColumnDef, ColumnDefault, Database, ForeignKey, IndexDef, IndexType, JSON_PARSER, NGRAM_PARSER,
+    ReferentialAction, TableDef, ViewDef,
 };
 use squall_functions::operators::coerce::to_text;
 use squall_parser::ast::{NameMut, Query};
@@ -166,8 +166,9 @@ fn index_line(index: &IndexDef, table: &TableDef) -> String {
     if matches!(index.index_type, IndexType::Hash | IndexType::Bitmap) {
         line.push_str(&format!(" USING {}", index.index_type.name()));
     }
-    if index.is_json() {
-        line.push_str(&format!(" /*!50100 WITH PARSER {} */ ", quote(JSON_PARSER)));
+    let parser = [(index.is_json(), JSON_PARSER), (index.is_ngram(), NGRAM_PARSER)];
+    if let Some((_, parser)) = parser.into_iter().find(|(is_it, _)| *is_it) {
+        line.push_str(&format!(" /*!50100 WITH PARSER {} */ ", quote(parser)));
     }
     if !index.comment.is_empty() {
         line.push_str(&format!(" COMMENT {}", quote_text(&index.comment)));
