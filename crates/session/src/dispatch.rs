@@ -8,7 +8,7 @@ use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
 use squall_instrumentation::process::count;
 use squall_instrumentation::stages;
-use squall_parser::ast::{Set, Statement};
+use squall_parser::ast::{MaintenanceKind, Set, Statement};
 use squall_types::{ErrorCode, SqlError};
 
 impl Session {
@@ -18,8 +18,10 @@ impl Session {
         run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
+        if self.is_read_only_now() && never_read_only(run.request.statement) {
+            return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]).into());
+        }
         if commits_first(run.request.statement) {
-            self.check_may_commit(run.request.statement)?;
             self.implicit_commit().await?;
         }
         if let Some(stage) = stage_of(run.request.statement) {
@@ -126,12 +128,16 @@ impl Session {
             },
         }
     }
+}
 
-    fn check_may_commit(&self, statement: &Statement) -> Result<(), SqlError> {
-        if self.is_read_only_now() && is_definition(statement) {
-            return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]));
+/// What a READ ONLY transaction does not do, whatever it is about: definitions, of TEMPORARY tables too, accounts, events, and
+/// OPTIMIZE and REPAIR TABLE. Changes of rows are refused by the tables that they are made in.
+fn never_read_only(statement: &Statement) -> bool {
+    match statement {
+        Statement::TableMaintenance(maintenance) => {
+            matches!(maintenance.kind, MaintenanceKind::Optimize | MaintenanceKind::Repair)
         }
-        Ok(())
+        other => is_definition(other) || changes_accounts_or_events(other),
     }
 }
 
