@@ -281,7 +281,8 @@ fn free_name(table: &TableDef, first: &str) -> String {
     }
 }
 
-fn require_not_null(column: &mut ColumnDef) -> SqlResult<()> {
+/// Has a column of a primary key refuse NULL (1171 if that is its default).
+pub fn require_not_null(column: &mut ColumnDef) -> SqlResult<()> {
     if column.nullable && column.default == squall_catalog::ColumnDefault::Literal(squall_types::Value::Null) {
         return Err(SqlError::new(ErrorCode::PrimaryCantHaveNull, &[]));
     }
