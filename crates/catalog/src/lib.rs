@@ -31,6 +31,7 @@ pub use routine::{RoutineDef, RoutineKind, RoutineName, RoutineParameter, Routin
 pub use snapshot::{Catalog, Database, Reference, TableEntry};
 pub use table::{
     ColumnDef, ColumnDefault, ConstraintCheck, EngineName, ForeignKey, FunctionalPart, GeneratedKind, IndexDef,
-    IndexPart, IndexType, JSON_PARSER, ROW_ENGINE, ReferencedColumns, ReferentialAction, TableCompression, TableDef,
+    IndexPart, IndexType, JSON_PARSER, NGRAM_PARSER, ROW_ENGINE, ReferencedColumns, ReferentialAction,
+    TableCompression, TableDef,
 };
 pub use view::ViewDef;

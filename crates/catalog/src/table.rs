@@ -124,6 +124,8 @@ pub struct IndexDef {
     pub comment: String,
     /// What it is built as.
     pub index_type: IndexType,
+    /// Made with a foreign key, which needs it: it goes when a key comes that begins with its columns.
+    pub generated: bool,
 }
 
 /// One part of a key.
@@ -279,6 +281,8 @@ pub enum IndexType {
     Bitmap,
     /// An entry for each word of a row's texts.
     FullText,
+    /// An entry for each piece of the words of a row's texts.
+    Ngram,
     /// An entry for each term of a row's documents.
     Json,
     /// A copy of its columns, kept by column.
@@ -286,12 +290,13 @@ pub enum IndexType {
 }
 
 impl IndexType {
-    const ALL: [IndexType; 7] = [
+    const ALL: [IndexType; 8] = [
         IndexType::BTree,
         IndexType::Hash,
         IndexType::MultiValued,
         IndexType::Bitmap,
         IndexType::FullText,
+        IndexType::Ngram,
         IndexType::Json,
         IndexType::Columnar,
     ];
@@ -304,6 +309,7 @@ impl IndexType {
             IndexType::MultiValued => "MULTI-VALUED",
             IndexType::Bitmap => "BITMAP",
             IndexType::FullText => "FULLTEXT",
+            IndexType::Ngram => "NGRAM",
             IndexType::Json => "JSON",
             IndexType::Columnar => "COLUMNAR",
         }
@@ -318,10 +324,18 @@ impl IndexType {
 /// What WITH PARSER calls the parser of documents.
 pub const JSON_PARSER: &str = "json_kv";
 
+/// What WITH PARSER calls the parser that takes words apart.
+pub const NGRAM_PARSER: &str = "ngram";
+
 impl IndexDef {
-    /// Whether it files a row under many terms: words, or those of a document.
+    /// Whether it files a row under many terms: words, pieces of them, or those of a document.
     pub fn is_fulltext(&self) -> bool {
-        self.index_type == IndexType::FullText || self.is_json()
+        self.index_type == IndexType::FullText || self.is_ngram() || self.is_json()
+    }
+
+    /// Whether its terms are pieces of words.
+    pub fn is_ngram(&self) -> bool {
+        self.index_type == IndexType::Ngram
     }
 
     /// Whether its terms are those of documents.
@@ -343,6 +357,20 @@ impl IndexDef {
     /// Whether it is no key of rows but a copy of its columns, kept by column.
     pub fn is_columnar(&self) -> bool {
         self.index_type == IndexType::Columnar
+    }
+
+    /// Whether rows can be found by these columns, which it begins with, whole.
+    pub fn begins_with(&self, columns: &[ColumnId]) -> bool {
+        !self.is_columnar()
+            && !self.files_by_terms()
+            && self.parts.len() >= columns.len()
+            && columns.iter().zip(&self.parts).all(|(id, part)| part.column == *id && part.prefix.is_none())
+    }
+
+    /// Whether another key of these parts can stand in for this one: it begins with the same.
+    pub fn is_prefix_of(&self, parts: &[IndexPart]) -> bool {
+        let same = |(own, other): (&IndexPart, &IndexPart)| own.column == other.column && own.prefix == other.prefix;
+        self.parts.len() <= parts.len() && self.parts.iter().zip(parts).all(same)
     }
 
     /// Whether it is no key of rows but a bitmap index of each of its columns.

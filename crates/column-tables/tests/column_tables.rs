@@ -48,6 +48,7 @@ fn def(keyed: bool) -> TableDef {
         invisible: false,
         comment: String::new(),
         index_type: IndexType::BTree,
+        generated: false,
     };
     TableDef {
         id: TableId(1),
@@ -579,6 +580,7 @@ fn a_copy_that_has_not_been_made_is_made_and_not_sealed() {
         unique: false,
         primary: false,
         index_type: IndexType::Columnar,
+        generated: false,
         ..def.indexes[0].clone()
     });
     def.next_index_id = 3;

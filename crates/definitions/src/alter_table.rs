@@ -7,7 +7,7 @@ use crate::context::DdlContext;
 use crate::create_table::{add_column_constraints, add_column_keys, check_table};
 use crate::data_type::named_collation;
 use crate::functional_key::settle_hidden_columns;
-use crate::index::{add_index, resolve_index_kinds, sort_indexes};
+use crate::index::{add_index, require_not_null, resolve_index_kinds, sort_indexes};
 use crate::names::{check_column_name, check_index_name, check_table_name};
 use crate::table_option::{apply_options, table_collation};
 use squall_catalog::name::eq_ignore_case;
@@ -49,6 +49,10 @@ struct Builder<'a> {
     work: Work,
     context: &'a DdlContext<'a>,
     collation: CollationId,
+    /// Names of the columns that the statement adds.
+    added: Vec<&'a Ident>,
+    /// Columns that it drops and adds anew: keys hold on to the name.
+    replaced: Vec<ColumnId>,
 }
 
 /// Applies the actions in MySQL's order: columns and keys go first, then come the new ones.
@@ -66,7 +70,12 @@ pub fn alter_table(old: &TableDef, statement: &AlterTable, context: &DdlContext<
         .collect();
     let collation = table_collation(&options.into_iter().cloned().collect::<Vec<_>>(), old.collation)?;
     table.collation = collation;
-    let mut builder = Builder { table, old, work: Work::Metadata, context, collation };
+    let added = statement.actions.iter().filter_map(|action| match action {
+        AlterAction::AddColumn { column, .. } => Some(&column.name),
+        _ => None,
+    });
+    let (added, replaced) = (added.collect(), Vec::new());
+    let mut builder = Builder { table, old, work: Work::Metadata, context, collation, added, replaced };
     let mut alteration =
         Alteration { table: old.clone(), work: Work::Metadata, auto_increment: None, keys_switch: false };
     for action in statement.actions.iter().filter(|action| is_drop(action)) {
@@ -205,6 +214,10 @@ impl Builder<'_> {
             !columns.iter().any(|column| eq_ignore_case(column, &shown))
         });
         self.table.columns.remove(at);
+        if self.added.iter().any(|added| eq_ignore_case(added, &shown)) {
+            self.replaced.push(id);
+            return Ok(());
+        }
         let mut work = Work::Metadata;
         for index in &mut self.table.indexes {
             let before = index.parts.len();
@@ -341,6 +354,7 @@ impl Builder<'_> {
         let mut column = resolve_column(definition, self.collation, self.context)?;
         column.id = ColumnId(self.table.next_column_id);
         self.table.next_column_id += 1;
+        self.take_over_keys(&mut column)?;
         if column.auto_increment {
             self.need(Work::Rebuild);
         }
@@ -354,16 +368,38 @@ impl Builder<'_> {
         }
         let at = self.position(position, self.table.named_columns().len())?;
         self.table.columns.insert(at, column);
-        let before = self.table.indexes.len();
+        let before = self.table.next_index_id;
         let had_primary = self.table.primary_key().is_some();
         add_column_keys(&mut self.table, std::slice::from_ref(definition), self.context)?;
-        if self.table.indexes.len() != before {
+        if self.table.next_index_id != before {
             self.need(if self.table.primary_key().is_some() != had_primary { Work::Rebuild } else { Work::Indexes });
         }
         if !definition.checks.is_empty() || definition.references.is_some() {
             self.need(Work::Copy);
         }
         add_column_constraints(&mut self.table, definition, self.context)
+    }
+
+    /// The keys of a column that was dropped become those of the one that has come in its place. They are built anew.
+    fn take_over_keys(&mut self, column: &mut ColumnDef) -> SqlResult<()> {
+        let is_same = |id: &&ColumnId| {
+            let before = self.old.ordinal(**id).map(|at| &self.old.columns[at]);
+            before.is_some_and(|before| eq_ignore_case(&before.name, &column.name))
+        };
+        let Some(id) = self.replaced.iter().find(is_same).copied() else { return Ok(()) };
+        for index in &mut self.table.indexes {
+            let Some(part) = index.parts.iter_mut().find(|part| part.column == id) else { continue };
+            part.column = column.id;
+            if index.primary {
+                require_not_null(column)?;
+                self.work = Work::Copy;
+            } else {
+                index.id = squall_catalog::IndexId(self.table.next_index_id);
+                self.table.next_index_id += 1;
+                self.work = self.work.max(Work::Indexes);
+            }
+        }
+        self.check_prefixes(column)
     }
 
     fn position(&self, position: Option<&ColumnPosition>, default: usize) -> SqlResult<usize> {
@@ -395,12 +431,12 @@ impl Builder<'_> {
                 add_check(&mut self.table, check, self.context.registry)
             }
             TableConstraint::ForeignKey(key) => {
-                let before = self.table.indexes.len();
+                let before = self.table.next_index_id;
                 add_foreign_key(&mut self.table, key, self.context)?;
                 if self.context.foreign_key_checks {
                     // Copying checks every row against the parent.
                     self.need(Work::Copy);
-                } else if self.table.indexes.len() != before {
+                } else if self.table.next_index_id != before {
                     self.need(Work::Indexes);
                 }
                 Ok(())
@@ -449,7 +485,8 @@ impl Builder<'_> {
         let at = self.position(position, at)?;
         self.table.columns.insert(at, column);
         add_column_keys(&mut self.table, std::slice::from_ref(definition), self.context)?;
-        if self.table.indexes.len() != self.old.indexes.len() {
+        // Not their number: a generated key may have given way.
+        if self.table.next_index_id != self.old.next_index_id {
             self.need(Work::Indexes);
         }
         if self.table.primary_key().map(|key| key.id) != self.old.primary_key().map(|key| key.id) {

@@ -3,10 +3,10 @@
 use crate::constant;
 use crate::context::DdlContext;
 use crate::execute::QualifiedName;
-use crate::index::add_index;
+use crate::index::add_generated_index;
 use crate::names::check_identifier;
 use squall_catalog::name::eq_ignore_case;
-use squall_catalog::{ColumnId, ConstraintCheck, ForeignKey, ReferencedColumns, ReferentialAction, TableDef};
+use squall_catalog::{ColumnId, ConstraintCheck, ForeignKey, IndexDef, ReferencedColumns, ReferentialAction, TableDef};
 use squall_parser::ast::{
     self, CheckConstraint, Ident, IndexDefinition, IndexKind, IndexOptions, KeyPart, KeyPartSource, ReferenceAction,
 };
@@ -198,7 +198,9 @@ fn add_supporting_index(
     key: &ForeignKey,
     context: &DdlContext<'_>,
 ) -> SqlResult<()> {
-    if has_index_on(table, &key.columns) {
+    // One that has just these columns and was generated itself is replaced, so that the newest foreign key names it.
+    let stays = |index: &&IndexDef| !index.generated || index.parts.len() > key.columns.len();
+    if table.indexes.iter().filter(stays).any(|index| index.begins_with(&key.columns)) {
         return Ok(());
     }
     let part = |name: &Ident| KeyPart {
@@ -213,13 +215,10 @@ fn add_supporting_index(
         parts: written.columns.iter().map(part).collect(),
         options: IndexOptions::default(),
     };
-    add_index(table, &definition, context)
+    add_generated_index(table, &definition, context)
 }
 
 /// Whether some key begins with these columns, whole.
 pub fn has_index_on(table: &TableDef, columns: &[ColumnId]) -> bool {
-    table.indexes.iter().filter(|index| !index.is_columnar()).any(|index| {
-        index.parts.len() >= columns.len()
-            && columns.iter().zip(&index.parts).all(|(id, part)| part.column == *id && part.prefix.is_none())
-    })
+    table.indexes.iter().any(|index| index.begins_with(columns))
 }

@@ -1,6 +1,8 @@
 //! Expressions of a definition, bound before the definition is: what does not bind would make a table that takes no row.
 
+use crate::constant;
 use crate::context::DdlContext;
+use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{ColumnDefault, TableDef};
 use squall_functions::expr::BoundExpr;
 use squall_parser::ParseOptions;
@@ -13,7 +15,8 @@ use std::sync::Arc;
 /// Binds defaults, generated columns and checks.
 ///
 /// # Errors
-/// Those of binding; 3770, 3763 and 3814 for functions that are not there, 3812 for a check that is no condition.
+/// Those of binding; 3770, 3763 and 3814 for functions that are not there, 3768, 3109 and 3818 for an AUTO_INCREMENT column, 3812 for a
+/// check that is no condition.
 pub fn check_expressions(table: &TableDef, context: &DdlContext<'_>) -> SqlResult<()> {
     let has_default = |default: &ColumnDefault| matches!(default, ColumnDefault::Expression(_));
     let has_expression = table.columns.iter().any(|column| column.generated.is_some() || has_default(&column.default));
@@ -24,11 +27,15 @@ pub fn check_expressions(table: &TableDef, context: &DdlContext<'_>) -> SqlResul
     let own = || OwnExprs::new(context.registry, context.database, &definition);
     for column in &table.columns {
         if let ColumnDefault::Expression(text) = &column.default {
+            refuse_counting(table, text, ErrorCode::DefaultRefersAutoIncrement, &column.name)?;
             let code = ErrorCode::DefaultValueGenerated;
             own().bind(text).map_err(|error| unknown_function(error, text, (code, &column.name), context.registry))?;
         }
         if let Some(generated) = &column.generated {
             let (code, text) = (ErrorCode::GeneratedColumnFunctionNotAllowed, &generated.expression);
+            if !column.is_hidden() {
+                refuse_counting(table, text, ErrorCode::GeneratedColumnRefersAutoIncrement, &column.name)?;
+            }
             own()
                 .bind_generated(generated)
                 .map_err(|error| unknown_function(error, text, (code, &column.name), context.registry))?;
@@ -36,6 +43,7 @@ pub fn check_expressions(table: &TableDef, context: &DdlContext<'_>) -> SqlResul
     }
     for check in &table.checks {
         let (code, text) = (ErrorCode::CheckConstraintFunctionNotAllowed, &check.expression);
+        refuse_counting(table, text, ErrorCode::CheckConstraintRefersAutoIncrement, &check.name)?;
         let bound =
             own().bind(text).map_err(|error| unknown_function(error, text, (code, &check.name), context.registry))?;
         if !is_boolean(&bound) {
@@ -43,6 +51,17 @@ pub fn check_expressions(table: &TableDef, context: &DdlContext<'_>) -> SqlResul
         }
     }
     Ok(())
+}
+
+/// The expression of `whose` names no AUTO_INCREMENT column: its value is not there when a row's expressions are evaluated.
+fn refuse_counting(table: &TableDef, text: &str, code: ErrorCode, whose: &str) -> SqlResult<()> {
+    let Some(counting) = table.columns.iter().find(|column| column.auto_increment) else { return Ok(()) };
+    let mut columns = Vec::new();
+    constant::columns_of_text(text, &mut columns);
+    match columns.iter().any(|column| eq_ignore_case(column, &counting.name)) {
+        true => Err(SqlError::new(code, &[&whose])),
+        false => Ok(()),
+    }
 }
 
 /// As MySQL words it for the definition of `whose`: the function as it is written.

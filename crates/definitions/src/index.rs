@@ -4,7 +4,9 @@ use crate::context::DdlContext;
 use crate::functional_key::add_hidden_column;
 use crate::names::check_index_name;
 use squall_catalog::name::eq_ignore_case;
-use squall_catalog::{ColumnDef, ColumnId, IndexDef, IndexId, IndexPart, IndexType, JSON_PARSER, TableDef};
+use squall_catalog::{
+    ColumnDef, ColumnId, IndexDef, IndexId, IndexPart, IndexType, JSON_PARSER, NGRAM_PARSER, TableDef,
+};
 use squall_parser::ast::{Ident, IndexDefinition, IndexKind, KeyPart, KeyPartSource};
 use squall_row_store::TableFeature;
 use squall_server_state::charset;
@@ -19,7 +21,8 @@ const FUNCTIONAL_NAME: &str = "functional_index";
 /// Longest key in bytes.
 const KEY_BYTES_MAX: u64 = 3072;
 
-/// Adds a key to a table whose columns are settled. Columns of a primary key become NOT NULL.
+/// Adds a key to a table whose columns are settled. Columns of a primary key become NOT NULL, and keys that were generated for foreign
+/// keys give way to one that begins with their columns.
 pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &DdlContext<'_>) -> SqlResult<()> {
     let primary = definition.kind == IndexKind::Primary;
     if primary && table.primary_key().is_some() {
@@ -42,6 +45,8 @@ pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &D
     }
     check_parts(table, &parts)?;
     let multi_valued = check_arrays(table, &parts)?;
+    // Before the key gets its name, which may be theirs.
+    table.indexes.retain(|index| !index.generated || !index.is_prefix_of(&parts));
     if primary {
         if definition.options.visible == Some(false) {
             return Err(SqlError::new(ErrorCode::PrimaryKeyInvisible, &[]));
@@ -82,6 +87,20 @@ pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &D
     push_index(table, definition, given, name, parts, index_type)
 }
 
+/// Adds the key that a foreign key needs.
+pub fn add_generated_index(
+    table: &mut TableDef,
+    definition: &IndexDefinition,
+    context: &DdlContext<'_>,
+) -> SqlResult<()> {
+    let known = table.next_index_id;
+    add_index(table, definition, context)?;
+    for index in table.indexes.iter_mut().filter(|index| index.id.0 >= known) {
+        index.generated = true;
+    }
+    Ok(())
+}
+
 fn push_index(
     table: &mut TableDef,
     definition: &IndexDefinition,
@@ -100,6 +119,7 @@ fn push_index(
         invisible: definition.options.visible == Some(false),
         comment: index_comment(definition.options.comment.as_deref(), given)?,
         index_type,
+        generated: false,
     };
     table.next_index_id += 1;
     if primary {
@@ -113,7 +133,8 @@ fn push_index(
     Ok(())
 }
 
-/// Adds a key of words, or of documents: those of JSON columns, and of others WITH PARSER json_kv.
+/// Adds a key of words, of pieces of them (WITH PARSER ngram), or of documents: those of JSON columns, and of others WITH PARSER
+/// json_kv.
 fn add_fulltext(table: &mut TableDef, definition: &IndexDefinition, context: &DdlContext<'_>) -> SqlResult<()> {
     check_takes(table, TableFeature::FulltextKeys, context)?;
     let mut parts: Vec<IndexPart> = Vec::with_capacity(definition.parts.len());
@@ -142,6 +163,10 @@ fn add_fulltext(table: &mut TableDef, definition: &IndexDefinition, context: &Dd
     }
     let index_type = match &definition.options.parser {
         Some(parser) if parser.is(JSON_PARSER) => IndexType::Json,
+        Some(parser) if parser.is(NGRAM_PARSER) && documents > 0 => {
+            return Err(SqlError::unsupported("WITH PARSER ngram for JSON columns"));
+        }
+        Some(parser) if parser.is(NGRAM_PARSER) => IndexType::Ngram,
         Some(parser) => {
             return Err(SqlError::new(ErrorCode::FunctionNotDefined, &[&parser.as_str()]));
         }
@@ -267,7 +292,8 @@ fn free_name(table: &TableDef, first: &str) -> String {
     }
 }
 
-fn require_not_null(column: &mut ColumnDef) -> SqlResult<()> {
+/// Has a column of a primary key refuse NULL (1171 if that is its default).
+pub fn require_not_null(column: &mut ColumnDef) -> SqlResult<()> {
     if column.nullable && column.default == squall_catalog::ColumnDefault::Literal(squall_types::Value::Null) {
         return Err(SqlError::new(ErrorCode::PrimaryCantHaveNull, &[]));
     }

@@ -10,7 +10,7 @@ use squall_types::json::JsonError;
 use squall_types::json::lines::{Scalar, scalars};
 use squall_types::json::terms::search::{exact_line_terms, line_prefix_terms, line_terms};
 use squall_types::json::terms::{TermRange, fold};
-use squall_types::{CollationId, SqlResult, Value, words};
+use squall_types::{CollationId, SqlResult, Value, ngrams, words};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -23,6 +23,8 @@ const DEPTH_MAX: usize = 16;
 pub enum Parser {
     /// Into words of a collation.
     Words(CollationId),
+    /// Into pieces of the words of a collation.
+    Ngrams(CollationId),
     /// Into the lines that a document flattens to.
     Json,
 }
@@ -107,7 +109,7 @@ impl Wanted {
                 What::Prefix(start) if self.prefix(start).is_some() => {}
                 What::Prefix(start) => {
                     let range = match parser {
-                        Parser::Words(collation) => prefix_range(start, collation),
+                        Parser::Words(collation) | Parser::Ngrams(collation) => prefix_range(start, collation),
                         Parser::Json => Some(TermRange::prefix(token(start, parser), false)),
                     };
                     self.prefixes.push((start.clone(), range));
@@ -153,6 +155,7 @@ impl Search {
         } else {
             let words = match parser {
                 Parser::Words(collation) => words::runs(text, collation).filter(|run| words::is_word(run)).collect(),
+                Parser::Ngrams(_) => ngrams::pieces(text).filter(|piece| ngrams::is_filed(piece)).collect(),
                 Parser::Json => text.split_whitespace().collect::<Vec<_>>(),
             };
             words.into_iter().map(|word| clause(Need::Optional, What::Word(word.to_string()))).collect()
@@ -214,23 +217,33 @@ impl<'s> Tokens<'s> {
         let (counts, prefix_counts) = (vec![0; wanted.tokens.len()], vec![0; wanted.prefixes.len()]);
         let mut tokens = Tokens { parser, wanted, counts, prefix_counts, ordered: Vec::new() };
         match parser {
-            Parser::Words(collation) => texts.iter().for_each(|text| tokens.count_words(text, collation)),
+            Parser::Words(collation) => texts.iter().for_each(|text| {
+                tokens.count_words(words::runs(text, collation), words::is_word, collation);
+            }),
+            Parser::Ngrams(collation) => texts.iter().for_each(|text| {
+                tokens.count_words(ngrams::pieces(text), ngrams::is_filed, collation);
+            }),
             Parser::Json => texts.iter().try_for_each(|text| tokens.count_lines(text))?,
         }
         Ok(tokens)
     }
 
-    fn count_words(&mut self, text: &str, collation: CollationId) {
+    fn count_words<'t>(
+        &mut self,
+        words: impl Iterator<Item = &'t str>,
+        counts: impl Fn(&str) -> bool,
+        collation: CollationId,
+    ) {
         let is_each_looked_at = self.wanted.has_phrases || !self.wanted.prefixes.is_empty();
         let mut key = Vec::new();
-        for run in words::runs(text, collation) {
+        for run in words {
             if !is_each_looked_at && !self.wanted.may_be(run) {
                 continue;
             }
             key.clear();
             sort_key(collation, run, &mut key);
             // What an index has no entry for is not found without one either.
-            if words::is_word(run) {
+            if counts(run) {
                 if let Some(at) = self.wanted.tokens.get(&key) {
                     self.counts[*at] += 1;
                 }
@@ -280,7 +293,7 @@ impl<'s> Tokens<'s> {
 
 fn token(word: &str, parser: Parser) -> Vec<u8> {
     match parser {
-        Parser::Words(collation) => words::key(word, collation),
+        Parser::Words(collation) | Parser::Ngrams(collation) => words::key(word, collation),
         Parser::Json => fold(word).into_owned().into_bytes(),
     }
 }
@@ -354,6 +367,10 @@ impl BooleanReader<'_> {
                 let words = match self.parser {
                     Parser::Json => vec![phrase.to_string()],
                     Parser::Words(collation) => words::runs(phrase, collation).map(ToString::to_string).collect(),
+                    Parser::Ngrams(_) => {
+                        clauses.extend(pieces_of(phrase).map(|what| Clause { need, weight, what }));
+                        continue;
+                    }
                 };
                 clauses.push(Clause { need, weight, what: What::Phrase(words) });
                 continue;
@@ -367,6 +384,7 @@ impl BooleanReader<'_> {
         let ends = |character: char| match self.parser {
             Parser::Json => character.is_whitespace() || matches!(character, '(' | ')' | '"' | '*'),
             Parser::Words(collation) => !words::is_word_character(character, collation),
+            Parser::Ngrams(_) => !ngrams::is_letter(character),
         };
         let end = self.rest.find(ends).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
@@ -377,12 +395,22 @@ impl BooleanReader<'_> {
             self.rest = &self.rest[skipped..];
             return;
         }
-        if self.take('*') {
+        let is_prefix = self.take('*');
+        if matches!(self.parser, Parser::Ngrams(_)) && !(is_prefix && word.chars().count() < ngrams::SIZE) {
+            // What stands behind a piece is not looked at.
+            clauses.extend(pieces_of(word).map(|what| Clause { need, weight, what }));
+        } else if is_prefix {
             clauses.push(Clause { need, weight, what: What::Prefix(word.to_string()) });
         } else if self.parser == Parser::Json || words::is_word(word) {
             clauses.push(Clause { need, weight, what: What::Word(word.to_string()) });
         }
     }
+}
+
+/// A word or phrase as its pieces, one behind the other. `None` if no row is filed under any of them.
+fn pieces_of(text: &str) -> Option<What> {
+    let pieces: Vec<String> = ngrams::pieces(text).map(ToString::to_string).collect();
+    pieces.iter().any(|piece| ngrams::is_filed(piece)).then_some(What::Phrase(pieces))
 }
 
 impl Search {
@@ -395,7 +423,9 @@ impl Search {
             match (&clause.what, clause.need, self.parser) {
                 (_, Need::Excluded, _) => return None,
                 (_, Need::Required, _) if !is_one => return None,
-                (What::Word(word), _, Parser::Words(collation)) => terms.push(word_range(word, collation)),
+                (What::Word(word), _, Parser::Words(collation) | Parser::Ngrams(collation)) => {
+                    terms.push(word_range(word, collation));
+                }
                 (What::Word(line), _, Parser::Json) => terms.extend(exact_line_terms(line)?),
                 _ => return None,
             }
@@ -431,21 +461,23 @@ impl Search {
             (What::Word(line), Parser::Json) => vec![line_terms(line)],
             (What::Prefix(start), Parser::Json) => vec![line_prefix_terms(start)?],
             (What::Phrase(lines), Parser::Json) => lines.iter().map(|line| line_terms(line)).collect(),
-            (What::Word(word), Parser::Words(collation)) => vec![vec![word_range(word, collation)]],
-            (What::Prefix(start), Parser::Words(collation)) => vec![vec![prefix_range(start, collation)?]],
-            (What::Phrase(phrase), Parser::Words(collation)) => {
-                let every: Vec<_> = phrase
-                    .iter()
-                    .filter(|word| words::is_word(word))
-                    .map(|word| vec![word_range(word, collation)])
-                    .collect();
-                if every.is_empty() {
-                    return None;
-                }
-                every
+            (What::Word(word), Parser::Words(collation) | Parser::Ngrams(collation)) => {
+                vec![vec![word_range(word, collation)]]
             }
+            (What::Prefix(start), Parser::Words(collation) | Parser::Ngrams(collation)) => {
+                vec![vec![prefix_range(start, collation)?]]
+            }
+            (What::Phrase(phrase), Parser::Words(collation)) => every_word(phrase, words::is_word, collation)?,
+            (What::Phrase(pieces), Parser::Ngrams(collation)) => every_word(pieces, ngrams::is_filed, collation)?,
         })
     }
+}
+
+/// The term of each word of a phrase that counts; `None` if there is none.
+fn every_word(phrase: &[String], counts: fn(&str) -> bool, collation: CollationId) -> Option<Vec<Vec<TermRange>>> {
+    let counted = phrase.iter().filter(|word| counts(word));
+    let every: Vec<_> = counted.map(|word| vec![word_range(word, collation)]).collect();
+    (!every.is_empty()).then_some(every)
 }
 
 /// The terms of words that begin like this.

@@ -16,7 +16,7 @@ use squall_types::session_memory::SessionMemory;
 use squall_types::{CollationId, Level, SqlError, SqlType, Value, Warning};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use tokio::sync::Notify;
 
 /// Settings and side effects of one statement. Shared by every operator and function of it, on any thread.
@@ -44,6 +44,8 @@ pub struct StatementContext {
     pub row_count: i64,
     /// `LAST_INSERT_ID()`; `LAST_INSERT_ID(expr)` writes it.
     pub last_insert_id: AtomicU64,
+    /// Whether `LAST_INSERT_ID(expr)` has written it in this statement, so that a change tells its client.
+    pub insert_id_is_given: AtomicBool,
     /// Warnings and notes.
     pub diagnostics: Diagnostics,
     /// `@variables` of the session, as [`held_by_variable`] has them.
@@ -85,6 +87,7 @@ impl Default for StatementContext {
             found_rows: 0,
             row_count: -1,
             last_insert_id: AtomicU64::new(0),
+            insert_id_is_given: AtomicBool::new(false),
             diagnostics: Diagnostics::new(1024),
             user_variables: Arc::default(),
             kill: Arc::default(),
@@ -136,6 +139,7 @@ impl StatementContext {
             found_rows: self.found_rows,
             row_count: self.row_count,
             last_insert_id: AtomicU64::new(self.last_insert_id.load(Ordering::Relaxed)),
+            insert_id_is_given: AtomicBool::new(false),
             diagnostics: Diagnostics::new(self.diagnostics.max_rows),
             user_variables: self.user_variables.clone(),
             kill: self.kill.clone(),

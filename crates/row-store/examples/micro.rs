@@ -218,6 +218,7 @@ fn catalog() -> Catalog {
         invisible: false,
         comment: String::new(),
         index_type: IndexType::BTree,
+        generated: false,
     };
     let table = |id: u32, name: &str, indexes: Vec<IndexDef>| TableDef {
         id: TableId(id),

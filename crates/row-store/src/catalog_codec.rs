@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 const VERSION: u8 = 1;
 
-/// Records of tables. Version 1 has the referenced columns of foreign keys by name.
-const TABLE_VERSION: u8 = 2;
+/// Records of tables. Version 1 has the referenced columns of foreign keys by name, version 2 does not say which keys were generated.
+const TABLE_VERSION: u8 = 3;
 
 /// How a foreign key has its referenced columns.
 const REFERENCED_NAMES: u8 = 0;
@@ -134,7 +134,7 @@ pub(crate) fn decode_table(record: &[u8]) -> Decoded<(DatabaseId, TableDef)> {
         name: reader.string()?,
         version: reader.uint()?,
         columns: reader.list(read_column)?,
-        indexes: reader.list(read_index)?,
+        indexes: reader.list(|reader| read_index(reader, version))?,
         checks: reader.list(|reader| {
             Ok(ConstraintCheck { name: reader.string()?, expression: reader.string()?, enforced: reader.bool()? })
         })?,
@@ -236,9 +236,10 @@ fn write_index(out: &mut Writer, index: &IndexDef) {
     out.bool(index.invisible);
     out.str(&index.comment);
     out.str(index.index_type.name());
+    out.bool(index.generated);
 }
 
-fn read_index(reader: &mut Reader<'_>) -> Decoded<IndexDef> {
+fn read_index(reader: &mut Reader<'_>, version: u8) -> Decoded<IndexDef> {
     Ok(IndexDef {
         id: IndexId(reader.u32()?),
         name: reader.string()?,
@@ -254,6 +255,7 @@ fn read_index(reader: &mut Reader<'_>) -> Decoded<IndexDef> {
         invisible: reader.bool()?,
         comment: reader.string()?,
         index_type: index_type(reader)?,
+        generated: version >= 3 && reader.bool()?,
     })
 }
 

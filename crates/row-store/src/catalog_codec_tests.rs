@@ -83,6 +83,7 @@ fn full_table() -> TableDef {
         invisible: true,
         comment: "c".into(),
         index_type: IndexType::Hash,
+        generated: true,
     };
     let actions = [
         ReferentialAction::Restrict,
@@ -166,10 +167,27 @@ fn records_with_names_of_referenced_columns_are_read() {
     let mut table = full_table();
     table.foreign_keys.truncate(1);
     table.foreign_keys[0].parent_columns = ReferencedColumns::Names(vec!["x".into(), "y".into()]);
-    let mut record = encode_table(DatabaseId(9), &table);
+    let mut record = without_generated(&mut table);
     // As version 1 had them: without what says that they are names.
     let names = record.windows(5).position(|bytes| bytes == [2, 1, b'x', 1, b'y']).unwrap();
     assert_eq!(record.remove(names - 1), REFERENCED_NAMES);
     record[0] = 1;
     assert_eq!(decode_table(&record).unwrap(), (DatabaseId(9), table));
+}
+
+#[test]
+fn records_without_generated_keys_are_read() {
+    let mut table = full_table();
+    let record = without_generated(&mut table);
+    assert_eq!(decode_table(&record).unwrap(), (DatabaseId(9), table));
+}
+
+/// The record of a table as version 2 had it, which did not say what keys were generated.
+fn without_generated(table: &mut TableDef) -> Vec<u8> {
+    let mut record = encode_table(DatabaseId(9), table);
+    let index_type = record.windows(5).position(|bytes| bytes == b"\x04HASH").unwrap();
+    assert_eq!(record.remove(index_type + 5), 1);
+    record[0] = 2;
+    table.indexes[0].generated = false;
+    record
 }

@@ -12,10 +12,10 @@
 //! A unique index with a NULL among its parts files the entry the second way, as NULLs are never equal.
 
 use crate::engine::Slice;
-use squall_catalog::{IndexDef, IndexId, TableDef};
+use squall_catalog::{IndexDef, IndexId, IndexType, TableDef};
 use squall_types::convert::json_elements::{self, ElementError};
 use squall_types::term_list::{TERM_BYTES_MAX, TermList};
-use squall_types::{CollationId, ErrorCode, KeyPart, SqlError, SqlResult, Value, json, words};
+use squall_types::{CollationId, ErrorCode, KeyPart, SqlError, SqlResult, Value, json, ngrams, words};
 use std::ops::Bound;
 
 /// The engine takes keys of up to 65,535 bytes.
@@ -42,6 +42,8 @@ pub(crate) struct IndexCodec {
 pub(crate) enum TermSource {
     /// Words of texts, by a collation.
     Words(CollationId),
+    /// Pieces of words, by a collation.
+    Ngrams(CollationId),
     /// Documents.
     Json,
     /// The elements of the document that this part of the key is.
@@ -117,10 +119,12 @@ impl IndexCodec {
             .collect::<SqlResult<Vec<_>>>()?;
         let collation = parts.first().and_then(|part| part.part.sql_type.collation());
         let is_array = |part: &IndexedColumn| def.columns[part.ordinal].element_type().is_some();
-        let terms = match (index.is_fulltext(), index.is_json()) {
-            (false, _) => parts.iter().position(is_array).map(TermSource::Elements),
-            (true, true) => Some(TermSource::Json),
-            (true, false) => Some(TermSource::Words(collation.unwrap_or(CollationId::UTF8MB4_0900_AI_CI))),
+        let collation = collation.unwrap_or(CollationId::UTF8MB4_0900_AI_CI);
+        let terms = match index.index_type {
+            IndexType::Json => Some(TermSource::Json),
+            IndexType::Ngram => Some(TermSource::Ngrams(collation)),
+            IndexType::FullText => Some(TermSource::Words(collation)),
+            _ => parts.iter().position(is_array).map(TermSource::Elements),
         };
         Ok(IndexCodec {
             terms,
@@ -249,6 +253,9 @@ impl IndexCodec {
             match (self.terms, values.get(part.ordinal)) {
                 (Some(TermSource::Words(collation)), Some(Value::String(text))) => {
                     words::collect(text, collation, terms);
+                }
+                (Some(TermSource::Ngrams(collation)), Some(Value::String(text))) => {
+                    ngrams::collect(text, collation, terms);
                 }
                 // Text that is no document has no terms.
                 (Some(TermSource::Json), Some(Value::String(text))) => {

@@ -7,7 +7,9 @@ use crate::result::writer::ResultWriter;
 use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
 use crate::state::locals::Locals;
-use crate::statement_kind::{changes_accounts_or_events, commits_first, is_definition, is_routine_definition};
+use crate::statement_kind::{
+    changes_accounts_or_events, commits_first, is_definition, is_routine_definition, never_read_only,
+};
 use squall_instrumentation::process::count;
 use squall_instrumentation::stages;
 use squall_parser::ast::Statement;
@@ -21,8 +23,10 @@ impl Session {
         run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
+        if self.is_read_only_now() && never_read_only(run.request.statement) {
+            return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]).into());
+        }
         if commits_first(run.request.statement) {
-            self.check_may_commit(run.request.statement)?;
             self.implicit_commit().await?;
         }
         if let Some(stage) = stage_of(run.request.statement) {
@@ -129,13 +133,6 @@ impl Session {
             Statement::DropTrigger(drop) => Ok(drop_trigger(drop.if_exists, &run.context)?),
             other => Err(SqlError::unsupported(statement_name(other)).into()),
         }
-    }
-
-    fn check_may_commit(&self, statement: &Statement) -> Result<(), SqlError> {
-        if self.is_read_only_now() && is_definition(statement) {
-            return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]));
-        }
-        Ok(())
     }
 }
 

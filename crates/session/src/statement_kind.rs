@@ -1,6 +1,6 @@
 //! Kinds of statements: which make definitions, and which end transactions.
 
-use squall_parser::ast::{Set, Statement, Transaction};
+use squall_parser::ast::{MaintenanceKind, Set, Statement, Transaction};
 
 /// Definitions of what is not in the catalog; a global read lock stands against them, too.
 pub(crate) fn changes_accounts_or_events(statement: &Statement) -> bool {
@@ -71,4 +71,15 @@ pub(crate) fn is_routine_definition(statement: &Statement) -> bool {
             | Statement::DropProcedure(_)
             | Statement::DropFunction(_)
     )
+}
+
+/// What a READ ONLY transaction does not do, whatever it is about: definitions, of TEMPORARY tables too, accounts, events, and
+/// OPTIMIZE and REPAIR TABLE. Changes of rows are refused by the tables that they are made in.
+pub(crate) fn never_read_only(statement: &Statement) -> bool {
+    match statement {
+        Statement::TableMaintenance(maintenance) => {
+            matches!(maintenance.kind, MaintenanceKind::Optimize | MaintenanceKind::Repair)
+        }
+        other => is_definition(other) || changes_accounts_or_events(other),
+    }
 }

@@ -286,6 +286,7 @@ impl ScalarKernel for FunctionCall {
         {
             outer.store(inner.load(Ordering::Relaxed), Ordering::Relaxed);
         }
+        context.insert_id_is_given.fetch_or(inner.insert_id_is_given.load(Ordering::Relaxed), Ordering::Relaxed);
         result
     }
 

@@ -1,7 +1,7 @@
 //! TABLE_CONSTRAINTS, KEY_COLUMN_USAGE, REFERENTIAL_CONSTRAINTS, CHECK_CONSTRAINTS.
 
 use super::{Source, TableSpec, choice, long_text, s, s_or_null, small_uint, text, u, yes_no};
-use crate::create_table::action_words;
+use crate::create_table::{action_words, foreign_keys_by_name};
 use squall_catalog::{Catalog, TableDef, TableEntry};
 use squall_registry::VirtualScan;
 use squall_types::{SqlResult, Value};
@@ -88,7 +88,7 @@ fn table_constraints(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<V
         for index in table.indexes.iter().filter(|index| index.unique) {
             push(&index.name, if index.primary { "PRIMARY KEY" } else { "UNIQUE" }, true);
         }
-        for key in &table.foreign_keys {
+        for key in foreign_keys_by_name(table) {
             push(&key.name, "FOREIGN KEY", true);
         }
         for check in &table.checks {
@@ -126,7 +126,7 @@ fn key_column_usage(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Ve
                 push(&index.name, ordinal, at, None);
             }
         }
-        for key in &table.foreign_keys {
+        for key in foreign_keys_by_name(table) {
             let columns = key.columns.iter().filter_map(|id| table.ordinal(*id));
             let parent = source.catalog.parent_of(key).map(|parent| &**parent);
             for (at, (ordinal, parent)) in columns.zip(key.parent_columns.names(parent)).enumerate() {
@@ -148,7 +148,7 @@ fn parent_key_name(catalog: &Catalog, key: &squall_catalog::ForeignKey) -> Optio
 fn referential_constraints(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let mut rows = Vec::new();
     for (database, table) in base_tables(source, scan.equal_text(1)) {
-        for key in &table.foreign_keys {
+        for key in foreign_keys_by_name(table) {
             rows.push(vec![
                 s("def"),
                 s(database),

@@ -4,8 +4,8 @@ use crate::quoting::{quote, quote_text};
 use crate::type_text::part_text;
 use crate::type_text::{charset_clause, type_text};
 use squall_catalog::{
-    Catalog, ColumnDef, ColumnDefault, Database, ForeignKey, IndexDef, IndexType, JSON_PARSER, ReferentialAction,
-    TableDef, ViewDef,
+    Catalog, ColumnDef, ColumnDefault, Database, ForeignKey, IndexDef, IndexType, JSON_PARSER, NGRAM_PARSER,
+    ReferentialAction, TableDef, ViewDef,
 };
 use squall_functions::operators::coerce::to_text;
 use squall_parser::ast::{NameMut, Query};
@@ -22,7 +22,7 @@ pub fn create_table_text(
 ) -> String {
     let mut lines: Vec<String> = table.named_columns().iter().map(|column| column_line(column, table)).collect();
     lines.extend(table.indexes.iter().map(|index| index_line(index, table)));
-    lines.extend(table.foreign_keys.iter().map(|key| foreign_key_line(catalog, key, table, database)));
+    lines.extend(foreign_keys_by_name(table).into_iter().map(|key| foreign_key_line(catalog, key, table, database)));
     lines.extend(table.checks.iter().map(|check| {
         let enforced = if check.enforced { "" } else { " /*!80016 NOT ENFORCED */" };
         format!("  CONSTRAINT {} CHECK ({}){enforced}", quote(&check.name), check.expression)
@@ -166,8 +166,9 @@ fn index_line(index: &IndexDef, table: &TableDef) -> String {
     if matches!(index.index_type, IndexType::Hash | IndexType::Bitmap) {
         line.push_str(&format!(" USING {}", index.index_type.name()));
     }
-    if index.is_json() {
-        line.push_str(&format!(" /*!50100 WITH PARSER {} */ ", quote(JSON_PARSER)));
+    let parser = [(index.is_json(), JSON_PARSER), (index.is_ngram(), NGRAM_PARSER)];
+    if let Some((_, parser)) = parser.into_iter().find(|(is_it, _)| *is_it) {
+        line.push_str(&format!(" /*!50100 WITH PARSER {} */ ", quote(parser)));
     }
     if !index.comment.is_empty() {
         line.push_str(&format!(" COMMENT {}", quote_text(&index.comment)));
@@ -194,6 +195,13 @@ pub fn action_words(action: ReferentialAction) -> &'static str {
         ReferentialAction::Cascade => "CASCADE",
         ReferentialAction::SetNull => "SET NULL",
     }
+}
+
+/// The foreign keys of a table by their names, which is how all that shows them has them.
+pub fn foreign_keys_by_name(table: &TableDef) -> Vec<&ForeignKey> {
+    let mut keys: Vec<&ForeignKey> = table.foreign_keys.iter().collect();
+    keys.sort_by_cached_key(|key| key.name.to_lowercase());
+    keys
 }
 
 fn foreign_key_line(catalog: &Catalog, key: &ForeignKey, table: &TableDef, database: &str) -> String {

@@ -2,7 +2,7 @@
 
 use super::{ColumnSpec, Source, TableSpec, int, long_text, s, s_or_null, small_uint, text, u, yes_no};
 use crate::type_text::part_text;
-use squall_catalog::{IndexType, TableDef, TableEntry};
+use squall_catalog::{IndexDef, IndexPart, IndexType, TableDef, TableEntry};
 use squall_registry::VirtualScan;
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
@@ -65,7 +65,7 @@ pub fn index_rows(
                 s(&index.name),
                 u(at as u64 + 1),
                 if column.is_hidden() { Value::Null } else { s(&column.name) },
-                s(if part.descending { "D" } else { "A" }),
+                order(index, part),
                 Value::Int(cardinality as i64),
                 part.prefix.map_or(Value::Null, |prefix| Value::Int(i64::from(prefix))),
                 Value::Null,
@@ -81,10 +81,19 @@ pub fn index_rows(
     Ok(rows)
 }
 
-/// The type that clients know: MySQL has no name for how an index of documents differs from one of words.
+/// A for ascending, D for descending; an index of words or documents has no order of the column's values.
+fn order(index: &IndexDef, part: &IndexPart) -> Value {
+    match (index.is_fulltext(), part.descending) {
+        (true, _) => Value::Null,
+        (false, true) => s("D"),
+        (false, false) => s("A"),
+    }
+}
+
+/// The type that clients know: MySQL has no name for how an index of documents, or of pieces of words, differs from one of words.
 fn shown_type(index_type: IndexType) -> IndexType {
     match index_type {
-        IndexType::Json => IndexType::FullText,
+        IndexType::Json | IndexType::Ngram => IndexType::FullText,
         IndexType::MultiValued => IndexType::BTree,
         other => other,
     }

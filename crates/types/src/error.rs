@@ -365,6 +365,7 @@ error_codes! {
     DataOutOfRangeExpr = 1690, b"22003", "%s value is out of range in '%s'";
     TruncateIllegalForeignKey = 1701, b"42000", "Cannot truncate a table referenced in a foreign key constraint (`%s`.`%s`, CONSTRAINT `%s`)";
     PartitionClauseOnNonPartitioned = 1747, b"HY000", "PARTITION () clause on non partitioned table";
+    MalformedGtidSet = 1772, b"HY000", "Malformed GTID set specification '%s'.";
     UnknownExplainFormat = 1791, b"HY000", "Unknown EXPLAIN format name: '%s'";
     ReadOnlyTransaction = 1792, b"25006", "Cannot execute statement in a READ ONLY transaction.";
     UnknownAlterAlgorithm = 1800, b"HY000", "Unknown ALGORITHM '%s'";
@@ -390,11 +391,13 @@ error_codes! {
     QueryTimeout = 3024, b"HY000", "Query execution was interrupted, maximum statement execution time exceeded";
     WrongUserLockName = 3057, b"42000", "Incorrect user-level lock name '%s'.";
     UserLockDeadlock = 3058, b"HY000", "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";
+    GtidModeOff = 3062, b"HY000", "Cannot %s when @@GLOBAL.GTID_MODE = OFF.";
     IncorrectType = 3064, b"HY000", "Incorrect type for argument %s in function %s.";
     FieldInOrderNotSelect = 3065, b"HY000", "Expression #%s of ORDER BY clause is not in SELECT list, references column '%s' which is not in SELECT list; this is incompatible with DISTINCT";
     BadValueForGeneratedColumn = 3105, b"HY000", "The value specified for generated column '%s' in table '%s' is not allowed.";
     UnsupportedActionOnGeneratedColumn = 3106, b"HY000", "'%s' is not supported for generated columns.";
     DependentByGeneratedColumn = 3108, b"HY000", "Column '%s' has a generated column dependency.";
+    GeneratedColumnRefersAutoIncrement = 3109, b"HY000", "Generated column '%s' cannot refer to auto-increment column.";
     AccountLocked = 3118, b"HY000", "Access denied for user '%s'@'%s'. Account is locked.";
     InvalidJsonText = 3140, b"22032", "Invalid JSON text: \"%s\" at position %s in value for column '%s'.";
     InvalidJsonTextInParam = 3141, b"22032", "Invalid JSON text in argument %s to function %s: \"%s\" at position %s.";
@@ -456,11 +459,13 @@ error_codes! {
     SpatialFunctionalIndex = 3760, b"HY000", "Spatial functional index is not supported.";
     FunctionalIndexOnField = 3762, b"HY000", "Functional index on a column is not supported. Consider using a regular index instead.";
     GeneratedColumnFunctionNotAllowed = 3763, b"HY000", "Expression of generated column '%s' contains a disallowed function: %s.";
+    DefaultRefersAutoIncrement = 3768, b"HY000", "Default value expression of column '%s' cannot refer to an auto-increment column.";
     DefaultValueGenerated = 3770, b"HY000", "Default value expression of column '%s' contains a disallowed function: %s.";
     ForeignKeyIncompatibleColumns = 3780, b"HY000", "Referencing column '%s' and referenced column '%s' in foreign key constraint '%s' are incompatible.";
     FunctionalIndexRowValue = 3800, b"HY000", "Expression of functional index '%s' cannot refer to a row value.";
     NonBooleanCheckConstraint = 3812, b"HY000", "An expression of non-boolean type specified to a check constraint '%s'.";
     CheckConstraintFunctionNotAllowed = 3814, b"HY000", "An expression of a check constraint '%s' contains disallowed function: %s.";
+    CheckConstraintRefersAutoIncrement = 3818, b"HY000", "Check constraint '%s' cannot refer to an auto-increment column.";
     CheckConstraintViolated = 3819, b"HY000", "Check constraint '%s' is violated.";
     CheckConstraintRefersUnknownColumn = 3820, b"HY000", "Check constraint '%s' refers to non-existing column '%s'.";
     CheckConstraintNotFound = 3821, b"HY000", "Check constraint '%s' is not found in the table.";

@@ -18,6 +18,7 @@ pub mod file_use;
 pub mod hex;
 pub mod json;
 pub mod key_codec;
+pub mod ngrams;
 pub mod row_writer;
 pub mod session_memory;
 pub mod sql_mode;

@@ -42,6 +42,13 @@ pub fn is_word(run: &str) -> bool {
     (LENGTH_MIN..=LENGTH_MAX).contains(&length) && !STOP_WORDS.iter().any(|word| run.eq_ignore_ascii_case(word))
 }
 
+/// Whether one of the words that are left out is a part of a text, or all of it.
+pub fn contains_stop_word(text: &str) -> bool {
+    let text = text.as_bytes();
+    let is_there = |word: &&str| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()));
+    STOP_WORDS.iter().any(is_there)
+}
+
 /// What words that are the same in a collation have in common.
 pub fn key(word: &str, collation: CollationId) -> Vec<u8> {
     let mut key = Vec::with_capacity(word.len() * 2);
@@ -95,11 +102,16 @@ pub fn collect(text: &str, collation: CollationId, terms: &mut TermList) {
     for word in runs(text, collation).filter(|run| is_word(run)) {
         own.clear();
         sort_key(collation, word, &mut own);
-        terms.push_with(|term| {
-            push_escaped(&own, term);
-            term.extend_from_slice(&[0, 1]);
-        });
+        push_term(&own, terms);
     }
+}
+
+/// Adds the term of a word with this [key](key()).
+pub fn push_term(key: &[u8], terms: &mut TermList) {
+    terms.push_with(|term| {
+        push_escaped(key, term);
+        term.extend_from_slice(&[0, 1]);
+    });
 }
 
 #[cfg(test)]

@@ -349,7 +349,8 @@ pub fn fulltext_index(def: &TableDef, columns: &[usize], parser: Option<Parser>)
         let own = def.index_ordinals(index);
         let of_parser = match parser {
             Some(Parser::Json) => index.is_json(),
-            Some(Parser::Words(_)) => !index.is_json(),
+            Some(Parser::Ngrams(_)) => index.is_ngram(),
+            Some(Parser::Words(_)) => !index.is_json() && !index.is_ngram(),
             None => true,
         };
         index.is_fulltext()

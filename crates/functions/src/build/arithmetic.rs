@@ -141,7 +141,7 @@ impl ExprBuilder<'_> {
     }
 
     /// A hexadecimal or bit literal as the number that it is where numbers are asked for.
-    pub(crate) fn bytes_as_number(&self, expr: BoundExpr) -> BoundExpr {
+    pub fn bytes_as_number(&self, expr: BoundExpr) -> BoundExpr {
         match &expr {
             BoundExpr::Literal(Value::Bytes(bytes), ty)
                 if ty.coercibility == Coercibility::Literal && bytes.len() <= 8 =>

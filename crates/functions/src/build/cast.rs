@@ -4,6 +4,7 @@ use super::compare::physical_class;
 use super::{BuildResult, ExprBuilder, type_in_document};
 use crate::expr::{BoundExpr, Call};
 use crate::operators::cast::CastKernel;
+use crate::operators::characters::{CharactersKernel, PadBytesKernel};
 use crate::operators::convert::{ComparedDateKernel, ConvertKernel, convert_value};
 use crate::operators::interval::{AddIntervalKernel, result_type};
 use crate::typing::numeric::{NumericKind, numeric_kind};
@@ -212,6 +213,21 @@ impl ExprBuilder<'_> {
             BoundExpr::Literal(value @ (Value::String(_) | Value::Null), _) => BoundExpr::Literal(value, target),
             other => self.conversion(other, &ty.sql_type, target),
         })
+    }
+
+    /// The bytes of one number as CHAR() has them, for a character set.
+    pub fn bytes_of_character(&self, bytes: BoundExpr, collation: CollationId) -> BoundExpr {
+        let unit = collation.charset().bytes_per_character_min();
+        let ty = bytes.ty();
+        self.immutable("pad bytes", Arc::new(PadBytesKernel { unit }), vec![bytes], ty)
+    }
+
+    /// Bytes as characters of a set, which are as easily converted as a literal.
+    pub fn characters(&self, bytes: BoundExpr, collation: CollationId) -> BoundExpr {
+        let sql_type = string_of_length(display_length(&bytes.sql_type()), collation);
+        let ty = ExprType { sql_type, nullable: true, coercibility: Coercibility::Literal };
+        let kernel = CharactersKernel { charset: collation.charset() };
+        self.immutable("characters", Arc::new(kernel), vec![bytes], ty)
     }
 
     /// `base ± INTERVAL amount unit`.

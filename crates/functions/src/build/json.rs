@@ -57,7 +57,7 @@ impl ExprBuilder<'_> {
         boolean: bool,
     ) -> BuildResult {
         let collation = match parser {
-            Parser::Words(collation) => collation,
+            Parser::Words(collation) | Parser::Ngrams(collation) => collation,
             Parser::Json => CollationId::UTF8MB4_BIN,
         };
         let text = ExprType {

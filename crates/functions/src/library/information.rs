@@ -64,6 +64,7 @@ fn last_insert_id(args: &Args<'_>) -> SqlResult<Value> {
     }
     let id = args.integer(0)? as u64;
     args.context.last_insert_id.store(id, Ordering::Relaxed);
+    args.context.insert_id_is_given.store(true, Ordering::Relaxed);
     Ok(if args.value(0).is_null() { Value::Null } else { Value::UInt(id) })
 }
 

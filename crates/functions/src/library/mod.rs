@@ -6,6 +6,7 @@
 mod datetime;
 mod datetime_parts;
 mod digest;
+mod gtid;
 mod information;
 mod json;
 mod json_edit;
@@ -42,6 +43,7 @@ pub fn register(registry: &mut Registry) {
         json_schema::FUNCTIONS,
         load_file::FUNCTIONS,
         digest::FUNCTIONS,
+        gtid::FUNCTIONS,
         network::FUNCTIONS,
         pattern::FUNCTIONS,
         user_lock::FUNCTIONS,

@@ -4,7 +4,7 @@ pub use crate::documents::{document_of, document_text, stored_of, tree_charge};
 
 use crate::arrow_map::{ValueArrayBuilder, value_at};
 use crate::operators::coerce;
-use crate::typing::collation::{StringOperand, aggregate_collations};
+use crate::typing::collation::{StringOperand, aggregate_collations, aggregate_result};
 use crate::typing::{display_length, string_of_length};
 use arrow::array::{Array, ArrayRef, AsArray, StringViewArray};
 use squall_registry::{
@@ -208,23 +208,23 @@ impl Binding<'_> {
 
     /// The string type of a length with the collation that the arguments of these places share.
     pub fn string_of(&self, places: &[usize], length: u32) -> SqlResult<ExprType> {
-        let operands: Vec<StringOperand> = places
+        let (collation, coercibility) = aggregate_collations(&self.operands(places), &self.name.to_lowercase())?;
+        Ok(string_result(length, collation, coercibility))
+    }
+
+    /// The same with all arguments, none of which is compared: there need not be one collation for them.
+    pub fn string_of_all(&self, length: u32) -> SqlResult<ExprType> {
+        let places: Vec<usize> = (0..self.arguments.len()).collect();
+        let (collation, coercibility) = aggregate_result(&self.operands(&places), &self.name.to_lowercase())?;
+        Ok(string_result(length, collation, coercibility))
+    }
+
+    fn operands(&self, places: &[usize]) -> Vec<StringOperand> {
+        places
             .iter()
             .filter_map(|at| self.arguments.get(*at))
             .map(|argument| StringOperand::of(argument.expr_type, self.context.settings.collation))
-            .collect();
-        let (collation, coercibility) = aggregate_collations(&operands, &self.name.to_lowercase())?;
-        // Numbers and dates that become text are as weak as literals.
-        let coercibility = match coercibility {
-            Coercibility::Numeric | Coercibility::Ignorable => Coercibility::Literal,
-            other => other,
-        };
-        Ok(ExprType { sql_type: string_of_length(length, collation), nullable: false, coercibility })
-    }
-
-    /// The same with all arguments.
-    pub fn string_of_all(&self, length: u32) -> SqlResult<ExprType> {
-        self.string_of(&(0..self.arguments.len()).collect::<Vec<_>>(), length)
+            .collect()
     }
 
     /// A string of the connection's collation.
@@ -235,6 +235,15 @@ impl Binding<'_> {
             coercibility: Coercibility::Literal,
         }
     }
+}
+
+/// Numbers and dates that become text are as weak as literals.
+fn string_result(length: u32, collation: CollationId, coercibility: Coercibility) -> ExprType {
+    let coercibility = match coercibility {
+        Coercibility::Numeric | Coercibility::Ignorable => Coercibility::Literal,
+        other => other,
+    };
+    ExprType { sql_type: string_of_length(length, collation), nullable: false, coercibility }
 }
 
 /// Result rules that many functions share.

@@ -3,6 +3,7 @@
 pub mod arithmetic_op;
 pub mod bits;
 pub mod cast;
+pub mod characters;
 pub mod coerce;
 pub mod control;
 pub mod convert;

@@ -44,6 +44,21 @@ pub fn aggregate_collations(operands: &[StringOperand], operation: &str) -> SqlR
     Ok((result.collation, result.coercibility))
 }
 
+/// [`aggregate_collations`] of an operation that makes a string and compares nothing: of collations of one set, none of which is
+/// stronger or written, the result has none either. It is kept as the binary one, and is an error where it is compared.
+pub fn aggregate_result(operands: &[StringOperand], operation: &str) -> SqlResult<(CollationId, Coercibility)> {
+    let Some((first, rest)) = operands.split_first() else { return aggregate_collations(operands, operation) };
+    let mut result = *first;
+    for operand in rest {
+        let charset = result.collation.charset();
+        let none = StringOperand { collation: charset.binary_collation(), coercibility: Coercibility::None };
+        let is_none = result.coercibility != Coercibility::Explicit && charset == operand.collation.charset();
+        let found = aggregate(result, *operand).or_else(|| is_none.then_some(none));
+        result = found.ok_or_else(|| illegal_mix(operands, operation))?;
+    }
+    Ok((result.collation, result.coercibility))
+}
+
 fn aggregate(left: StringOperand, right: StringOperand) -> Option<StringOperand> {
     if left.collation == right.collation {
         return Some(if left.coercibility <= right.coercibility { left } else { right });

@@ -109,6 +109,7 @@ fn table(
         invisible: false,
         comment: String::new(),
         index_type: IndexType::BTree,
+        generated: false,
     };
     TableDef {
         id,

@@ -134,10 +134,6 @@ impl Parser<'_> {
                 let (log, position, limit) = self.events_range()?;
                 Show::RelaylogEvents { log, position, limit, channel: self.channel()? }
             }
-            K::Master => match self.expect_any(&[K::Status, K::Logs])? {
-                K::Status => Show::BinaryLogStatus,
-                _ => Show::BinaryLogs,
-            },
             K::Replicas => Show::Replicas,
             K::Replica | K::Slave => {
                 if self.accept(K::Hosts) {

@@ -57,7 +57,8 @@ impl Context<'_> {
             Parser::Json
         } else {
             let collation = ordinals.first().and_then(|ordinal| table.columns[*ordinal].sql_type.collation());
-            Parser::Words(collation.unwrap_or(CollationId::UTF8MB4_0900_AI_CI))
+            let collation = collation.unwrap_or(CollationId::UTF8MB4_0900_AI_CI);
+            if index.is_ngram() { Parser::Ngrams(collation) } else { Parser::Words(collation) }
         };
         let against = self.bind_expr(against)?;
         if !against.is_constant() {

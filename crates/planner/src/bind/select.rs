@@ -146,7 +146,7 @@ impl Context<'_> {
                     if select.options.distinct
                         && self.binder.context.settings.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY)
                     {
-                        return Err(self.not_in_distinct(number + 1, &key.expr, &exprs.items, block));
+                        self.check_made_of_items(number + 1, &key.expr, &exprs.items, block)?;
                     }
                     let id = self.columns.add_computed(block, &key.expr.to_string(), key.expr.ty());
                     projected.push((self.value(&key.expr, block)?, id));
@@ -214,7 +214,9 @@ impl Context<'_> {
         id
     }
 
-    fn not_in_distinct(&self, number: usize, expr: &BoundExpr, items: &[Item], block: BlockId) -> SqlError {
+    /// What rows of SELECT DISTINCT are ordered by is the same for all that are one row of the result, as it reads nothing else
+    /// (3065).
+    fn check_made_of_items(&self, number: usize, expr: &BoundExpr, items: &[Item], block: BlockId) -> SqlResult<()> {
         let mut missing = String::new();
         expr.visit(&mut |node| {
             if let BoundExpr::Column(column) = node
@@ -225,7 +227,10 @@ impl Context<'_> {
                 missing = self.plain_display(column.ordinal);
             }
         });
-        SqlError::new(ErrorCode::FieldInOrderNotSelect, &[&number, &missing])
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(SqlError::new(ErrorCode::FieldInOrderNotSelect, &[&number, &missing]))
     }
 
     /// Binds the select list.

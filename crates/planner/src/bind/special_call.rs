@@ -35,8 +35,27 @@ impl ScalarKernel for Identity {
 pub(crate) const ANY_VALUE: &str = "ANY_VALUE";
 
 impl Context<'_> {
+    /// CHAR(): numbers as bytes, and as characters of a set. Where those take several bytes each number is one at least.
+    fn bind_char(&mut self, args: Vec<BoundExpr>, charset: Option<&str>) -> SqlResult<BoundExpr> {
+        let args: Vec<_> = args.into_iter().map(|arg| self.binder.builder().bytes_as_number(arg)).collect();
+        let collation = charset.map_or(Ok(CollationId::BINARY), super::types::charset_collation)?;
+        if collation == CollationId::BINARY {
+            return self.call("CHAR", args);
+        }
+        let bytes = if collation.charset().bytes_per_character_min() == 1 {
+            self.call("CHAR", args)?
+        } else {
+            let mut numbers = Vec::with_capacity(args.len());
+            for arg in args {
+                let bytes = self.call("CHAR", vec![arg])?;
+                numbers.push(self.binder.builder().bytes_of_character(bytes, collation));
+            }
+            self.call("CONCAT", numbers)?
+        };
+        Ok(self.binder.builder().characters(bytes, collation))
+    }
+
     /// Binds a call that the grammar knows by its own form.
-    #[expect(clippy::too_many_lines, reason = "one arm for each function")]
     pub fn bind_special_call(&mut self, expr: &ast::Expr) -> SqlResult<BoundExpr> {
         match expr {
             ast::Expr::Function(call) => self.bind_function(call),
@@ -75,17 +94,7 @@ impl Context<'_> {
             }
             ast::Expr::Char { arguments, charset } => {
                 let args = self.bind_list(arguments)?;
-                let bytes = self.call("CHAR", args)?;
-                match charset {
-                    None => Ok(bytes),
-                    Some(charset) => {
-                        let collation = super::types::charset_collation(charset)?;
-                        if collation == CollationId::BINARY {
-                            return Ok(bytes);
-                        }
-                        self.binder.builder().cast(bytes, &CastTarget::Char { length: None, collation })
-                    }
-                }
+                self.bind_char(args, charset.as_deref())
             }
             ast::Expr::WeightString { operand, conversion } => {
                 let operand = self.bind_expr(operand)?;

@@ -112,6 +112,12 @@ pub struct Inserter<'c, 'p, 'a> {
     result: DmlResult,
     records: u64,
     duplicates: u64,
+    /// The AUTO_INCREMENT value that was generated for the row at hand.
+    row_id: Option<u64>,
+    /// That of the last row that had its own, or was changed in the place of a new one.
+    last_id: Option<u64>,
+    /// Whether any row was stored or changed.
+    stores_any: bool,
     bulk: Option<BulkLoad>,
     /// Rows that wait until it is known whether they are many.
     staged: Option<Vec<Vec<Value>>>,
@@ -134,6 +140,9 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
             result: DmlResult::default(),
             records: 0,
             duplicates: 0,
+            row_id: None,
+            last_id: None,
+            stores_any: false,
             bulk: None,
             staged: None,
             staged_bytes: 0,
@@ -158,6 +167,7 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
     /// What was done; `with_info` for statements that may insert several rows.
     pub fn finish(mut self, with_info: bool) -> DmlResult {
         self.note_uses();
+        self.result.explicit_id = self.last_id.filter(|_| self.stores_any);
         if with_info {
             self.result.info = format!("Records: {}  Duplicates: {}", self.records, self.duplicates);
         }
@@ -270,11 +280,9 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
             next_auto_increment(store, table, options.auto_increment_increment, options.auto_increment_offset)
         };
         match self.filler().complete(row, given, self.row_number, next)? {
-            IdSource::None => {}
-            IdSource::Given(id) => self.result.explicit_id = id,
-            IdSource::Generated(id) => {
-                self.result.generated_id.get_or_insert(id);
-            }
+            IdSource::None => self.row_id = None,
+            IdSource::Given(id) => (self.row_id, self.last_id) = (None, id),
+            IdSource::Generated(id) => self.row_id = Some(id),
         }
         Ok(())
     }
@@ -282,12 +290,13 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
     /// Stores a complete row, or does what the statement wants with a duplicate.
     fn store(&mut self, mut row: Vec<Value>) -> StoreResult<()> {
         self.context.env.context.kill.check()?;
-        let generated_before = self.result.generated_id;
         let ignore = self.plan.ignore;
         let savepoint = ignore.then(|| self.context.transaction.savepoint());
         match self.try_store(&mut row) {
             Ok(()) => {
                 self.records += 1;
+                self.stores_any = true;
+                self.result.generated_id = self.result.generated_id.or(self.row_id);
                 if !self.plan.returning.is_empty() {
                     let returned = self.returned(&row)?;
                     self.result.returned.push(returned);
@@ -302,10 +311,6 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
                 }
                 self.records += 1;
                 self.duplicates += 1;
-                if self.result.affected_rows == 0 {
-                    // MySQL reports only ids of rows that were stored.
-                    self.result.generated_id = generated_before.filter(|_| self.records > 1);
-                }
                 self.context.env.context.diagnostics.warn(error.into());
                 Ok(())
             }
@@ -423,11 +428,11 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
             new_row,
             self.row_number,
         )?;
-        // A value generated for the row that was not stored is not reported, unless the update stores it.
-        self.result.generated_id = None;
+        // The value that was generated for this row is not reported.
+        self.row_id = None;
         self.duplicates += 1;
         if let Some(ordinal) = target.rules.auto_increment {
-            self.result.explicit_id = as_u64(&updated[ordinal]);
+            self.last_id = as_u64(&updated[ordinal]);
         }
         if change::update_row(self.context, target, &existing, &old, &updated, strict)? {
             self.result.affected_rows += 2;

@@ -172,9 +172,9 @@ impl DmlContext<'_> {
 pub struct DmlResult {
     /// For the OK packet.
     pub affected_rows: u64,
-    /// The first AUTO_INCREMENT value that was generated: the new LAST_INSERT_ID().
+    /// The first AUTO_INCREMENT value that was generated and stored: the new LAST_INSERT_ID().
     pub generated_id: Option<u64>,
-    /// The AUTO_INCREMENT value of the last row, generated or not: the OK packet's when nothing was generated.
+    /// The AUTO_INCREMENT value of the last row if any was stored, generated or not: the OK packet's when nothing was generated.
     pub explicit_id: Option<u64>,
     /// `Records: 3  Duplicates: 0  Warnings: 0` and the like, without the count of warnings, which the caller appends
     /// when the statement is over; empty for none.
@@ -187,11 +187,6 @@ impl DmlResult {
     /// The finished info text.
     pub fn info_text(&self, warnings: u64) -> String {
         if self.info.is_empty() { String::new() } else { format!("{}  Warnings: {warnings}", self.info) }
-    }
-
-    /// The id for the OK packet.
-    pub fn packet_id(&self) -> u64 {
-        self.generated_id.or(self.explicit_id).unwrap_or(0)
     }
 }
 

@@ -311,6 +311,7 @@ fn with_index(mut def: TableDef, name: &str, columns: &[&str], unique: bool) -> 
         invisible: false,
         comment: String::new(),
         index_type: IndexType::BTree,
+        generated: false,
     });
     def
 }

@@ -18,7 +18,7 @@ use squall_planner::bind::{Binder, TableRequest, TableResolver};
 use squall_registry::{Coercibility, ExprType, Registry, StatementContext};
 use squall_test_support::privileges::authorized;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, StringKind, TextSize, Value};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The database.
@@ -246,6 +246,7 @@ fn primary_key(columns: Vec<ColumnId>) -> IndexDef {
         invisible: false,
         comment: String::new(),
         index_type: IndexType::BTree,
+        generated: false,
     }
 }
 

@@ -302,7 +302,8 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     unsigned("ft_query_expansion_limit", Global, 20, 0, 1000, "Matches used for query expansion.").read_only(),
     text("ft_boolean_syntax", Global, "+ -><()~*:\"\"&|", "Operators of boolean full-text search.").compatibility(),
     text("ft_stopword_file", Global, "(built-in)", "List of stop words.").read_only(),
-    unsigned("ngram_token_size", Global, 2, 1, 10, "Length of n-grams.").read_only(),
+    unsigned("ngram_token_size", Global, 2, 2, 2, "Characters of the pieces of full-text indexes WITH PARSER ngram.")
+        .read_only(),
     unsigned("schema_definition_cache", Global, 256, 256, 524_288, "Definitions of databases MySQL keeps.")
         .compatibility(),
     unsigned("stored_program_definition_cache", Global, 256, 256, 524_288, "Definitions of routines MySQL keeps.")

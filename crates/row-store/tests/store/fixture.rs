@@ -51,6 +51,7 @@ pub fn index(id: u32, name: &str, columns: &[u32], unique: bool) -> IndexDef {
         invisible: false,
         comment: String::new(),
         index_type: IndexType::BTree,
+        generated: false,
     }
 }
 

@@ -119,7 +119,7 @@ impl Session {
         let result = self.change_on_pool(env, fill).await?;
         self.end_statement(run.request.statement).await?;
         self.commit().await?;
-        let (affected_rows, last_insert_id) = (result.affected_rows, result.packet_id());
+        let (affected_rows, last_insert_id) = (result.affected_rows, run.packet_id(&result));
         Ok(OkInfo { affected_rows, last_insert_id, info: result.info, tells_warnings: true })
     }
 }

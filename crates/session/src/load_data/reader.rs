@@ -49,6 +49,8 @@ struct Place {
     start: usize,
     end: usize,
     is_null: bool,
+    /// Nothing stands there, not even quotes.
+    is_blank: bool,
 }
 
 /// One row.
@@ -60,9 +62,12 @@ pub struct Row<'r> {
 }
 
 impl<'r> Row<'r> {
-    /// How many fields.
-    pub fn len(&self) -> usize {
-        self.end - self.first
+    /// How many fields there are where so many are wanted. What ends the last of these may stand at the end of the line too: behind it
+    /// begins no other one.
+    pub fn count_for(&self, wanted: usize) -> usize {
+        let fields = &self.rows.fields[self.first..self.end];
+        let ends_in_terminator = fields.len() == wanted + 1 && wanted > 0 && fields[wanted].is_blank;
+        if ends_in_terminator { wanted } else { fields.len() }
     }
 
     /// The fields.
@@ -195,7 +200,7 @@ impl LineReader {
                 return None;
             };
             let is_null = self.is_null(&line[start..end], false, false);
-            rows.fields.push(Place { start: base + start, end: base + end, is_null });
+            rows.fields.push(Place { start: base + start, end: base + end, is_null, is_blank: start == end });
             start = end + 1;
             if byte == row_end {
                 rows.text.extend_from_slice(&line[..end]);
@@ -208,7 +213,7 @@ impl LineReader {
     /// Ends the row whose fields begin at `first`.
     fn end_row(&self, rows: &mut Rows, first: usize) {
         let fields = (rows.fields.len() - first).max(self.format.fields_min);
-        let missing = Place { start: rows.text.len(), end: rows.text.len(), is_null: true };
+        let missing = Place { start: rows.text.len(), end: rows.text.len(), is_null: true, is_blank: false };
         rows.fields.resize(first + fields, missing);
         rows.ends.push(rows.fields.len());
     }
@@ -232,10 +237,12 @@ impl LineReader {
         loop {
             let start = rows.text.len();
             let Some((is_null, end, kind)) = self.field(at, last, &mut rows.text) else { return Cut::Incomplete };
+            let is_quoted = self.format.enclosed.is_some() && self.buffer.get(at) == self.format.enclosed.as_ref();
+            let is_blank = rows.text.len() == start && !is_quoted;
             if is_null {
                 rows.text.truncate(start);
             }
-            rows.fields.push(Place { start, end: rows.text.len(), is_null });
+            rows.fields.push(Place { start, end: rows.text.len(), is_null, is_blank });
             match kind {
                 FieldEnd::Field => at = end,
                 FieldEnd::Line => {

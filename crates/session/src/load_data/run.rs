@@ -153,7 +153,7 @@ pub(super) fn row_values<'l>(
     row: Row<'_>,
     number: u64,
 ) -> SqlResult<Vec<Option<(Value, &'l SqlType)>>> {
-    check_field_count(context, load, row.len(), number)?;
+    check_field_count(context, load, row.count_for(load.targets.len()), number)?;
     let definition = load.plan.target.def();
     let (text, bytes) = (&load.text, &load.bytes);
     let mut values: Vec<Option<(Value, &SqlType)>> = vec![None; load.plan.columns.len()];

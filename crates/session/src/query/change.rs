@@ -14,7 +14,6 @@ use squall_planner::dml::foreign_key::may_cascade;
 use squall_planner::dml::plan::{ColumnAssignment, InsertRows, NewValue, OnDuplicate};
 use squall_planner::dml::target::Target;
 use squall_planner::dml::{ChangeLocks, DmlBinder, DmlContext, DmlOptions, DmlPlan, DmlResult, execute, execute_once};
-use squall_registry::StatementContext;
 use squall_row_store::{IsolationLevel, LockWait, StoreError, StoreResult};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
@@ -131,7 +130,7 @@ impl Session {
             }
             changed => changed?,
         };
-        Ok(self.change_outcome(result, returning, &run.context))
+        Ok(self.change_outcome(result, returning, run))
     }
 
     /// Does what a definition has come in between of, by the catalog of now; as often as there is a newer one than that which `version` says
@@ -171,16 +170,14 @@ impl Session {
         &mut self,
         result: DmlResult,
         returning: Vec<ColumnMeta>,
-        context: &StatementContext,
+        run: &StatementRun<'_>,
     ) -> Outcome {
-        if let Some(id) = result.generated_id {
-            context.last_insert_id.store(id, std::sync::atomic::Ordering::Relaxed);
-        }
+        let last_insert_id = run.packet_id(&result);
         self.settings.insert_id = 0;
         if !returning.is_empty() {
             return Outcome::Rows(ResultSet { columns: returning, rows: result.returned });
         }
-        let (affected_rows, last_insert_id, info) = (result.affected_rows, result.packet_id(), result.info);
+        let (affected_rows, info) = (result.affected_rows, result.info);
         Outcome::Ok(OkInfo { affected_rows, last_insert_id, tells_warnings: !info.is_empty(), info })
     }
 

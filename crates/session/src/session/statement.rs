@@ -7,12 +7,13 @@ use crate::state::timer::TimerGuard;
 use parking_lot::Mutex;
 use squall_instrumentation::process::count;
 use squall_parser::ast::Statement;
+use squall_planner::dml::DmlResult;
 use squall_registry::{NestedStatements, StatementContext, TableUses, VariableValues};
 use squall_server_state::now_micros;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult};
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// MySQL's error for a client that does not read its result (ER_NET_WRITE_INTERRUPTED), as logs show it.
 const CLIENT_GONE: u16 = 1161;
@@ -161,6 +162,7 @@ impl Session {
             found_rows: self.found_rows,
             row_count: self.row_count,
             last_insert_id: AtomicU64::new(self.last_insert_id),
+            insert_id_is_given: AtomicBool::new(false),
             diagnostics: squall_registry::Diagnostics::new(settings.max_error_count),
             user_variables: self.user_variables.clone(),
             kill: self.process.kill.clone(),
@@ -218,11 +220,16 @@ impl Session {
     /// Remembers what later statements ask about a statement that succeeded.
     fn finish(&mut self, outcome: &Outcome, run: &StatementRun<'_>) {
         let context = &*run.context;
-        self.last_insert_id = context.last_insert_id.load(Ordering::Relaxed);
+        // SET last_insert_id has set the session's own.
+        let sets = matches!(run.request.statement, Statement::Set(_));
+        if !sets || context.insert_id_is_given.load(Ordering::Relaxed) {
+            self.last_insert_id = context.last_insert_id.load(Ordering::Relaxed);
+        }
         match outcome {
             Outcome::Ok(ok) => {
                 self.row_count = i64::try_from(ok.affected_rows).unwrap_or(i64::MAX);
-                if ok.last_insert_id != 0 {
+                // A procedure of the server may answer for a statement that ran elsewhere.
+                if ok.last_insert_id != 0 && matches!(run.request.statement, Statement::Call(_)) {
                     self.last_insert_id = ok.last_insert_id;
                 }
             }
@@ -340,5 +347,20 @@ fn sets_password(statement: &Statement) -> bool {
         Statement::CreateUser(create) => create.alter,
         Statement::Set(set) => matches!(set, squall_parser::ast::Set::Password(_)),
         _ => false,
+    }
+}
+
+impl StatementRun<'_> {
+    /// The id that the OK packet of a change tells; a generated one is the new LAST_INSERT_ID() too, one that was written is not.
+    pub(crate) fn packet_id(&self, result: &DmlResult) -> u64 {
+        if let Some(id) = result.generated_id {
+            self.context.last_insert_id.store(id, Ordering::Relaxed);
+            return id;
+        }
+        let tells = !matches!(self.request.statement, Statement::Delete(_));
+        if tells && self.context.insert_id_is_given.load(Ordering::Relaxed) {
+            return self.context.last_insert_id.load(Ordering::Relaxed);
+        }
+        result.explicit_id.unwrap_or(0)
     }
 }

@@ -415,6 +415,14 @@ impl Session {
         {
             self.last_insert_id = number;
         }
+        // What was said of the next transaction alone is said anew.
+        if !self.transaction.is_open() {
+            match id {
+                ids::TRANSACTION_ISOLATION | ids::TX_ISOLATION => self.transaction.next.isolation = None,
+                ids::TRANSACTION_READ_ONLY | ids::TX_READ_ONLY => self.transaction.next.access = None,
+                _ => {}
+            }
+        }
         self.track_variable(id, &value);
         self.set_session_value(id, value);
     }

@@ -84,9 +84,9 @@ impl Session {
             Show::CreateTable(name) => self.show_create_table(name)?,
             Show::CreateView(name) => self.show_create_view(name)?,
             Show::CreateDatabase { if_not_exists, name } => self.show_create_database(name, *if_not_exists)?,
-            Show::BinaryLogStatus | Show::BinaryLogs => {
-                return Err(SqlError::new(ErrorCode::NoBinaryLogging, &[]));
-            }
+            Show::BinaryLogs => return Err(SqlError::new(ErrorCode::NoBinaryLogging, &[])),
+            Show::BinaryLogStatus => self.show_binary_log_status(),
+            Show::BinlogEvents { .. } => self.show_binlog_events(),
             Show::Replicas => self.show_replicas(),
             Show::ReplicaStatus { .. } => self.show_replica_status(),
             Show::Engine { name, .. } if !name.is("InnoDB") => {

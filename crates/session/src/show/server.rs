@@ -176,6 +176,31 @@ impl Session {
         ])
     }
 
+    /// There is no binary log.
+    pub(super) fn show_binary_log_status(&self) -> ResultSet {
+        let text = |name: &str| text_column(name, 255);
+        ResultSet::new(vec![
+            text("File"),
+            typed_column("Position", SqlType::BIGINT_UNSIGNED, true),
+            text("Binlog_Do_DB"),
+            text("Binlog_Ignore_DB"),
+            text("Executed_Gtid_Set"),
+        ])
+    }
+
+    /// There is no binary log, so what is asked for of it is not looked at.
+    pub(super) fn show_binlog_events(&self) -> ResultSet {
+        let number = |name: &str| typed_column(name, SqlType::BIGINT_UNSIGNED, true);
+        ResultSet::new(vec![
+            text_column("Log_name", 20),
+            number("Pos"),
+            text_column("Event_type", 20),
+            number("Server_id"),
+            number("End_log_pos"),
+            text_column("Info", 20),
+        ])
+    }
+
     pub(super) fn show_replicas(&self) -> ResultSet {
         ResultSet::of_texts(&["Server_Id", "Host", "Port", "Source_Id", "Replica_UUID"])
     }

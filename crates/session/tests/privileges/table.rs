@@ -438,6 +438,8 @@ pub const ROWS: &[Row] = &[
     reads("Show", "SHOW CREATE TABLE d.t", &[("INSERT ON d.t", 1142)]),
     reads("Show", "SHOW ENGINE INNODB STATUS", &[("PROCESS ON *.*", 1227)]),
     refused("Show", "SHOW BINARY LOGS", &[("REPLICATION CLIENT ON *.*", 1227)], 1381),
+    reads("Show", "SHOW BINARY LOG STATUS", &[("REPLICATION CLIENT ON *.*", 1227)]),
+    reads("Show", "SHOW BINLOG EVENTS", &[("REPLICATION SLAVE ON *.*", 1227)]),
     reads("Show", "SHOW REPLICA STATUS", &[("REPLICATION CLIENT ON *.*", 1227)]),
     reads("Show", "SHOW REPLICAS", &[("REPLICATION SLAVE ON *.*", 1227)]),
     reads("Show", "SHOW CREATE VIEW d.v", &[("SELECT ON d.v", 1142), ("SHOW VIEW ON d.v", 1142)]),

@@ -12,6 +12,7 @@ mod documents;
 mod fairness;
 mod files;
 mod foreign_keys;
+mod insert_ids;
 mod kill;
 mod limits;
 mod lock_model;

@@ -204,6 +204,15 @@ impl Charset {
         u32::from(self.facts().3)
     }
 
+    /// Fewest bytes that a character takes in the set.
+    pub fn bytes_per_character_min(self) -> usize {
+        match self {
+            Charset::Ucs2 | Charset::Utf16 | Charset::Utf16le => 2,
+            Charset::Utf32 => 4,
+            _ => 1,
+        }
+    }
+
     /// Whether bytes below 0x80 are ASCII characters and nothing else.
     pub fn is_ascii_compatible(self) -> bool {
         let wide = matches!(self, Charset::Ucs2 | Charset::Utf16 | Charset::Utf16le | Charset::Utf32);
