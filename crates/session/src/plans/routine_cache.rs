@@ -56,9 +56,12 @@ impl ParsedRoutine {
     }
 }
 
+/// A database, and the name of a routine in it.
+type Key = (Arc<str>, RoutineName);
+
 /// Parsed bodies by database and name. One holds as long as the catalog has the definition that it was made of.
 #[derive(Debug, Default)]
-pub(crate) struct RoutineCache(RwLock<HashMap<(Arc<str>, RoutineName), Arc<ParsedRoutine>>>);
+pub(crate) struct RoutineCache(RwLock<HashMap<Key, Arc<ParsedRoutine>>>);
 
 impl RoutineCache {
     /// The body of a routine; `parse` makes it if it is not there.
@@ -71,7 +74,7 @@ impl RoutineCache {
         def: &Arc<RoutineDef>,
         parse: impl FnOnce() -> SqlResult<(Statement, Span)>,
     ) -> SqlResult<Arc<ParsedRoutine>> {
-        let key = (Arc::from(database), def.key());
+        let key: Key = (database.into(), def.key());
         if let Some(known) = self.0.read().get(&key).filter(|known| Arc::ptr_eq(&known.def, def)) {
             return Ok(known.clone());
         }
