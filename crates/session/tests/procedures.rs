@@ -192,7 +192,7 @@ fn what_is_wrong_with_a_call_is_said_as_mysql_says_it() {
             ("SET @a = 1, @s = 'CALL demo.repeat(@s, @a, @b)'", ""),
             (
                 "CALL demo.repeat(@s, @a, @b)",
-                "1456 (HY000): Recursive limit 16 (as set by the max_sp_recursion_depth variable) was exceeded for \
+                "1456 (HY000): Recursive limit 128 (as set by the max_sp_recursion_depth variable) was exceeded for \
                  routine repeat",
             ),
             ("DROP DATABASE demo", "3552 (HY000): Access to system schema 'demo' is rejected."),

@@ -1,6 +1,7 @@
 //! CALL, and what a procedure has to work with.
 
 use super::arguments::Destination;
+use super::stack::OnGrowingStack;
 use super::{Parameter, Procedure, ProcedureCall};
 use crate::database::StatementRunner;
 use crate::plans::routine_cache::ParsedRoutine;
@@ -19,7 +20,7 @@ use squall_registry::{StatementContext, held_by_variable};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
-/// Calls that are inside of each other, at most (1456): each has frames on the stack of the thread.
+/// Calls that are inside of each other, at most (1456): each takes some stack.
 const CALLS_MAX: u32 = 128;
 
 /// What a CALL runs.
@@ -70,14 +71,13 @@ impl Session {
         let result = match &callee {
             Callee::Own(procedure) => {
                 let mut call = ProcedureCall::new(self, &run.context, writer, arguments);
-                let result = procedure.call(&mut call).await;
+                let result = OnGrowingStack(procedure.call(&mut call)).await;
                 result.map(|ok| (ok, call.into_arguments()))
             }
             Callee::Stored(routine) => {
                 let mut results = PassOn::new(writer);
-                self.run_stored_procedure(routine, arguments, &mut results)
-                    .await
-                    .inspect(|_| self.give_state_to(&run.context))
+                let program = self.run_stored_procedure(routine, arguments, &mut results);
+                OnGrowingStack(Box::pin(program)).await.inspect(|_| self.give_state_to(&run.context))
             }
         };
         self.call_depth -= 1;

@@ -4,6 +4,7 @@ mod arguments;
 mod call;
 mod nested;
 mod runner;
+mod stack;
 
 pub use crate::database::{Parameter, ParameterMode, Procedure, ProcedureCall, ProcedureHead};
 pub use crate::state::image::SessionImage;

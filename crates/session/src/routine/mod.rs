@@ -6,6 +6,5 @@
 mod ddl;
 mod run;
 mod show;
-mod stack;
 
 pub(crate) use show::{RoutineView, parameters_of, routine_views};

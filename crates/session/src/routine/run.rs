@@ -1,6 +1,5 @@
 //! The body of a stored procedure at work in the session that calls it.
 
-use super::stack::OnGrowingStack;
 use crate::plans::routine_cache::ParsedRoutine;
 use crate::result::Failure;
 use crate::result::writer::{OkInfo, ResultWriter};
@@ -61,8 +60,7 @@ impl Session {
             parameters.map(|(parameter, value)| (&*parameter.name, parameter.sql_type.clone(), value)),
         );
         let source = routine.def.body.as_bytes();
-        let program = self.run_program(&routine.body, routine.span, source, locals, writer);
-        let ran = OnGrowingStack(Box::pin(program)).await;
+        let ran = self.run_program(&routine.body, routine.span, source, locals, writer).await;
         self.calls.pop();
         self.leave_routine(outer);
         let (result, locals) = ran?;
