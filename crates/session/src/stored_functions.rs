@@ -76,6 +76,11 @@ impl StoredFunctions {
         }
     }
 
+    /// Who asks.
+    pub fn who(&self) -> Who<'_> {
+        Who { account: &self.account, client_host: &self.client_host, access: &self.access, locked: None }
+    }
+
     /// A function, if it is there.
     ///
     /// # Errors
@@ -110,8 +115,7 @@ impl StoredFunctions {
         let own = Need { invoker: invoker.clone(), ..Need::new(object, Privileges::EXECUTE, "execute") };
         let definer = Invoker::Definer(routine.def.definer.clone());
         let as_definer = (!routine.def.security_invoker).then(|| Need { invoker: definer, ..own.clone() });
-        let who = Who { account: &self.account, client_host: &self.client_host, access: &self.access, locked: None };
-        with_subject(&self.shared.state, who, |subject| subject.check(std::iter::once(&own).chain(&as_definer)))
+        with_subject(&self.shared.state, self.who(), |subject| subject.check(std::iter::once(&own).chain(&as_definer)))
     }
 
     /// The settings of a body: those of the statement, but for what its creator had.

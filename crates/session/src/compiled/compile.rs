@@ -17,7 +17,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 /// The variable that holds the operand of CASE; no variable that is declared has that name.
-const CASE_OPERAND: &str = "\0case";
+pub(crate) const CASE_OPERAND: &str = "\0case";
 
 /// Whether a statement is of the kinds that can be compiled. Its expressions are looked at when it is.
 pub(crate) fn may_be_compiled(statement: &Statement) -> bool {

@@ -6,7 +6,7 @@
 mod compile;
 mod machine;
 
-pub(crate) use compile::{Compiler, NotCompiled, may_be_compiled};
+pub(crate) use compile::{CASE_OPERAND, Compiler, NotCompiled, may_be_compiled};
 pub(crate) use machine::{Machine, stored};
 
 use squall_functions::expr::BoundExpr;

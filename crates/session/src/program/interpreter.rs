@@ -2,6 +2,7 @@
 
 use super::handlers;
 use crate::collector::Collector;
+use crate::compiled::CASE_OPERAND;
 use crate::program_errors as errors;
 use crate::result::pass_on::PassOn;
 use crate::result::writer::{LocalFuture, ResultWriter};
@@ -17,9 +18,6 @@ use squall_parser::ast::{
 use squall_registry::GrowingCharge;
 use squall_types::{Level, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
-
-/// The variable that holds the operand of CASE; no variable that is declared has that name.
-const CASE_OPERAND: &str = "\0case";
 
 /// Memory that the rows of a cursor may take, bytes: they are there from OPEN to CLOSE.
 const CURSOR_BYTES_MAX: usize = 256 << 20;

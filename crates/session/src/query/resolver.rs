@@ -8,7 +8,7 @@ use crate::set::check_read_scope;
 use crate::state::locals::SharedLocals;
 use crate::stored_functions::StoredFunctions;
 use datafusion::catalog::TableProvider;
-use squall_catalog::{AccessMap, Invoker, Privileges, TableDef};
+use squall_catalog::{Invoker, Privileges, TableDef};
 use squall_definitions::data_type::{TypeRules, resolve_type};
 use squall_executor::access::{RowTable, TableLock, VirtualTableProvider};
 use squall_functions::expr::BoundExpr;
@@ -38,41 +38,15 @@ pub(crate) struct SessionTables {
     rows: Option<Arc<dyn TableProvider>>,
     /// Variables of the stored program that runs.
     locals: Option<SharedLocals>,
-    /// Who asks; `None` is the server itself.
-    caller: Option<Caller>,
-    /// Stored functions; `None` for what belongs to no session.
+    /// Stored functions, for who asks; `None` is the server itself.
     functions: Option<StoredFunctions>,
     /// Where to write down what columns' names are, if anybody wants to know.
     found: Option<FoundColumns>,
 }
 
-/// Who asks for tables.
-#[derive(Debug)]
-struct Caller {
-    access: Arc<AccessMap>,
-    /// The account's user part, and the client's host.
-    user: String,
-    host: String,
-}
-
-impl Caller {
-    /// What a statement may do with a table that it reads: with one that it changes something else than SELECT.
-    const KNOWS: Privileges =
-        Privileges::SELECT.union(Privileges::INSERT).union(Privileges::UPDATE).union(Privileges::DELETE);
-
-    fn of(session: &Session) -> Caller {
-        let (user, host) = (session.account.user.clone(), session.client_host().to_string());
-        Caller { access: session.access.clone(), user, host }
-    }
-
-    fn check_known(&self, database: &str, name: &str) -> SqlResult<()> {
-        let is_public = database == RowsTable::DATABASE || squall_system_tables::virtual_database(database).is_some();
-        if is_public || self.access.on_any_column(database, name).intersects(Self::KNOWS) {
-            return Ok(());
-        }
-        Err(SqlError::new(ErrorCode::TableAccessDenied, &[&"SELECT", &self.user, &self.host, &name]))
-    }
-}
+/// What a statement may do with a table that it reads: with one that it changes something else than SELECT.
+const KNOWS: Privileges =
+    Privileges::SELECT.union(Privileges::INSERT).union(Privileges::UPDATE).union(Privileges::DELETE);
 
 impl SessionTables {
     pub fn new(
@@ -88,7 +62,6 @@ impl SessionTables {
             lock_wait: Duration::from_secs(session.settings.lock_wait_seconds),
             rows,
             locals: session.locals.clone(),
-            caller: Some(Caller::of(session)),
             functions: Some(StoredFunctions::of(session, context)),
             found: None,
         }
@@ -111,7 +84,6 @@ impl SessionTables {
             lock_wait: Duration::ZERO,
             rows: None,
             locals: None,
-            caller: None,
             functions: None,
             found: None,
         }
@@ -151,7 +123,13 @@ impl TableResolver for SessionTables {
     }
 
     fn check_known(&self, database: &str, name: &str) -> SqlResult<()> {
-        self.caller.as_ref().map_or(Ok(()), |caller| caller.check_known(database, name))
+        let Some(functions) = &self.functions else { return Ok(()) };
+        let who = functions.who();
+        let is_public = database == RowsTable::DATABASE || squall_system_tables::virtual_database(database).is_some();
+        if is_public || who.access.on_any_column(database, name).intersects(KNOWS) {
+            return Ok(());
+        }
+        Err(SqlError::new(ErrorCode::TableAccessDenied, &[&"SELECT", &who.account.user, &who.client_host, &name]))
     }
 
     fn virtual_table(&self, database: &str, name: &str) -> SqlResult<Option<Arc<dyn TableProvider>>> {
