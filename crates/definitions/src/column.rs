@@ -5,7 +5,7 @@ use crate::context::DdlContext;
 use crate::data_type::{TypeRules, resolve_type};
 use crate::names::check_column_name;
 use squall_catalog::{ColumnDef, ColumnDefault, ColumnId, GeneratedKind};
-use squall_parser::ast::{ColumnDefinition, DataType, DefaultValue, Expr, Literal, UnaryOp};
+use squall_parser::ast::{CURRENT_TIMESTAMP_NAMES, ColumnDefinition, DataType, DefaultValue, Expr, Literal};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, StringKind, Value};
 
 /// Longest comment of a column, in characters.
@@ -107,8 +107,7 @@ fn timestamp_digits(sql_type: &SqlType) -> Option<u8> {
 /// The digits of `CURRENT_TIMESTAMP[(n)]` and its synonyms.
 pub fn current_timestamp_digits(expr: &Expr) -> Option<u8> {
     let Expr::Function(call) = expr else { return None };
-    let synonyms = ["CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"];
-    if call.schema.is_some() || !synonyms.iter().any(|name| call.name.is(name)) {
+    if call.schema.is_some() || !CURRENT_TIMESTAMP_NAMES.iter().any(|name| call.name.is(name)) {
         return None;
     }
     match call.arguments.as_slice() {
@@ -135,10 +134,10 @@ pub fn resolve_default(
             None => Ok(ColumnDefault::Expression(constant::expression_text(expr)?)),
         };
     }
-    if is_null(expr) && !default.in_parentheses {
+    if is_null(expr) && !default.is_expression {
         return if nullable { Ok(ColumnDefault::Literal(Value::Null)) } else { Err(invalid()) };
     }
-    if default.in_parentheses || !is_constant(expr) {
+    if default.is_expression {
         constant::check_default(expr, name, context.registry)?;
         return Ok(ColumnDefault::Expression(constant::expression_text(expr)?));
     }
@@ -163,16 +162,6 @@ pub fn resolve_default(
 
 fn is_null(expr: &Expr) -> bool {
     matches!(expr, Expr::Literal(Literal::Null))
-}
-
-fn is_constant(expr: &Expr) -> bool {
-    match expr {
-        Expr::Literal(_) => true,
-        Expr::Unary { op: UnaryOp::Minus | UnaryOp::Plus, operand } => {
-            matches!(**operand, Expr::Literal(Literal::Integer(_) | Literal::Decimal(_) | Literal::Float(_)))
-        }
-        _ => false,
-    }
 }
 
 fn has_introducer(expr: &Expr) -> bool {

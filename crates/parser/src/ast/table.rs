@@ -1,6 +1,6 @@
 //! CREATE TABLE and ALTER TABLE.
 
-use super::{DataType, Expr, Ident, ObjectName, OrderItem, Query};
+use super::{DataType, Expr, Ident, Literal, ObjectName, OrderItem, Query, UnaryOp};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateTable {
@@ -23,9 +23,38 @@ pub struct CreateTable {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DefaultValue {
     pub value: Expr,
-    /// An expression, be it a literal, rather than a literal or CURRENT_TIMESTAMP as such.
-    pub in_parentheses: bool,
+    /// An expression, be it a literal in parentheses, rather than a literal or CURRENT_TIMESTAMP as such.
+    pub is_expression: bool,
 }
+
+impl DefaultValue {
+    /// What stands behind DEFAULT, with or without parentheses. Only numbers with a sign, other literals and CURRENT_TIMESTAMP mean
+    /// something else without them, the rest is an expression either way (MySQL asks for the parentheses, MariaDB does not).
+    #[must_use]
+    pub fn new(value: Expr, in_parentheses: bool) -> Self {
+        let is_expression = in_parentheses || !Self::is_literal(&value) && !Self::is_current_timestamp(&value);
+        Self { value, is_expression }
+    }
+
+    /// A literal; that of a number may have a sign.
+    fn is_literal(value: &Expr) -> bool {
+        match value {
+            Expr::Literal(_) => true,
+            Expr::Unary { op: UnaryOp::Minus | UnaryOp::Plus, operand } => {
+                matches!(**operand, Expr::Literal(Literal::Integer(_) | Literal::Decimal(_) | Literal::Float(_)))
+            }
+            _ => false,
+        }
+    }
+
+    /// A call of CURRENT_TIMESTAMP or one of its synonyms.
+    fn is_current_timestamp(value: &Expr) -> bool {
+        matches!(value, Expr::Function(call) if call.schema.is_none() && CURRENT_TIMESTAMP_NAMES.iter().any(|name| call.name.is(name)))
+    }
+}
+
+/// The names of the function that DEFAULT and ON UPDATE take without parentheses.
+pub const CURRENT_TIMESTAMP_NAMES: [&str; 4] = ["CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"];
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnDefinition {

@@ -171,11 +171,11 @@ impl Parser<'_> {
         let op = match self.kind() {
             TokenKind::Minus => UnaryOp::Minus,
             TokenKind::Plus => UnaryOp::Plus,
-            _ => return Ok(DefaultValue { value: self.primary()?, in_parentheses }),
+            _ => return Ok(DefaultValue::new(self.primary()?, in_parentheses)),
         };
         self.advance();
         let value = Expr::Unary { op, operand: Box::new(self.primary()?) };
-        Ok(DefaultValue { value, in_parentheses })
+        Ok(DefaultValue::new(value, in_parentheses))
     }
 }
 

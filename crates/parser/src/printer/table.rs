@@ -100,18 +100,9 @@ impl Printer {
 
     /// A value behind DEFAULT: literals and the time as they are, the rest in parentheses.
     fn default_value(&mut self, default: &DefaultValue) {
-        let value = &default.value;
-        let bare = match value {
-            _ if default.in_parentheses => false,
-            Expr::Literal(_) | Expr::Unary { op: UnaryOp::Minus, .. } => true,
-            Expr::Function(call) => ["CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"]
-                .iter()
-                .any(|name| call.schema.is_none() && call.name.is(name)),
-            _ => false,
-        };
-        self.put_if(!bare, "(");
-        self.expr(value);
-        self.put_if(!bare, ")");
+        self.put_if(default.is_expression, "(");
+        self.expr(&default.value);
+        self.put_if(default.is_expression, ")");
     }
 
     fn storage(&mut self, storage: ColumnStorage) {
