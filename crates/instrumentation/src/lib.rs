@@ -3,14 +3,13 @@
 //! A session counts by itself, in its [`Process`], without sharing anything on a statement's way; [`Statistics`] has what is of no session any more.
 //! Readers add both up.
 //!
-//! From the bottom up: [`totals`], [`timed`], [`events`], [`recent`], [`statements`], [`tables`], [`transactions`], [`prepared`], [`errors`],
+//! From the bottom up: [`totals`], [`timed`], [`events`], [`recent`], [`statement_kind`], [`statements`], [`tables`], [`transactions`], [`prepared`], [`errors`],
 //! [`waits`], [`stages`], [`socket_use`]; [`process`]; [`memory`], [`accounts`], [`statistics`].
 //!
 //! Knows: digests, statistics of the row store's waits, MySQL's names of events. Must not know: sessions, sockets, the tables that show it.
 
 pub mod accounts;
 pub mod errors;
-pub mod event_name;
 pub mod events;
 pub mod memory;
 pub mod prepared;
@@ -18,6 +17,7 @@ pub mod process;
 pub mod recent;
 pub mod socket_use;
 pub mod stages;
+pub mod statement_kind;
 pub mod statements;
 pub mod statistics;
 pub mod tables;

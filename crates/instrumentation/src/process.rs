@@ -5,6 +5,7 @@ use crate::prepared::PreparedUses;
 use crate::recent::RecentStatement;
 use crate::socket_use::{SocketUse, TlsUse};
 use crate::stages::CountedStages;
+use crate::statement_kind::StatementCounters;
 use crate::statements::CountedStatements;
 use crate::tables::CountedTables;
 use crate::transactions::CountedTransactions;
@@ -200,22 +201,28 @@ macro_rules! counters {
         #[derive(Debug, Default)]
         pub struct SessionStatus {
             $(#[doc = $name] pub $field: AtomicU64,)*
+            /// Statements by their kinds.
+            pub statements: StatementCounters,
         }
 
         impl SessionStatus {
             /// Names and values.
             pub fn values(&self) -> Vec<(&'static str, u64)> {
-                vec![$(($name, self.$field.load(Ordering::Relaxed)),)*]
+                let mut values = vec![$(($name, self.$field.load(Ordering::Relaxed)),)*];
+                values.extend(self.statements.values());
+                values
             }
 
             /// Adds all counters to another set.
             pub fn add_to(&self, sum: &SessionStatus) {
                 $(sum.$field.fetch_add(self.$field.load(Ordering::Relaxed), Ordering::Relaxed);)*
+                self.statements.add_to(&sum.statements);
             }
 
             /// Sets all counters to 0.
             pub fn clear(&self) {
                 $(self.$field.store(0, Ordering::Relaxed);)*
+                self.statements.clear();
             }
         }
     };
@@ -223,48 +230,12 @@ macro_rules! counters {
 
 counters! {
     admin_commands = "Com_admin_commands";
-    alter_table = "Com_alter_table";
-    begin = "Com_begin";
-    call_procedure = "Com_call_procedure";
-    change_db = "Com_change_db";
-    commit = "Com_commit";
-    create_db = "Com_create_db";
-    create_index = "Com_create_index";
-    create_table = "Com_create_table";
-    create_user = "Com_create_user";
-    create_view = "Com_create_view";
-    delete = "Com_delete";
-    delete_multi = "Com_delete_multi";
-    drop_db = "Com_drop_db";
-    drop_index = "Com_drop_index";
-    drop_table = "Com_drop_table";
-    drop_user = "Com_drop_user";
-    drop_view = "Com_drop_view";
-    grant = "Com_grant";
-    insert = "Com_insert";
-    insert_select = "Com_insert_select";
-    kill = "Com_kill";
-    load = "Com_load";
-    lock_tables = "Com_lock_tables";
-    rename_table = "Com_rename_table";
-    replace = "Com_replace";
-    replace_select = "Com_replace_select";
-    revoke = "Com_revoke";
-    rollback = "Com_rollback";
-    rollback_to_savepoint = "Com_rollback_to_savepoint";
-    savepoint = "Com_savepoint";
-    select = "Com_select";
-    set_option = "Com_set_option";
-    show = "Com_show_status";
     stmt_close = "Com_stmt_close";
     stmt_execute = "Com_stmt_execute";
     stmt_fetch = "Com_stmt_fetch";
     stmt_prepare = "Com_stmt_prepare";
     stmt_reset = "Com_stmt_reset";
-    truncate = "Com_truncate";
-    unlock_tables = "Com_unlock_tables";
-    update = "Com_update";
-    update_multi = "Com_update_multi";
+    stmt_send_long_data = "Com_stmt_send_long_data";
     created_tmp_disk_tables = "Created_tmp_disk_tables";
     created_tmp_tables = "Created_tmp_tables";
     handler_commit = "Handler_commit";
@@ -452,6 +423,8 @@ pub struct ProcessList {
     pub connections: AtomicU64,
     /// Connections that failed before they had a session.
     pub aborted_connects: AtomicU64,
+    /// Connections that ended without a client's good-bye.
+    pub aborted_clients: AtomicU64,
     /// Connections that were refused because there were too many.
     pub refused_connections: AtomicU64,
     /// Moves of connections from one event loop to another.

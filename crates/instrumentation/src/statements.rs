@@ -247,8 +247,9 @@ impl Statements {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event_name::SELECT;
     use squall_parser::ParseOptions;
+
+    const SELECT: &str = "statement/sql/select";
 
     fn digest(sql: &str) -> Arc<Digest> {
         Arc::new(squall_parser::digest(sql.as_bytes(), &ParseOptions::default()))

@@ -75,6 +75,11 @@ pub type ByTable = FxHashMap<TableKey, TableTotals>;
 pub struct CountedTables(Mutex<Vec<(TableKey, TableTotals)>>);
 
 impl CountedTables {
+    /// What the session knows.
+    pub fn snapshot(&self) -> ByTable {
+        self.0.lock().iter().copied().collect()
+    }
+
     /// Counts rows that a look-up by key has read, in the time of its statement.
     pub fn looked_up(&self, retired: &Tables, key: TableKey, rows: u64, nanos: u64) {
         self.change(retired, key, |totals| totals.fetched.add_many(rows.max(1), nanos));

@@ -283,3 +283,8 @@ impl Keyword {
         self < Keyword::LastReserved
     }
 }
+
+/// The words of the grammar in lower case, and whether they are names in quotes only.
+pub fn keywords() -> impl Iterator<Item = (&'static str, bool)> {
+    WORDS.iter().map(|(word, keyword)| (*word, keyword.is_reserved()))
+}

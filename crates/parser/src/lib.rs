@@ -17,6 +17,7 @@ use ast::{DataType, Expr, Span, Statement};
 pub use digest::{Digest, digest};
 pub use error::ParseError;
 pub use introduced_strings::introduced_strings;
+pub use keyword::keywords;
 pub use normalize::{NormalizedLiteral, Normalizer};
 pub use secrets::{placeholders, secrets};
 

@@ -105,6 +105,9 @@ impl CommandLoop<'_> {
             }
         };
         let id = self.established.connection_id;
+        if matches!(end, End::Gone(_) | End::Because(_)) {
+            self.shared.backend.connection_aborted();
+        }
         match end {
             End::Moves(to) => return self.leave(to),
             End::Quit => self.client.io.close().await,
@@ -217,6 +220,7 @@ impl CommandLoop<'_> {
                 self.session.close_statement(id);
             }
             Command::StmtSendLongData { statement_id, parameter_ordinal, data } => {
+                self.session.count_long_data();
                 let bytes_max = self.session.max_allowed_packet();
                 self.statements.append_long_data(statement_id, parameter_ordinal, data, bytes_max);
             }

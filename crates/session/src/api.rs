@@ -85,6 +85,8 @@ pub trait Connection: Send {
     fn prepared_columns(&self, id: u32) -> Option<Arc<[ColumnMeta]>>;
     /// COM_STMT_CLOSE; unknown ids are ignored, as MySQL does.
     fn close_statement(&mut self, id: u32);
+    /// COM_STMT_SEND_LONG_DATA: a piece of a parameter's value has come.
+    fn count_long_data(&mut self);
     /// COM_STMT_RESET: closes the cursor.
     fn reset_statement(&mut self, id: u32) -> Result<(), SqlError>;
     /// COM_INIT_DB.
@@ -161,6 +163,8 @@ pub trait Backend: Send + Sync {
     ) -> Result<Box<dyn Connection>, SqlError>;
     /// The client of a connection is gone while a statement of it runs: the statement has to stop, and the connection.
     fn client_gone(&self, connection_id: u64);
+    /// A connection that ended without the client's good-bye (`Aborted_clients`).
+    fn connection_aborted(&self);
     /// A connection that ended before it had a session (`Aborted_connects`).
     fn connect_failed(&self);
     /// A connection that was refused without a greeting, because there were too many

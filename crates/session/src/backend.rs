@@ -62,6 +62,10 @@ impl Backend for Database {
         }
     }
 
+    fn connection_aborted(&self) {
+        self.0.processes.aborted_clients.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+
     fn connect_failed(&self) {
         self.0.processes.aborted_connects.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }

@@ -77,6 +77,13 @@ impl Session {
         Ok(())
     }
 
+    /// FLUSH STATUS: the session begins to count anew; what it has counted stays among the server's.
+    fn flush_status(&self) {
+        self.process.status.add_to(&self.shared.processes.retired);
+        self.process.status.clear();
+        self.process.tables.retire(&self.shared.statistics.tables);
+    }
+
     /// FLUSH.
     pub(crate) async fn run_flush(&mut self, flush: &Flush) -> SqlResult<Outcome> {
         for target in &flush.targets {
@@ -90,7 +97,7 @@ impl Session {
                 FlushTarget::Tables { lock: Some(FlushLock::ReadLockDisableCheckpoint), .. } => {
                     return Err(SqlError::unsupported("AND DISABLE CHECKPOINT"));
                 }
-                FlushTarget::Status => self.process.status.clear(),
+                FlushTarget::Status => self.flush_status(),
                 // MySQL's FLUSH TABLES empties the cache of prepared statements too.
                 FlushTarget::Tables { .. } => self.shared.plans.clear(),
                 FlushTarget::Other(what) => return Err(SqlError::unsupported(format_args!("FLUSH {what}"))),

@@ -12,6 +12,7 @@ use crate::state::prepared_statements::RowCollector;
 use bytes::Bytes;
 use squall_catalog::Need;
 use squall_instrumentation::process::count;
+use squall_instrumentation::statement_kind::StatementKind;
 use squall_parser::ast::Statement;
 use squall_registry::SessionMemory;
 use squall_server_state::now_micros;
@@ -374,6 +375,10 @@ impl Connection for Session {
         }
     }
 
+    fn count_long_data(&mut self) {
+        count(&self.process.status.stmt_send_long_data);
+    }
+
     fn reset_statement(&mut self, id: u32) -> Result<(), SqlError> {
         count(&self.process.status.stmt_reset);
         self.log_command("Reset stmt", b"");
@@ -386,6 +391,7 @@ impl Connection for Session {
 
     fn use_database(&mut self, name: &str) -> Result<(), SqlError> {
         self.log_command("Init DB", name.as_bytes());
+        self.process.status.statements.count(StatementKind::ChangeDb);
         let result = Session::use_database(self, name);
         self.settings_changed();
         if let Err(error) = &result {

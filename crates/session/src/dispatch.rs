@@ -10,8 +10,8 @@ use crate::state::locals::Locals;
 use crate::statement_kind::{
     changes_accounts_or_events, commits_first, is_definition, is_routine_definition, never_read_only,
 };
-use squall_instrumentation::process::count;
 use squall_instrumentation::stages;
+use squall_instrumentation::statement_kind::StatementKind;
 use squall_parser::ast::Statement;
 use squall_registry::StatementContext;
 use squall_types::{ErrorCode, Level, SqlError};
@@ -23,6 +23,7 @@ impl Session {
         run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
+        self.process.status.statements.count(StatementKind::of(run.request.statement));
         if self.is_read_only_now() && never_read_only(run.request.statement) {
             return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]).into());
         }
@@ -82,10 +83,7 @@ impl Session {
                 }
                 Ok(Outcome::done())
             }
-            Statement::Kill(kill) => {
-                count(&self.process.status.kill);
-                Ok(self.run_kill(kill, run).await?)
-            }
+            Statement::Kill(kill) => Ok(self.run_kill(kill, run).await?),
             Statement::Signal(signal) => Ok(self.run_signal(signal, run).await?),
             Statement::GetDiagnostics(get) => Ok(self.get_diagnostics(get, run).await?),
             Statement::Program(_) => {
@@ -100,7 +98,6 @@ impl Session {
             Statement::DropEvent(drop) => Ok(Box::pin(self.run_drop_event(drop, &run.context)).await?),
             Statement::LockTables(locks) => Ok(self.lock_tables(locks).await?),
             Statement::UnlockTables => {
-                count(&self.process.status.unlock_tables);
                 // Only a LOCK TABLES that is in force is ended with a commit.
                 if self.table_locks.is_some() {
                     self.commit().await?;

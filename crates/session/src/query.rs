@@ -29,7 +29,6 @@ use squall_executor::StatementEnv;
 use squall_executor::env::{LentTransaction, SharedTransaction};
 use squall_executor::runtime::{QueryStream, write_batch};
 use squall_functions::arrow_map::value_at;
-use squall_instrumentation::process::count;
 use squall_instrumentation::stages;
 use squall_parser::ast::{self, Expr, Query, QueryBody, Select, SelectExpr, SelectItem};
 use squall_planner::{Binder, BoundQuery};
@@ -49,7 +48,6 @@ impl Session {
         run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
-        count(&self.process.status.select);
         let answered = match route {
             Route::PointLookup(plan) => self.run_point_lookup((*plan).as_ref(), run, writer)?,
             Route::Constant(plan) => Some(self.run_constant(plan, run, writer)?),

@@ -27,7 +27,7 @@ use crate::state::transaction::TransactionState;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use squall_catalog::{AccessMap, AccountKey, LockedNames, TableDef};
-use squall_instrumentation::process::{Process, count};
+use squall_instrumentation::process::Process;
 use squall_logs::Client;
 use squall_parser::ParseOptions;
 use squall_parser::ast::{Span, Statement};
@@ -456,7 +456,6 @@ impl Session {
         let Some((name, collation)) = found else {
             return Err(SqlError::new(ErrorCode::BadDatabase, &[&name]));
         };
-        count(&self.process.status.change_db);
         self.process.set_database(&name);
         self.set_session_value(
             ids::COLLATION_DATABASE,

@@ -5,7 +5,6 @@ use crate::result::Outcome;
 use crate::session::{HeldTableLocks, Session};
 use squall_catalog::{Catalog, LockedNames, Need, TableEntry, TableId};
 use squall_definitions::execute::{QualifiedName, missing};
-use squall_instrumentation::process::count;
 use squall_parser::ast::{self, LockTables, ObjectName, TableLockKind};
 use squall_planner::bind::TableUse;
 use squall_row_store::{LockWait, SessionLocks, TableLock, Transaction};
@@ -75,7 +74,6 @@ impl Session {
 
     /// LOCK TABLES.
     pub(crate) async fn lock_tables(&mut self, statement: &LockTables) -> SqlResult<Outcome> {
-        count(&self.process.status.lock_tables);
         self.table_locks = None;
         self.take_table_locks(&statement.locks).await?;
         Ok(Outcome::done())

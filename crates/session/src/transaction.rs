@@ -173,7 +173,6 @@ impl Session {
     pub(crate) async fn run_transaction(&mut self, statement: &AstTransaction) -> SqlResult<Outcome> {
         match statement {
             AstTransaction::Begin { consistent_snapshot, access } => {
-                squall_instrumentation::process::count(&self.process.status.begin);
                 self.commit().await?;
                 self.table_locks = None;
                 self.open_transaction(*access, true);
@@ -183,26 +182,20 @@ impl Session {
                 Ok(Outcome::done())
             }
             AstTransaction::Commit(completion) => {
-                squall_instrumentation::process::count(&self.process.status.commit);
                 let again = self.chained();
                 self.commit().await?;
                 self.complete(*completion, again)
             }
             AstTransaction::Rollback(completion) => {
-                squall_instrumentation::process::count(&self.process.status.rollback);
                 let again = self.chained();
                 self.rollback().await;
                 self.complete(*completion, again)
             }
             AstTransaction::Savepoint(name) => {
-                squall_instrumentation::process::count(&self.process.status.savepoint);
                 squall_definitions::names::check_identifier(name)?;
                 self.set_savepoint(name)
             }
-            AstTransaction::RollbackTo(name) => {
-                squall_instrumentation::process::count(&self.process.status.rollback_to_savepoint);
-                self.rollback_to(name)
-            }
+            AstTransaction::RollbackTo(name) => self.rollback_to(name),
             AstTransaction::ReleaseSavepoint(name) => self.release_savepoint(name),
             AstTransaction::Xa(_) => Err(SqlError::unsupported("XA")),
         }

@@ -101,6 +101,10 @@ impl Backend for Owner {
         self.0.client_gone(connection_id);
     }
 
+    fn connection_aborted(&self) {
+        self.0.connection_aborted();
+    }
+
     fn connect_failed(&self) {
         self.0.connect_failed();
     }

@@ -247,7 +247,8 @@ pub fn is_grant_table(database: &str, table: &str) -> bool {
     database == DATABASE && TABLES.iter().any(|spec| spec.name == table)
 }
 
-fn words(privileges: Privileges) -> Value {
+/// Privileges as the value of such a SET.
+pub(crate) fn words(privileges: Privileges) -> Value {
     let granted = SET_WORDS.iter().filter(|(_, one)| privileges.contains(*one)).map(|(word, _)| *word);
     s(granted.collect::<Vec<_>>().join(","))
 }

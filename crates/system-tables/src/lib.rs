@@ -35,12 +35,15 @@ mod performance_waits;
 mod plain;
 pub mod quoting;
 mod register;
+mod roles;
 mod server;
 mod source;
 mod spec;
 mod statistics;
+mod status;
 mod tables;
 pub mod type_text;
+mod usage;
 mod variable_items;
 
 pub use access::{Who, with_subject};
@@ -49,7 +52,7 @@ pub use grant_tables::is_grant_table;
 pub use names::{PERFORMANCE, ROWS_OF_STATEMENT, is_public, is_system_table, virtual_database, virtual_databases};
 pub use performance_truncate::{is_counted_table, truncate};
 pub use register::{register, register_table};
-pub use server::{charsets, collation_rows, engine_rows, plugins, process_rows, status_rows, variable_rows};
+pub use server::{charsets, collation_rows, engine_rows, plugins, process_rows, variable_rows};
 pub use source::{PlanCacheSize, Server, Source};
 pub(crate) use spec::DescribedTable;
 pub use spec::{
@@ -57,3 +60,4 @@ pub use spec::{
     long_text, medium_text, moment, no_rows, s, s_or_null, small_uint, text, time, u, uint, yes_no,
 };
 pub use statistics::index_rows;
+pub use status::status_rows;

@@ -2,11 +2,11 @@
 
 use super::performance::{plan_columns, processor_time};
 use super::performance_sums::{account, by_account, by_thread, host, user};
-use super::server::tls_status;
+use super::status::tls_status;
 use super::{DescribedTable, Source, s, s_or_null, u};
 use squall_instrumentation::accounts::{AccountKey, AccountStatistics};
-use squall_instrumentation::event_name;
 use squall_instrumentation::recent::RecentStatement;
+use squall_instrumentation::statement_kind::{self, StatementKind};
 use squall_instrumentation::statements::{StatementStatistics, key_of};
 use squall_instrumentation::totals::{Measured, PICOS_PER_MICRO};
 use squall_registry::VirtualScan;
@@ -100,7 +100,7 @@ fn ended(
 fn sqlstate(statement: &RecentStatement) -> Value {
     match &statement.error {
         Some(error) => s(String::from_utf8_lossy(&error.sqlstate)),
-        None if statement.measured.failed || event_name::gives_rows(statement.event) => Value::Null,
+        None if statement.measured.failed || statement_kind::gives_rows(statement.event) => Value::Null,
         None => s("00000"),
     }
 }
@@ -130,7 +130,7 @@ fn current(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
             u(process.id),
             u(number),
             Value::Null,
-            s(event_name::OTHER),
+            s(StatementKind::Other.event_name()),
             Value::Null,
             u(timer(source, since)),
             u(timer(source, now)),

@@ -76,7 +76,7 @@ fn files(source: &Source<'_>) -> Vec<FileSums> {
 }
 
 /// Sums by what files are used for.
-fn sums_by_event(source: &Source<'_>) -> BTreeMap<&'static str, FileTotals> {
+pub(crate) fn sums_by_event(source: &Source<'_>) -> BTreeMap<&'static str, FileTotals> {
     let mut sums = file_use::by_event();
     let FileIo { tables, gone } = source.state.store.file_io();
     let mut of_tables = gone;

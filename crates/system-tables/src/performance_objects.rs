@@ -46,10 +46,15 @@ fn counted(source: &Source<'_>, tables: &[(&str, &Arc<TableDef>)]) -> ByTable {
     source.state.statistics.tables.snapshot(sessions, |table| there.contains(&table))
 }
 
+/// What was done with tables that are there, by table and index.
+pub(crate) fn rows_by_table(source: &Source<'_>) -> ByTable {
+    counted(source, &base_tables(&source.catalog))
+}
+
 /// What was done with all tables.
 pub(crate) fn all_tables(source: &Source<'_>) -> TableTotals {
     let mut sum = TableTotals::default();
-    counted(source, &base_tables(&source.catalog)).values().for_each(|totals| sum.merge(totals));
+    rows_by_table(source).values().for_each(|totals| sum.merge(totals));
     sum
 }
 

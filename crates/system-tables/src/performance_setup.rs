@@ -7,7 +7,8 @@
 use super::performance_files::ROW_TABLE;
 use super::performance_sockets::CLIENT_SOCKET;
 use super::{DescribedTable, s};
-use squall_instrumentation::{Statistics, event_name, memory, stages, waits};
+use squall_instrumentation::statement_kind::StatementKind;
+use squall_instrumentation::{Statistics, memory, stages, waits};
 use squall_registry::VirtualChange;
 use squall_server_state::ServerState;
 use squall_server_state::variables::ids;
@@ -154,7 +155,7 @@ pub(crate) const TABLES: &[DescribedTable] = &[
                 let timed = if is_timed { s("YES") } else { Value::Null };
                 vec![s(*name), s("YES"), timed, s(""), Value::Null, Value::Int(0), Value::Null]
             };
-            Ok(event_name::ALL
+            Ok(StatementKind::EVENT_NAMES
                 .iter()
                 .chain(stages::ALL)
                 .chain(waits::OF_SESSIONS)

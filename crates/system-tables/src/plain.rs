@@ -14,7 +14,6 @@ macro_rules! empty {
 
 empty! {
     "TRIGGERS": TRIGGERS;
-    "PARTITIONS": PARTITIONS;
     "OPTIMIZER_TRACE": &[
         long_text("QUERY"), long_text("TRACE"), int("MISSING_BYTES_BEYOND_MAX_MEM_SIZE"),
         int("INSUFFICIENT_PRIVILEGES"),
@@ -39,7 +38,6 @@ empty! {
     "INNODB_BUFFER_PAGE": BUFFER_PAGE;
     "INNODB_BUFFER_PAGE_LRU": BUFFER_PAGE_LRU;
     "INNODB_BUFFER_POOL_STATS": BUFFER_POOL_STATS;
-    "KEYWORDS": &[text("WORD", 128).or_null(), int("RESERVED").or_null()];
 }
 
 /// What INNODB_BUFFER_PAGE and INNODB_BUFFER_PAGE_LRU say of a page, given the columns in which they differ.
@@ -134,32 +132,4 @@ const TRIGGERS: &[ColumnSpec] = &[
     text("CHARACTER_SET_CLIENT", 64),
     text("COLLATION_CONNECTION", 64),
     text("DATABASE_COLLATION", 64),
-];
-
-const PARTITIONS: &[ColumnSpec] = &[
-    text("TABLE_CATALOG", 64),
-    text("TABLE_SCHEMA", 64),
-    text("TABLE_NAME", 64),
-    text("PARTITION_NAME", 64).or_null(),
-    text("SUBPARTITION_NAME", 64).or_null(),
-    uint("PARTITION_ORDINAL_POSITION").or_null(),
-    uint("SUBPARTITION_ORDINAL_POSITION").or_null(),
-    text("PARTITION_METHOD", 13).or_null(),
-    text("SUBPARTITION_METHOD", 13).or_null(),
-    text("PARTITION_EXPRESSION", 2048).or_null(),
-    text("SUBPARTITION_EXPRESSION", 2048).or_null(),
-    long_text("PARTITION_DESCRIPTION").or_null(),
-    uint("TABLE_ROWS"),
-    uint("AVG_ROW_LENGTH"),
-    uint("DATA_LENGTH"),
-    uint("MAX_DATA_LENGTH").or_null(),
-    uint("INDEX_LENGTH"),
-    uint("DATA_FREE"),
-    time("CREATE_TIME"),
-    time("UPDATE_TIME").or_null(),
-    time("CHECK_TIME").or_null(),
-    int("CHECKSUM").or_null(),
-    long_text("PARTITION_COMMENT"),
-    text("NODEGROUP", 256),
-    text("TABLESPACE_NAME", 268).or_null(),
 ];

@@ -7,7 +7,7 @@ use crate::{
     column_segments, columns, constraints, described, files, grant_tables, jobs, locks, logs, performance,
     performance_empty, performance_events, performance_files, performance_objects, performance_replication,
     performance_sessions, performance_setup, performance_sockets, performance_sums, performance_waits, plain, server,
-    statistics, tables, variable_items,
+    roles, statistics, tables, usage, variable_items,
 };
 use squall_registry::{Registry, StatementContext, VirtualChange, VirtualColumn, VirtualScan, VirtualTable};
 use squall_types::{SqlError, SqlResult, Value};
@@ -78,6 +78,8 @@ pub fn register(registry: &mut Registry, server: &Weak<dyn Server>) {
         performance::TABLES,
         locks::TABLES,
         variable_items::TABLES,
+        roles::TABLES,
+        usage::TABLES,
     ];
     for spec in lists.into_iter().flatten() {
         register_table(registry, server, spec, Box::new(spec.rows));

@@ -2,8 +2,6 @@
 
 use super::{PERFORMANCE, Source, TableSpec, int, long_text, moment, s, s_or_null, text, u, uint, yes_no};
 use squall_catalog::{AccountDef, Privileges};
-use squall_instrumentation::TlsUse;
-use squall_instrumentation::process::Process;
 use squall_registry::VirtualScan;
 use squall_row_store::Engines;
 use squall_server_state::now_micros;
@@ -197,13 +195,13 @@ pub(crate) const TABLES: &[TableSpec] = &[
         database: PERFORMANCE,
         name: "global_status",
         columns: &[text("VARIABLE_NAME", 64), text("VARIABLE_VALUE", 1024).or_null()],
-        rows: |source, _| Ok(status_rows(source, true)),
+        rows: |source, _| Ok(crate::status::status_rows(source, true)),
     },
     TableSpec {
         database: PERFORMANCE,
         name: "session_status",
         columns: &[text("VARIABLE_NAME", 64), text("VARIABLE_VALUE", 1024).or_null()],
-        rows: |source, _| Ok(status_rows(source, false)),
+        rows: |source, _| Ok(crate::status::status_rows(source, false)),
     },
     TableSpec {
         database: PERFORMANCE,
@@ -332,7 +330,7 @@ fn grantee(account: &AccountDef) -> Value {
 }
 
 /// The accounts whose grants may be seen: all, or one's own.
-fn visible_accounts(source: &Source<'_>) -> Vec<std::sync::Arc<AccountDef>> {
+pub(crate) fn visible_accounts(source: &Source<'_>) -> Vec<std::sync::Arc<AccountDef>> {
     let all = source.access.on_table("mysql", "user").contains(Privileges::SELECT);
     let own = &*source.context.current_user;
     let accounts = source.state.accounts.load_full();
@@ -442,70 +440,6 @@ fn variables_info(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec
         vec![s(definition.name), s(origin), s(""), s(min), s(max), Value::Null, Value::Null, Value::Null]
     });
     Ok(rows.collect())
-}
-
-/// Names and values of SHOW STATUS, by name.
-pub fn status_rows(source: &Source<'_>, global: bool) -> Vec<Vec<Value>> {
-    use std::sync::atomic::Ordering::Relaxed;
-    let state = source.state;
-    let counters = match source.process() {
-        Some(process) if !global => process.status.values(),
-        _ => state.processes.total_status().values(),
-    };
-    let mut rows: Vec<(String, String)> =
-        counters.into_iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-    let uptime = state.started.elapsed().as_secs();
-    let running = state.processes.all().iter().filter(|process| process.activity.lock().command != "Sleep").count();
-    let plans = source.server.plan_cache_size();
-    let row_cache = state.store.row_cache_status();
-    let facts: [(&str, u64); 20] = [
-        ("Aborted_connects", state.processes.aborted_connects.load(Relaxed)),
-        ("Connection_errors_max_connections", state.processes.refused_connections.load(Relaxed)),
-        ("Connections", state.processes.connections.load(Relaxed)),
-        ("Connections_moved", state.processes.moved_connections.load(Relaxed)),
-        ("Innodb_row_lock_current_waits", state.store.lock_waiter_count() as u64),
-        ("Log_entries_lost", state.logs.entries_lost()),
-        ("Max_used_connections", state.processes.max_used.load(Relaxed)),
-        ("Plan_cache_bytes", plans.bytes),
-        ("Plan_cache_entries", plans.entries),
-        ("Plan_cache_evictions", plans.evictions),
-        ("Prepared_stmt_count", state.prepared_count.load(Relaxed)),
-        ("Row_cache_bytes", row_cache.bytes),
-        ("Row_cache_hits", row_cache.hits),
-        ("Row_cache_misses", row_cache.misses),
-        ("Threads_cached", 0),
-        ("Threads_connected", state.processes.len() as u64),
-        ("Threads_created", state.processes.connections.load(Relaxed)),
-        ("Threads_running", running as u64),
-        ("Uptime", uptime),
-        ("Uptime_since_flush_status", uptime),
-    ];
-    rows.extend(facts.iter().map(|(name, value)| (name.to_string(), value.to_string())));
-    rows.extend(source.server.module_status());
-    // Why changes are refused, if a write or a sync has failed.
-    rows.push(("Squall_write_failure".into(), state.store.write_failure().unwrap_or_default().to_string()));
-    // The reader's, also among the server's, where clients look for them.
-    let tls = tls_status(source.process().as_deref());
-    let shown = tls.into_iter().filter(|(name, _)| !global || *name != SSL_SESSIONS_REUSED);
-    rows.extend(shown.map(|(name, value)| (name.to_string(), value)));
-    rows.push(("Compression".into(), "OFF".into()));
-    rows.sort();
-    rows.into_iter().map(|(name, value)| vec![s(name), s(value)]).collect()
-}
-
-/// Whether a connection's session of TLS is one that has gone on: of sessions only.
-const SSL_SESSIONS_REUSED: &str = "Ssl_sessions_reused";
-
-/// Status variables of TLS: of a connection, and what they are where there is none.
-pub(crate) fn tls_status(process: Option<&Process>) -> [(&'static str, String); 3] {
-    let tls = process.and_then(|process| process.tls.as_deref());
-    let text = |of: fn(&TlsUse) -> &str| tls.map_or_else(String::new, |tls| of(tls).to_string());
-    let resumed = tls.is_some_and(|tls| tls.resumed);
-    [
-        ("Ssl_cipher", text(|tls| &tls.cipher)),
-        (SSL_SESSIONS_REUSED, u64::from(resumed).to_string()),
-        ("Ssl_version", text(|tls| tls.version)),
-    ]
 }
 
 fn connect_attributes(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {

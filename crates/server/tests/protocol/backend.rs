@@ -108,6 +108,8 @@ impl Backend for ScriptBackend {
         }
     }
 
+    fn connection_aborted(&self) {}
+
     fn connect_failed(&self) {
         self.0.failed_connects.fetch_add(1, Ordering::Relaxed);
     }
@@ -416,6 +418,8 @@ impl Connection for ScriptSession {
     fn close_statement(&mut self, id: u32) {
         self.statements.remove(&id);
     }
+
+    fn count_long_data(&mut self) {}
 
     fn reset_statement(&mut self, id: u32) -> Result<(), SqlError> {
         if self.statements.contains_key(&id) {

@@ -22,27 +22,20 @@ impl Session {
     /// Statements about accounts and privileges.
     pub(crate) async fn run_account_statement(&mut self, statement: &Statement) -> SqlResult<Outcome> {
         self.check_writable()?;
-        let status = &self.process.status;
         match statement {
             Statement::CreateUser(create) => {
-                squall_instrumentation::process::count(&status.create_user);
-                if create.alter { self.alter_user(create).await } else { self.create_user(create).await }
+                if create.alter {
+                    self.alter_user(create).await
+                } else {
+                    self.create_user(create).await
+                }
             }
-            Statement::DropUser(drop) => {
-                squall_instrumentation::process::count(&status.drop_user);
-                self.drop_users(drop, "DROP USER").await
-            }
+            Statement::DropUser(drop) => self.drop_users(drop, "DROP USER").await,
             Statement::RenameUser(renames) => self.rename_users(renames).await,
             Statement::CreateRole(create) => self.create_roles(create).await,
             Statement::DropRole(drop) => self.drop_users(drop, "DROP ROLE").await,
-            Statement::Grant(grant) => {
-                squall_instrumentation::process::count(&status.grant);
-                self.grant(grant).await
-            }
-            Statement::Revoke(revoke) => {
-                squall_instrumentation::process::count(&status.revoke);
-                self.revoke(revoke).await
-            }
+            Statement::Grant(grant) => self.grant(grant).await,
+            Statement::Revoke(revoke) => self.revoke(revoke).await,
             _ => Ok(Outcome::done()),
         }
     }

@@ -7,7 +7,6 @@ use squall_catalog::TableDef;
 use squall_definitions::alter::AlterEnv;
 use squall_definitions::execute::{DdlEnv, QualifiedName, no_such_table};
 use squall_definitions::{alter, create, database, drop, view};
-use squall_instrumentation::process::count;
 use squall_parser::ast::{self, Statement};
 use squall_registry::StatementContext;
 use squall_row_store::LockWait;
@@ -48,10 +47,8 @@ impl Session {
             false => Some(self.definition_pass().await?),
         };
         let env = self.ddl_env(&run.context);
-        let status = &self.process.status;
         match run.request.statement {
             Statement::CreateDatabase(statement) => {
-                count(&status.create_db);
                 let statement = statement.clone();
                 let rows = self.blocking(move |shared| database::create_database(shared, &env, &statement)).await?;
                 Ok(Outcome::affected(rows))
@@ -62,7 +59,6 @@ impl Session {
                 Ok(Outcome::affected(rows))
             }
             Statement::DropDatabase(statement) => {
-                count(&status.drop_db);
                 let (statement, name) = (statement.clone(), statement.name.to_string());
                 let rows = self.blocking(move |shared| database::drop_database(shared, &env, &statement)).await?;
                 let (shared, dropped) = (self.shared.clone(), name.clone());
@@ -74,7 +70,6 @@ impl Session {
                 Ok(Outcome::affected(rows))
             }
             Statement::CreateTable(statement) => {
-                count(&status.create_table);
                 if self.is_virtual_already(statement) {
                     let error = SqlError::new(ErrorCode::TableExists, &[&statement.name.name.as_str()]);
                     run.context.diagnostics.push(Level::Note, error);
@@ -82,16 +77,9 @@ impl Session {
                 }
                 self.create_table(statement, run).await
             }
-            Statement::AlterTable(statement) => {
-                count(&status.alter_table);
-                Ok(self.alter_table(statement, &run.context).await?)
-            }
-            Statement::DropTable(statement) => {
-                count(&status.drop_table);
-                Ok(self.drop_tables(statement, env).await?)
-            }
+            Statement::AlterTable(statement) => Ok(self.alter_table(statement, &run.context).await?),
+            Statement::DropTable(statement) => Ok(self.drop_tables(statement, env).await?),
             Statement::TruncateTable(name) => {
-                count(&status.truncate);
                 if let Some(table) = self.temporary_table_named(name) {
                     self.truncate_temporary(&table)?;
                     return Ok(Outcome::done());
@@ -106,23 +94,19 @@ impl Session {
                 Ok(Outcome::done())
             }
             Statement::RenameTable(statement) => {
-                count(&status.rename_table);
                 let statement = statement.clone();
                 self.blocking(move |shared| drop::rename_tables(shared, &env, &statement)).await?;
                 Ok(Outcome::done())
             }
             Statement::CreateIndex(statement) => {
-                count(&status.create_index);
                 let alter = alter::alter_of_create_index(statement);
                 Ok(self.alter_table(&alter, &run.context).await?)
             }
             Statement::DropIndex(statement) => {
-                count(&status.drop_index);
                 let alter = alter::alter_of_drop_index(statement);
                 Ok(self.alter_table(&alter, &run.context).await?)
             }
             Statement::CreateView(statement) => {
-                count(&status.create_view);
                 let definition = self.resolve_view(statement, run).await?;
                 self.note_missing_definer(statement.definer.as_ref(), &run.context)?;
                 let (statement, account) = (statement.clone(), self.account.clone());
@@ -132,7 +116,6 @@ impl Session {
                 Ok(Outcome::done())
             }
             Statement::DropView(statement) => {
-                count(&status.drop_view);
                 let statement = statement.clone();
                 self.blocking(move |shared| drop::drop_views(shared, &env, &statement)).await?;
                 Ok(Outcome::done())

@@ -20,7 +20,7 @@ use crate::session::{Session, StatementRun};
 use run::{LoadContext, run_load};
 use squall_catalog::{Authorized, NameKey, TableDef};
 use squall_functions::expr::BoundExpr;
-use squall_instrumentation::process::{Transfer, count};
+use squall_instrumentation::process::Transfer;
 use squall_parser::ast::{Expr, Ident, Insert, InsertSource, LoadData, LoadDuplicates, Statement, VariableTarget};
 use squall_planner::Binder;
 use squall_planner::bind::RowTable;
@@ -120,7 +120,6 @@ impl Session {
         run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
-        count(&self.process.status.load);
         self.check_writable()?;
         if statement.xml {
             return Err(SqlError::unsupported("LOAD XML").into());

@@ -14,7 +14,6 @@ use crate::session::{Session, StatementRun};
 use crate::stored_functions::stored_routine;
 use squall_catalog::RoutineKind;
 use squall_definitions::routine::no_such_routine;
-use squall_instrumentation::process::count;
 use squall_parser::ast::Call;
 use squall_registry::{StatementContext, held_by_variable};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
@@ -54,7 +53,6 @@ impl Session {
         run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
-        count(&self.process.status.call_procedure);
         let (database, name) = self.qualify(&call.procedure)?;
         let callee = self.callee(&database, &name)?;
         if self.call_depth == CALLS_MAX {

@@ -7,8 +7,7 @@ use crate::session::{Session, StatementRun};
 use squall_catalog::{Authorized, Catalog, TableDef};
 use squall_definitions::edit::newer_catalog;
 use squall_functions::expr::{BoundExpr, CompareOp};
-use squall_instrumentation::process::count;
-use squall_parser::ast::{DeleteTarget, InsertSource, Statement};
+use squall_parser::ast::Statement;
 use squall_planner::Binder;
 use squall_planner::dml::foreign_key::may_cascade;
 use squall_planner::dml::plan::{ColumnAssignment, InsertRows, NewValue, OnDuplicate};
@@ -97,7 +96,6 @@ impl Session {
         run: &StatementRun<'_>,
         plan: Option<&Arc<Authorized<DmlPlan>>>,
     ) -> Result<Outcome, Failure> {
-        self.count_change(run.request.statement);
         if plan.is_none()
             && let Some(table) = self.changed_virtual_table(run.request.statement)
         {
@@ -242,22 +240,6 @@ impl Session {
         };
         transaction.begin_statement(LockWait::WouldBlock);
         env.run(transaction, |dml| execute(dml, plan))
-    }
-
-    fn count_change(&self, statement: &Statement) {
-        let status = &self.process.status;
-        count(match statement {
-            Statement::Insert(insert) => match (insert.replace, &insert.source) {
-                (false, InsertSource::Values(_)) => &status.insert,
-                (false, InsertSource::Query(_)) => &status.insert_select,
-                (true, InsertSource::Values(_)) => &status.replace,
-                (true, InsertSource::Query(_)) => &status.replace_select,
-            },
-            Statement::Update(update) if update.tables.len() == 1 => &status.update,
-            Statement::Update(_) => &status.update_multi,
-            Statement::Delete(delete) if matches!(delete.target, DeleteTarget::Multiple { .. }) => &status.delete_multi,
-            _ => &status.delete,
-        });
     }
 
     /// `sql_safe_updates` (1175).

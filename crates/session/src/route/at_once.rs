@@ -6,6 +6,7 @@ use crate::session::Session;
 use crate::state::log::Logged;
 use squall_catalog::Authorized;
 use squall_instrumentation::process::count;
+use squall_instrumentation::statement_kind::StatementKind;
 use squall_planner::rowwise::RowPlan;
 use squall_registry::PlanCounts;
 use squall_server_state::now_micros;
@@ -192,7 +193,7 @@ impl Session {
         let status = &self.process.status;
         count(&status.questions);
         count(&status.queries);
-        count(&status.select);
+        status.statements.count(StatementKind::Select);
         match written {
             Ok(rows) => {
                 self.diagnostics.clear();

@@ -3,10 +3,10 @@
 use crate::plans::prepared::PreparedStatement;
 use crate::plans::{Answered, Route};
 use crate::session::{Session, StatementRun};
-use squall_instrumentation::event_name;
 use squall_instrumentation::prepared::PreparedUse;
 use squall_instrumentation::recent::Shown;
 use squall_instrumentation::stages;
+use squall_instrumentation::statement_kind::{PREPARE, StatementKind};
 use squall_instrumentation::totals::Measured;
 use squall_instrumentation::transactions::TransactionOutcome;
 use squall_parser::Digest;
@@ -90,7 +90,14 @@ impl Session {
         };
         let statistics = &self.shared.statistics;
         let (retired, schema) = (&statistics.statements, self.default_database());
-        self.process.statements.add(retired, schema, digest, event_name::SELECT, &measured, Shown { text, error });
+        self.process.statements.add(
+            retired,
+            schema,
+            digest,
+            StatementKind::Select.event_name(),
+            &measured,
+            Shown { text, error },
+        );
         let nanos = measured.micros.saturating_mul(NANOS_PER_MICRO);
         match route {
             Route::PointLookup(select) => {
@@ -138,7 +145,7 @@ impl Session {
             }
         };
         let statistics = &self.shared.statistics;
-        let event = event_name::of(run.request.statement);
+        let event = StatementKind::of(run.request.statement).event_name();
         let error = self.diagnostics.last_error().filter(|error| error.code == errno);
         let (retired, schema) = (&statistics.statements, run.database.as_ref());
         self.process.statements.add(
@@ -183,12 +190,12 @@ impl Session {
         let errno = error.map_or(0, |error| error.code);
         let measured = Measured { start_micros, micros, failed: true, errno, ..Measured::default() };
         if errno == ErrorCode::Parse.number() {
-            return self.process.statements.add_event(event_name::PREPARE, &measured, error);
+            return self.process.statements.add_event(PREPARE, &measured, error);
         }
         let digest = Arc::new(squall_parser::digest(sql, &self.parse_options()));
         let (retired, schema) = (&self.shared.statistics.statements, self.default_database());
         let shown = Shown { text: sql, error };
-        self.process.statements.add(retired, schema, &digest, event_name::PREPARE, &measured, shown);
+        self.process.statements.add(retired, schema, &digest, PREPARE, &measured, shown);
     }
 
     /// Counts a text that no grammar takes.
@@ -199,7 +206,7 @@ impl Session {
             let error = self.diagnostics.last_error();
             let errno = error.map_or(0, |error| error.code);
             let measured = Measured { start_micros, micros, failed: true, errno, ..Measured::default() };
-            self.process.statements.add_event(event_name::ERROR, &measured, error);
+            self.process.statements.add_event(StatementKind::Error.event_name(), &measured, error);
         }
     }
 

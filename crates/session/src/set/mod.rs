@@ -4,7 +4,6 @@ use crate::result::Outcome;
 use crate::result::writer::SessionChange;
 use crate::session::{Session, StatementRun};
 use squall_catalog::{AccountKey, NameKey};
-use squall_instrumentation::process::count;
 use squall_parser::ast::{Expr, Set, SetItem, SystemVariable, VariableScope};
 use squall_registry::variables::{DefaultValue, Effect, Kind, Scope, VariableDef};
 use squall_registry::{StatementContext, VariableId, held_by_variable};
@@ -31,7 +30,6 @@ enum Persist {
 impl Session {
     /// SET in all its forms.
     pub(crate) async fn run_set(&mut self, set: &Set, run: &StatementRun<'_>) -> SqlResult<Outcome> {
-        count(&self.process.status.set_option);
         match set {
             Set::Items(items) => self.set_items(items, run).await,
             Set::Transaction { scope, characteristics } => self.set_transaction(*scope, *characteristics),

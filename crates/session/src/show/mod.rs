@@ -11,7 +11,6 @@ use crate::result::{Outcome, ResultSet};
 use crate::server_tables::routine_status;
 use crate::session::Session;
 use squall_catalog::RoutineKind;
-use squall_instrumentation::process::count;
 use squall_parser::ast::{DescribeTable, Expr, Limit, Literal, Show, ShowFilter};
 use squall_registry::StatementContext;
 use squall_types::collation::like_match;
@@ -22,7 +21,6 @@ impl Session {
     /// SHOW in all its forms.
     #[expect(clippy::too_many_lines, reason = "one arm for each SHOW")]
     pub(crate) async fn run_show(&mut self, show: &Show, context: &Arc<StatementContext>) -> SqlResult<Outcome> {
-        count(&self.process.status.show);
         let result = match show {
             Show::Databases(filter) => {
                 return self.filtered(self.show_databases(filter.as_ref()), filter, context).await;
