@@ -6,8 +6,8 @@ use crate::spec::{ColumnSpec, MakeRows, RowsOf, TableSpec, no_rows};
 use crate::{
     column_segments, columns, constraints, described, files, grant_tables, jobs, locks, logs, performance,
     performance_empty, performance_events, performance_files, performance_objects, performance_replication,
-    performance_sessions, performance_setup, performance_sockets, performance_sums, performance_waits, plain, server,
-    roles, statistics, tables, usage, variable_items,
+    performance_sessions, performance_setup, performance_sockets, performance_sums, performance_waits, plain, roles,
+    server, statistics, tables, usage, variable_items,
 };
 use squall_registry::{Registry, StatementContext, VirtualChange, VirtualColumn, VirtualScan, VirtualTable};
 use squall_types::{SqlError, SqlResult, Value};

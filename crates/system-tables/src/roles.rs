@@ -118,7 +118,8 @@ fn granted(accounts: &Accounts, reader: &AccountKey) -> Vec<Granted> {
             continue;
         }
         let Some(account) = accounts.get(&to) else { continue };
-        let roles = if to == *reader { accounts.granted_roles(account) } else { account.roles.keys().cloned().collect() };
+        let roles =
+            if to == *reader { accounts.granted_roles(account) } else { account.roles.keys().cloned().collect() };
         for role in roles {
             let with_admin = account.roles.get(&role).copied().unwrap_or(false);
             pending.push(role.clone());
@@ -191,7 +192,13 @@ fn table_grants(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<V
     let mut rows = Vec::new();
     for role in active_roles(source, &source.state.accounts.load_full()) {
         for ((database, table), grant) in role.tables.iter().filter(|(_, grant)| !grant.table.is_empty()) {
-            let place = [s("def"), s(database), s(table), words(grant.table.without(Privileges::GRANT_OPTION)), can_grant(grant.table)];
+            let place = [
+                s("def"),
+                s(database),
+                s(table),
+                words(grant.table.without(Privileges::GRANT_OPTION)),
+                can_grant(grant.table),
+            ];
             rows.push(grant_of(&role).into_iter().chain(place).collect());
         }
     }
@@ -203,8 +210,7 @@ fn column_grants(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<
     for role in active_roles(source, &source.state.accounts.load_full()) {
         for ((database, table), grant) in &role.tables {
             for (column, privileges) in &grant.columns {
-                let place =
-                    [s("def"), s(database), s(table), s(column), words(*privileges), can_grant(grant.table)];
+                let place = [s("def"), s(database), s(table), s(column), words(*privileges), can_grant(grant.table)];
                 rows.push(grant_of(&role).into_iter().chain(place).collect());
             }
         }

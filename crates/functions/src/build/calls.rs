@@ -2,8 +2,9 @@
 
 use super::{ArithmeticOp, BuildResult, ExprBuilder, arguments_of, types_for};
 use crate::expr::{BoundExpr, Call};
+use crate::typing::collation::{StringOperand, aggregate_collations};
 use squall_registry::{AggregateFunction, BoundAggregate, ScalarFunction, Volatility};
-use squall_types::{ErrorCode, SqlError, SqlResult};
+use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 
 impl ExprBuilder<'_> {
@@ -42,11 +43,30 @@ impl ExprBuilder<'_> {
             "HEX" => args,
             _ => args.into_iter().map(|arg| self.spelled_out(arg)).collect::<SqlResult<_>>()?,
         };
+        let args = if takes_one_collation(function.name()) { self.bytes_in_set(args)? } else { args };
         let types = types_for(function.name(), &args);
         let bound = function.bind(&arguments_of(&args, &types), self.context)?;
         let call = Call::new(function.name(), bound.kernel, args, bound.result, function.volatility());
         let expr = BoundExpr::call(call);
         Ok(if function.volatility() == Volatility::Immutable { self.fold(expr) } else { expr })
+    }
+
+    /// Bytes that are literals are characters of the set that the other arguments have, if that counts more: those of a column do.
+    fn bytes_in_set(&self, args: Vec<BoundExpr>) -> SqlResult<Vec<BoundExpr>> {
+        let is_bytes = |arg: &BoundExpr| matches!(arg, BoundExpr::Literal(Value::Bytes(_), _));
+        if !args.iter().any(is_bytes) {
+            return Ok(args);
+        }
+        let connection = self.context.settings.collation;
+        let texts = args.iter().filter(|arg| arg.sql_type().collation().is_some());
+        let operands: Vec<_> = texts.map(|arg| StringOperand::of(&arg.ty(), connection)).collect();
+        match aggregate_collations(&operands, "") {
+            Ok((collation, _)) if collation != CollationId::BINARY => {
+                let in_set = |arg| if is_bytes(&arg) { self.to_text(arg, collation) } else { Ok(arg) };
+                args.into_iter().map(in_set).collect()
+            }
+            _ => Ok(args),
+        }
     }
 
     /// A HEX or UUID as its text; every other expression as it is.
@@ -105,6 +125,32 @@ impl ExprBuilder<'_> {
         }
         result
     }
+}
+
+/// Whether a function takes all its strings in one collation.
+fn takes_one_collation(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "CONCAT",
+        "CONCAT_WS",
+        "ELT",
+        "EXPORT_SET",
+        "FIELD",
+        "FIND_IN_SET",
+        "INSERT",
+        "INSTR",
+        "LOCATE",
+        "LPAD",
+        "LTRIM",
+        "MAKE_SET",
+        "POSITION",
+        "REPLACE",
+        "RPAD",
+        "RTRIM",
+        "STRCMP",
+        "SUBSTRING_INDEX",
+        "TRIM",
+    ];
+    NAMES.contains(&name)
 }
 
 /// Names that MySQL warns of, and what it says to use.

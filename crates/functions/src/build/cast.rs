@@ -107,6 +107,13 @@ fn name_of(operand: &BoundExpr) -> Box<str> {
     }
 }
 
+impl CastTarget {
+    /// Whether it is a type of numbers.
+    pub fn is_number(&self) -> bool {
+        matches!(self, CastTarget::Integer { .. } | CastTarget::Decimal { .. } | CastTarget::Float | CastTarget::Double)
+    }
+}
+
 impl ExprBuilder<'_> {
     /// `CAST(operand AS target)`, `CONVERT(operand, target)`; `CONVERT(operand USING charset)` is a CAST to CHAR.
     pub fn cast(&self, operand: BoundExpr, target: &CastTarget) -> BuildResult {

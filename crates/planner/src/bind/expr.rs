@@ -421,6 +421,15 @@ impl Context<'_> {
         }
         let operand = self.bind_expr(&cast.operand)?;
         let target = super::types::cast_target(&cast.target, self.binder.context.settings.collation)?;
+        // Digits are the number that they are; a binary string with the same bytes is a text of digits.
+        let is_number = matches!(
+            cast.operand.peeled(),
+            ast::Expr::Literal(ast::Literal::Hex { introducer: None, .. } | ast::Literal::Bit { introducer: None, .. })
+        );
+        let operand = match is_number && target.is_number() {
+            true => self.binder.builder().bytes_as_number(operand),
+            false => operand,
+        };
         match &cast.time_zone {
             None => self.binder.builder().cast(operand, &target),
             Some(_) => Err(SqlError::unsupported("AT TIME ZONE")),

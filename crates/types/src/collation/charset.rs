@@ -1,6 +1,7 @@
 //! Character sets: names, default collations, and conversion at the rim.
 
 use super::charset_data::EIGHT_BIT;
+use super::multi_byte::MultiByteSet;
 use super::{CollationId, registry};
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -228,14 +229,15 @@ impl Charset {
         }
     }
 
-    fn encoding(self) -> Option<&'static encoding_rs::Encoding> {
+    fn multi_byte(self) -> Option<MultiByteSet> {
         Some(match self {
-            Charset::Big5 => encoding_rs::BIG5,
-            Charset::Gb2312 | Charset::Gbk => encoding_rs::GBK,
-            Charset::Gb18030 => encoding_rs::GB18030,
-            Charset::Sjis | Charset::Cp932 => encoding_rs::SHIFT_JIS,
-            Charset::Ujis | Charset::Eucjpms => encoding_rs::EUC_JP,
-            Charset::Euckr => encoding_rs::EUC_KR,
+            Charset::Big5 => MultiByteSet::Big5,
+            Charset::Gb2312 => MultiByteSet::Gb2312,
+            Charset::Gbk => MultiByteSet::Gbk,
+            Charset::Gb18030 => MultiByteSet::Gb18030,
+            Charset::Sjis | Charset::Cp932 => MultiByteSet::ShiftJis,
+            Charset::Ujis | Charset::Eucjpms => MultiByteSet::EucJp,
+            Charset::Euckr => MultiByteSet::EucKr,
             _ => return None,
         })
     }
@@ -250,11 +252,7 @@ impl Charset {
             Charset::Latin1 | Charset::EightBit(_) => {
                 self.eight_bit_table().is_some_and(|table| table.byte_of(character).is_some())
             }
-            _ => {
-                let mut buffer = [0; 4];
-                character.is_ascii()
-                    || self.encoding().is_some_and(|encoding| !encoding.encode(character.encode_utf8(&mut buffer)).2)
-            }
+            _ => character.is_ascii() || self.encode_character(character, &mut Vec::with_capacity(4)),
         }
     }
 
@@ -287,34 +285,14 @@ impl Charset {
             },
             // Bytes without a character set are read as Latin-1 code points where text is asked for.
             Charset::Binary => decode_utf8(bytes),
-            _ => self.decode_multi_byte(bytes),
+            _ => match self.multi_byte() {
+                Some(set) => {
+                    let (text, invalid_at) = set.decode(bytes);
+                    Decoded { text, invalid_at }
+                }
+                None => decode_utf8(bytes),
+            },
         }
-    }
-
-    fn decode_multi_byte<'a>(self, bytes: &'a [u8]) -> Decoded<'a> {
-        let Some(encoding) = self.encoding() else { return decode_utf8(bytes) };
-        if let Some(text) = encoding.decode_without_bom_handling_and_without_replacement(bytes) {
-            return Decoded { text, invalid_at: None };
-        }
-        // The longest prefix that decodes ends where the first malformed character begins.
-        let (mut low, mut high) = (0, bytes.len());
-        while low < high {
-            let middle = (low + high).div_ceil(2);
-            let mut scratch = String::with_capacity(middle * 3);
-            let mut decoder = encoding.new_decoder_without_bom_handling();
-            let (result, ..) = decoder.decode_to_string_without_replacement(&bytes[..middle], &mut scratch, false);
-            if matches!(result, encoding_rs::DecoderResult::Malformed(..)) {
-                high = middle - 1;
-            } else {
-                low = middle;
-            }
-        }
-        // That prefix may end within a character.
-        let complete =
-            |end: &usize| encoding.decode_without_bom_handling_and_without_replacement(&bytes[..*end]).is_some();
-        let low = (low.saturating_sub(4)..=low).rev().find(complete).unwrap_or(0);
-        let (text, _) = encoding.decode_without_bom_handling(bytes);
-        Decoded { text: Cow::Owned(text.replace('\u{FFFD}', "?")), invalid_at: Some(low) }
     }
 
     /// Appends the text's bytes in the set; what the set lacks becomes `?`. Gives how many characters that were.
@@ -357,12 +335,7 @@ impl Charset {
                 None => return false,
             },
             _ => {
-                let Some(encoding) = self.encoding() else { return false };
-                let (bytes, _, unmappable) = encoding.encode(character.encode_utf8(&mut buffer));
-                if unmappable {
-                    return false;
-                }
-                out.extend_from_slice(&bytes);
+                return self.multi_byte().is_some_and(|set| set.encode(character, out));
             }
         }
         true

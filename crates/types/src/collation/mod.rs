@@ -11,6 +11,7 @@ pub mod charset;
 mod charset_data;
 mod icu;
 pub mod like;
+mod multi_byte;
 pub mod registry;
 pub mod sort_key;
 mod weight_data;

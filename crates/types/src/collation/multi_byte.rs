@@ -1,0 +1,206 @@
+//! Character sets of East Asia: characters of one to three bytes, by the tables that browsers have (`encoding_rs`).
+//!
+//! A column of such a set takes every code that is well formed, as MySQL's does, though no character may be assigned to it. Text is
+//! UTF-8 inside, so an unassigned code is kept as a private-use character of planes 15 and 16, and becomes the same bytes again.
+
+use encoding_rs::{DecoderResult, Encoding};
+use rustc_hash::FxHashMap;
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+/// Codes of two bytes begin here.
+const PLANE_OF_TWO: u32 = 0x10_0000;
+/// Codes of three bytes, which all begin with [`THREE_BYTES`], begin here.
+const PLANE_OF_THREE: u32 = 0xF_0000;
+/// What begins a code of three bytes in `ujis` and `eucjpms`: one of JIS X 0212.
+const THREE_BYTES: u8 = 0x8F;
+
+/// Characters of JIS X 0212, which browsers read and never write.
+static JIS_X_0212: LazyLock<FxHashMap<char, [u8; 3]>> = LazyLock::new(|| {
+    let mut codes = FxHashMap::default();
+    for second in 0xA1..=0xFE {
+        for third in 0xA1..=0xFE {
+            let code = [THREE_BYTES, second, third];
+            if let Some(character) = assigned(encoding_rs::EUC_JP, &code) {
+                codes.insert(character, code);
+            }
+        }
+    }
+    codes
+});
+
+/// The character of a code, if one is assigned to it.
+fn assigned(encoding: &'static Encoding, code: &[u8]) -> Option<char> {
+    let mut text = String::with_capacity(8);
+    let mut decoder = encoding.new_decoder_without_bom_handling();
+    let (result, ..) = decoder.decode_to_string_without_replacement(code, &mut text, true);
+    (result == DecoderResult::InputEmpty).then(|| text.chars().next()).flatten()
+}
+
+/// The private-use character that stands for a code without one.
+fn kept(code: &[u8]) -> Option<char> {
+    match *code {
+        [first, second] => char::from_u32(PLANE_OF_TWO + u32::from(u16::from_be_bytes([first, second]))),
+        [THREE_BYTES, second, third] => char::from_u32(PLANE_OF_THREE + u32::from(u16::from_be_bytes([second, third]))),
+        _ => None,
+    }
+}
+
+/// The code of a character that users of Shift_JIS define (from 0xF040 on), which browsers read and never write.
+fn user_defined(character: char) -> Option<[u8; 2]> {
+    /// Codes with the same first byte.
+    const ROW: u32 = 188;
+    let place = u32::from(character).checked_sub(0xE000).filter(|place| *place < 10 * ROW)?;
+    let (row, column) = (place / ROW, place % ROW);
+    // 0x7F is no second byte.
+    let second = if column < 63 { 0x40 + column } else { 0x41 + column };
+    Some([u8::try_from(0xF0 + row).ok()?, u8::try_from(second).ok()?])
+}
+
+/// Such a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MultiByteSet {
+    Big5,
+    /// `ujis` and `eucjpms`.
+    EucJp,
+    EucKr,
+    Gb18030,
+    Gb2312,
+    Gbk,
+    /// `sjis` and `cp932`.
+    ShiftJis,
+}
+
+/// How many bytes the first character has by the rules of the set. `None` if it is malformed.
+fn well_formed(set: MultiByteSet, bytes: &[u8]) -> Option<usize> {
+    use MultiByteSet as Set;
+    let is_pair =
+        |first: bool, second: fn(u8) -> bool| (first && bytes.get(1).is_some_and(|byte| second(*byte))).then_some(2);
+    let high = |byte: u8| (0xA1..=0xFE).contains(&byte);
+    match (set, *bytes.first()?) {
+        (_, 0..=0x7F) => Some(1),
+        (Set::EucJp, 0x8E) => is_pair(true, |byte| (0xA1..=0xDF).contains(&byte)),
+        (Set::EucJp, THREE_BYTES) => (bytes.len() > 2 && high(bytes[1]) && high(bytes[2])).then_some(3),
+        (Set::EucJp, first) => is_pair(high(first), |byte| (0xA1..=0xFE).contains(&byte)),
+        (Set::ShiftJis, 0xA1..=0xDF) => Some(1),
+        (Set::ShiftJis, first) => {
+            is_pair(matches!(first, 0x81..=0x9F | 0xE0..=0xFC), |byte| matches!(byte, 0x40..=0x7E | 0x80..=0xFC))
+        }
+        (Set::Gb2312, first) => is_pair(matches!(first, 0xA1..=0xF7), |byte| (0xA1..=0xFE).contains(&byte)),
+        (Set::Big5, first) => is_pair(matches!(first, 0xA1..=0xF9), |byte| matches!(byte, 0x40..=0x7E | 0xA1..=0xFE)),
+        (Set::EucKr, first) => {
+            is_pair(matches!(first, 0x81..=0xFE), |byte| matches!(byte, 0x41..=0x5A | 0x61..=0x7A | 0x81..=0xFE))
+        }
+        (Set::Gbk, first) => is_pair(matches!(first, 0x81..=0xFE), |byte| matches!(byte, 0x40..=0x7E | 0x80..=0xFE)),
+        // All its codes have characters; those of four bytes are left to the tables.
+        _ => None,
+    }
+}
+
+impl MultiByteSet {
+    fn encoding(self) -> &'static Encoding {
+        match self {
+            MultiByteSet::Big5 => encoding_rs::BIG5,
+            MultiByteSet::EucJp => encoding_rs::EUC_JP,
+            MultiByteSet::EucKr => encoding_rs::EUC_KR,
+            MultiByteSet::Gb18030 => encoding_rs::GB18030,
+            MultiByteSet::Gb2312 | MultiByteSet::Gbk => encoding_rs::GBK,
+            MultiByteSet::ShiftJis => encoding_rs::SHIFT_JIS,
+        }
+    }
+
+    /// Bytes of the set to text, `?` for what is malformed, and where that begins.
+    pub fn decode(self, bytes: &[u8]) -> (Cow<'_, str>, Option<usize>) {
+        let encoding = self.encoding();
+        if let Some(text) = encoding.decode_without_bom_handling_and_without_replacement(bytes) {
+            return (text, None);
+        }
+        let mut text = String::with_capacity(bytes.len() * 2);
+        let (mut at, mut invalid_at) = (0, None);
+        while at < bytes.len() {
+            let rest = &bytes[at..];
+            let length = well_formed(self, rest).or_else(|| {
+                // A code that only the tables know.
+                (1..=rest.len().min(4)).find(|length| assigned(encoding, &rest[..*length]).is_some())
+            });
+            let code = length.map(|length| &rest[..length]);
+            let character = code.and_then(|code| assigned(encoding, code).or_else(|| kept(code)));
+            if character.is_none() {
+                invalid_at = invalid_at.or(Some(at));
+            }
+            text.push(character.unwrap_or('?'));
+            at += length.filter(|_| character.is_some()).unwrap_or(1);
+        }
+        (Cow::Owned(text), invalid_at)
+    }
+
+    /// Appends the bytes of a character, if the set has it.
+    pub fn encode(self, character: char, out: &mut Vec<u8>) -> bool {
+        let (code, encoding) = (u32::from(character), self.encoding());
+        if code >= PLANE_OF_THREE {
+            let [_, _, first, second] = code.to_be_bytes();
+            let (three, two) = ([THREE_BYTES, first, second], [first, second]);
+            let bytes = if code < PLANE_OF_TWO { &three[..] } else { &two[..] };
+            // Only what has no character is kept that way.
+            if well_formed(self, bytes) == Some(bytes.len()) && assigned(encoding, bytes).is_none() {
+                out.extend_from_slice(bytes);
+                return true;
+            }
+        }
+        let mut buffer = [0; 4];
+        let (bytes, _, unmappable) = encoding.encode(character.encode_utf8(&mut buffer));
+        if !unmappable {
+            out.extend_from_slice(&bytes);
+            return true;
+        }
+        match self {
+            MultiByteSet::EucJp => JIS_X_0212.get(&character).is_some_and(|code| {
+                out.extend_from_slice(code);
+                true
+            }),
+            MultiByteSet::ShiftJis => user_defined(character).is_some_and(|code| {
+                out.extend_from_slice(&code);
+                true
+            }),
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use MultiByteSet as Set;
+
+    #[test]
+    fn every_well_formed_code_comes_back() {
+        for set in [Set::Big5, Set::EucJp, Set::EucKr, Set::Gb2312, Set::Gbk, Set::ShiftJis] {
+            let pairs = (0x81..=0xFEu8).flat_map(|first| (0x40..=0xFEu8).map(move |second| vec![first, second]));
+            let high = 0xA1..=0xFEu8;
+            let triples =
+                high.clone().flat_map(|second| high.clone().map(move |third| vec![THREE_BYTES, second, third]));
+            let mut duplicates = 0;
+            for code in pairs.chain(triples).filter(|code| well_formed(set, code) == Some(code.len())) {
+                let (text, invalid_at) = set.decode(&code);
+                assert_eq!(invalid_at, None, "{set:?} {code:x?}");
+                let mut encoded = Vec::new();
+                assert!(text.chars().all(|character| set.encode(character, &mut encoded)), "{set:?} {code:x?}");
+                // Of several codes of one character one comes back.
+                duplicates += usize::from(encoded != code);
+            }
+            assert!(duplicates < 1000, "{set:?}: {duplicates}");
+        }
+    }
+
+    #[test]
+    fn kept_codes_are_of_their_set_and_malformed_ones_are_told() {
+        let (text, invalid_at) = Set::EucJp.decode(b"a\xA2\xAFb");
+        assert_eq!((text.chars().count(), invalid_at), (3, None));
+        assert_eq!(Set::EucJp.decode(b"a\xA2").1, Some(1));
+        assert_eq!(Set::EucJp.decode(b"\xA1\xA1\xA2\x20").1, Some(2));
+        let mut bytes = Vec::new();
+        assert!(Set::EucJp.encode('\u{a6}', &mut bytes));
+        assert_eq!(bytes, [THREE_BYTES, 0xA2, 0xC3]);
+        assert!(!Set::ShiftJis.encode('\u{a6}', &mut bytes));
+    }
+}
