@@ -13,8 +13,7 @@ use crate::statement_kind::{
 use squall_instrumentation::process::count;
 use squall_instrumentation::stages;
 use squall_parser::ast::Statement;
-use squall_registry::StatementContext;
-use squall_types::{ErrorCode, Level, SqlError};
+use squall_types::{ErrorCode, SqlError};
 
 impl Session {
     /// Runs a statement up to its answer.
@@ -130,7 +129,6 @@ impl Session {
                 outcome
             }
             statement if is_routine_definition(statement) => Ok(Box::pin(self.run_routine_definition(run)).await?),
-            Statement::DropTrigger(drop) => Ok(drop_trigger(drop.if_exists, &run.context)?),
             other => Err(SqlError::unsupported(statement_name(other)).into()),
         }
     }
@@ -146,16 +144,6 @@ fn stage_of(statement: &Statement) -> Option<&'static str> {
     }
 }
 
-/// DROP TRIGGER: there are none.
-fn drop_trigger(if_exists: bool, context: &StatementContext) -> Result<Outcome, SqlError> {
-    let error = SqlError::new(ErrorCode::TriggerDoesNotExist, &[]);
-    if !if_exists {
-        return Err(error);
-    }
-    context.diagnostics.push(Level::Note, error);
-    Ok(Outcome::done())
-}
-
 /// What a statement that is not supported is called in the error.
 fn statement_name(statement: &Statement) -> &'static str {
     match statement {
@@ -163,7 +151,6 @@ fn statement_name(statement: &Statement) -> &'static str {
         Statement::CreateSequence(_) | Statement::AlterSequence(_) | Statement::DropSequence(_) => "SEQUENCE",
         Statement::CreateServer(_) | Statement::AlterServer { .. } | Statement::DropServer { .. } => "SERVER",
         Statement::CreateLoadableFunction(_) => "loadable FUNCTION",
-        Statement::CreateTrigger(_) | Statement::DropTrigger(_) => "TRIGGER",
         Statement::LockInstance | Statement::UnlockInstance => "LOCK INSTANCE",
         Statement::Help(_) => "HELP",
         Statement::CacheIndex { .. } => "CACHE INDEX",

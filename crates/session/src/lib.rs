@@ -43,12 +43,15 @@ mod server_tables;
 pub mod session;
 mod set;
 mod show;
+mod signalled;
 mod state;
 mod statement_kind;
 mod stored_functions;
 mod table_locks;
+mod table_triggers;
 pub mod time_slice;
 mod transaction;
+mod trigger;
 
 pub use database::{Database, Module, Procedure, ProcedureCall, WeakDatabase};
 pub use listener::{EndedStatement, ListenedSession, Listener};

@@ -41,7 +41,7 @@ pub(crate) fn ends_transaction(statement: &Statement) -> bool {
     }
 }
 
-/// Statements about databases, tables, keys and views.
+/// Statements about databases, tables, keys, views and triggers.
 pub(crate) fn is_definition(statement: &Statement) -> bool {
     matches!(
         statement,
@@ -57,6 +57,8 @@ pub(crate) fn is_definition(statement: &Statement) -> bool {
             | Statement::DropIndex(_)
             | Statement::CreateView(_)
             | Statement::DropView(_)
+            | Statement::CreateTrigger(_)
+            | Statement::DropTrigger(_)
     )
 }
 

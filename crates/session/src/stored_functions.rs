@@ -76,6 +76,47 @@ impl StoredFunctions {
         }
     }
 
+    /// The same once more, for what outlives the statement's binding.
+    pub fn fork(&self) -> StoredFunctions {
+        StoredFunctions {
+            shared: self.shared.clone(),
+            account: self.account.clone(),
+            client_host: self.client_host.clone(),
+            access: self.access.clone(),
+            context: self.context.clone(),
+            compiling: Mutex::default(),
+        }
+    }
+
+    /// What all sessions share.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// The statement.
+    pub fn context(&self) -> &Arc<StatementContext> {
+        &self.context
+    }
+
+    /// What a body is compiled for that is run as `invoker` with these settings.
+    pub fn compiled_for(&self, settings: &Arc<BindSettings>, invoker: Invoker) -> CompiledFor {
+        CompiledFor {
+            settings: settings.clone(),
+            schema: self.shared.schema_versions(),
+            accounts: self.shared.accounts.load_now().version,
+            account: self.account.clone(),
+            invoker,
+        }
+    }
+
+    /// Whether all needs are met.
+    ///
+    /// # Errors
+    /// Those of [`squall_catalog::Subject::check`].
+    pub fn check_needs(&self, needs: &[Need]) -> SqlResult<()> {
+        with_subject(&self.shared.state, self.who(), |subject| subject.check(needs))
+    }
+
     /// Who asks.
     pub fn who(&self) -> Who<'_> {
         Who { account: &self.account, client_host: &self.client_host, access: &self.access, locked: None }
@@ -142,13 +183,7 @@ impl StoredFunctions {
             true => invoker.clone(),
             false => Invoker::Definer(def.definer.clone()),
         };
-        let wanted = CompiledFor {
-            settings: settings.clone(),
-            schema: self.shared.schema_versions(),
-            accounts: self.shared.accounts.load_now().version,
-            account: self.account.clone(),
-            invoker: inner.clone(),
-        };
+        let wanted = self.compiled_for(settings, inner.clone());
         if let Some(program) = routine.compiled(&wanted) {
             return Ok(program);
         }

@@ -40,6 +40,7 @@ mod source;
 mod spec;
 mod statistics;
 mod tables;
+pub mod triggers;
 pub mod type_text;
 mod variable_items;
 

@@ -370,6 +370,7 @@ fn sorted_keys(
             parameters: context.parameters,
             strict: true,
             null_becomes_zero: false,
+            null_waits: false,
         };
         let keys = selection.order.iter().map(|(expr, _)| maker.eval(expr, &values)).collect::<SqlResult<Vec<_>>>()?;
         reservation
@@ -421,8 +422,14 @@ pub fn push_returned(
     if returning.is_empty() {
         return Ok(());
     }
-    let maker =
-        RowMaker { target, env: context.env, parameters: context.parameters, strict: true, null_becomes_zero: false };
+    let maker = RowMaker {
+        target,
+        env: context.env,
+        parameters: context.parameters,
+        strict: true,
+        null_becomes_zero: false,
+        null_waits: false,
+    };
     result.returned.push(returning.iter().map(|returned| maker.eval(&returned.expr, row)).collect::<SqlResult<_>>()?);
     Ok(())
 }

@@ -5,10 +5,9 @@ use super::find::{note_use, with_parameters};
 use super::packed::RowReader;
 use super::plan::{ColumnAssignment, InsertPlan, InsertRows, NewValue, OnDuplicate, PackedInsert, column_types};
 use super::query::for_each_row_of;
-use super::target::RowMaker;
 use super::{DmlContext, DmlResult, change, foreign_key, ignorable};
 use crate::bind::BoundQuery;
-use squall_catalog::Authorized;
+use squall_catalog::{Authorized, TriggerEvent};
 use squall_functions::build::ExprBuilder;
 use squall_functions::expr::BoundExpr;
 use squall_registry::TableOperation;
@@ -376,6 +375,9 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
                         foreign_key::check_parents(self.context, target, row, None)?;
                     }
                     self.result.affected_rows += 1;
+                    if let Some(triggers) = target.after(TriggerEvent::Insert) {
+                        triggers.after(TriggerEvent::Insert, &[], row, &self.context.env.context)?;
+                    }
                     return Ok(());
                 }
                 Err(StoreError::Duplicate(duplicate)) => match &self.plan.on_duplicate {
@@ -415,26 +417,16 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
         let target = &self.plan.target;
         let old = target.read_row(&existing, &self.context.env.context.settings.time_zone)?;
         let strict = self.filler().strict();
-        let updated = change::assign(
-            &RowMaker {
-                target,
-                env: self.context.env,
-                parameters: self.context.parameters,
-                strict,
-                null_becomes_zero: !strict,
-            },
-            assignments,
-            &old,
-            new_row,
-            self.row_number,
-        )?;
+        let maker = change::update_maker(self.context, target, strict);
+        let mut updated = change::assign(&maker, assignments, &old, new_row, self.row_number)?;
+        let changed = change::update_row(self.context, &maker, &existing, (&old, &mut updated), self.row_number)?;
         // The value that was generated for this row is not reported.
         self.row_id = None;
         self.duplicates += 1;
         if let Some(ordinal) = target.rules.auto_increment {
             self.last_id = as_u64(&updated[ordinal]);
         }
-        if change::update_row(self.context, target, &existing, &old, &updated, strict)? {
+        if changed {
             self.result.affected_rows += 2;
         } else if self.context.options.found_rows {
             self.result.affected_rows += 1;

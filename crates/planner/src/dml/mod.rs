@@ -4,7 +4,7 @@
 //! Everything here blocks: where a lock may have to be waited for, the caller stands on a thread that may block, or has
 //! told the transaction to report [`StoreError::WouldBlock`], upon which it starts the statement again elsewhere.
 //!
-//! Reading order: [`plan`], [`target`], `view`, [`insert`], [`find`], [`change`], `sealed_rows`, [`foreign_key`],
+//! Reading order: [`plan`], [`target`], `view`, `trigger`, [`insert`], [`find`], [`change`], `sealed_rows`, [`foreign_key`],
 //! [`query`].
 
 pub mod bind;
@@ -22,6 +22,7 @@ pub mod query;
 pub mod rules;
 mod sealed_rows;
 pub mod target;
+mod trigger;
 mod view;
 
 pub use bind::{ChangeLocks, DmlBinder};

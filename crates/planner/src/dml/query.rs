@@ -1,6 +1,6 @@
 //! Data changes whose rows come from a query.
 
-use super::change::{delete_row, finish_update, update_result, update_row};
+use super::change::{delete_row, finish_update, update_maker, update_result, update_row};
 use super::find::{note_use, with_parameters, with_view};
 use super::plan::{QueryChangePlan, TableChange, column_types};
 use super::sealed_rows::{BULK_ROWS_MIN, BulkByQuery, FoundPlaces, Place};
@@ -362,10 +362,9 @@ fn change_row(
     }
     let old = target.read_row(&row, &context.env.context.settings.time_zone)?;
     let strict = context.env.context.settings.sql_mode.is_strict() && !plan.ignore;
-    let maker =
-        RowMaker { target, env: context.env, parameters: context.parameters, strict, null_becomes_zero: !strict };
-    let updated = new_values(&maker, change, &column_types(&plan.query), &old, values, row_number)?;
-    update_row(context, target, &row, &old, &updated, strict)
+    let maker = update_maker(context, target, strict);
+    let mut updated = new_values(&maker, change, &column_types(&plan.query), &old, values, row_number)?;
+    update_row(context, &maker, &row, (&old, &mut updated), row_number)
 }
 
 /// A row with the values that the query gives it; `types` are those of the query's columns.

@@ -167,6 +167,7 @@ fn check_rows(
         table: store.table(table)?,
         rules: shared.rules.get(&shared.registry, database, table)?,
         view: None,
+        triggers: None,
     };
     let range = target.table.range(IndexId(0), ValueRange::ALL)?;
     let mut rows = view.scan(&target.table, &range, Direction::Forward);

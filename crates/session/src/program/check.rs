@@ -1,5 +1,6 @@
 //! What is wrong with a stored program whatever its tables are: looked for when it is created.
 
+use super::inside::{TriggerRows, check_inside};
 use crate::program_errors as errors;
 use squall_parser::ast::{
     Block, ConditionValue, Declaration, DiagnosticsItems, HandlerAction, Ident, Parameter, ProgramStatement, Query,
@@ -16,8 +17,10 @@ pub(crate) enum ProgramKind<'a> {
     Event,
     /// With its parameters.
     Procedure(&'a [Parameter]),
-    /// With its name and parameters, and what says whether a statement may stand in a function.
-    Function(&'a Ident, &'a [Parameter], fn(&Statement) -> SqlResult<()>),
+    /// With its name and parameters.
+    Function(&'a Ident, &'a [Parameter]),
+    /// With the rows that it can name.
+    Trigger(TriggerRows<'a>),
 }
 
 /// What can be named where a statement is; the innermost last.
@@ -37,15 +40,15 @@ struct Names<'a> {
 ///
 /// # Errors
 /// 1193, 1308, 1309, 1319, 1324, 1327, 1330 to 1333, 1413: names that are not there, or twice; 1313 for RETURN where there is nothing to return, 1320
-/// for a function without; 1303, 1336, 1357, 1415, 1422, 1576: statements that may not stand there; 1235 for what is not supported.
+/// for a function without; 1054, 1362, 1363 for what a trigger says of its rows; 1303, 1336, 1357, 1415, 1422, 1576: statements that may not stand there; 1235 for what is not supported.
 pub(crate) fn check_program<'a>(
     body: &'a Statement,
     kind: ProgramKind<'a>,
     variables: &'a VariableRegistry,
 ) -> SqlResult<()> {
     let parameters = match kind {
-        ProgramKind::Procedure(parameters) | ProgramKind::Function(_, parameters, _) => parameters,
-        ProgramKind::Block | ProgramKind::Event => &[],
+        ProgramKind::Procedure(parameters) | ProgramKind::Function(_, parameters) => parameters,
+        ProgramKind::Block | ProgramKind::Event | ProgramKind::Trigger(_) => &[],
     };
     let mut names = Names {
         kind,
@@ -101,8 +104,13 @@ impl<'a> Names<'a> {
     }
 
     fn statement(&mut self, statement: &'a Statement) -> SqlResult<()> {
-        if let ProgramKind::Function(_, _, check) = self.kind {
-            check(statement)?;
+        match self.kind {
+            ProgramKind::Function(..) => check_inside(statement, "function")?,
+            ProgramKind::Trigger(rows) => {
+                check_inside(statement, "trigger")?;
+                rows.check(statement)?;
+            }
+            ProgramKind::Block | ProgramKind::Event | ProgramKind::Procedure(_) => {}
         }
         match statement {
             Statement::Program(program) => self.program(program),
@@ -127,7 +135,7 @@ impl<'a> Names<'a> {
     }
 
     fn is_routine(&self) -> bool {
-        matches!(self.kind, ProgramKind::Procedure(_) | ProgramKind::Function(..))
+        matches!(self.kind, ProgramKind::Procedure(_) | ProgramKind::Function(..) | ProgramKind::Trigger(_))
     }
 
     fn signal(&self, signal: &Signal) -> SqlResult<()> {

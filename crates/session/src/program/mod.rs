@@ -9,8 +9,10 @@ mod check;
 mod compiled_loop;
 mod diagnostics;
 mod handlers;
+mod inside;
 mod interpreter;
 mod locals;
 mod signal;
 
 pub(crate) use check::{ProgramKind, check_program};
+pub(crate) use inside::TriggerRows;

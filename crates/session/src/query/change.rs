@@ -312,8 +312,11 @@ impl Session {
 }
 
 /// Whether a change is short whatever the data: rows written out, or one row by its primary key, and nothing in it that
-/// waits or makes long strings.
+/// waits or makes long strings. Bodies of triggers may.
 pub(crate) fn runs_inline(plan: &DmlPlan, catalog: &Catalog) -> bool {
+    if plan.targets().any(|target| target.triggers.is_some()) {
+        return false;
+    }
     match plan {
         DmlPlan::Insert(insert) => match &insert.source {
             InsertRows::Values(rows) => {

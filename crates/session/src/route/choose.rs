@@ -156,6 +156,8 @@ impl Session {
             DmlPlan::Delete(delete) => delete.selection.key.is_some(),
             DmlPlan::ByQuery(_) => false,
         };
+        // Bodies of triggers are bound for one statement.
+        let by_key = by_key && plan.targets().all(|target| target.triggers.is_none());
         Ok(by_key.then(|| ChangePlan { plan: Arc::new(plan), kinds }))
     }
 
