@@ -52,6 +52,7 @@ mod table_triggers;
 pub mod time_slice;
 mod transaction;
 mod trigger;
+mod trigger_rows;
 
 pub use database::{Database, Module, Procedure, ProcedureCall, WeakDatabase};
 pub use listener::{EndedStatement, ListenedSession, Listener};

@@ -7,6 +7,7 @@ use crate::compiled::{Compiler, Machine, NEW_ALIAS, NotCompiled, OLD_ALIAS, RowS
 use crate::plans::trigger_cache::{CompiledTrigger, ParsedBody, ParsedTriggers};
 use crate::session::parse_error;
 use crate::stored_functions::StoredFunctions;
+use crate::trigger_rows::TriggerRows;
 use parking_lot::Mutex;
 use squall_catalog::{Invoker, NameKey, Need, Object, Privileges, TableDef, TriggerDef, TriggerEvent, TriggerTime};
 use squall_definitions::data_type::TypeRules;
@@ -122,11 +123,8 @@ impl BoundTriggers {
         let compiled = match kept {
             Some(compiled) => compiled,
             None => {
-                self.check_definer(
-                    trigger,
-                    Object::Table(self.database.clone(), self.table_name()),
-                    Privileges::TRIGGER,
-                )?;
+                let table = Object::Table(self.database.clone(), self.table_name());
+                self.check_definer(trigger, table, Privileges::TRIGGER, "TRIGGER")?;
                 let compiled = self.compile(trigger, parsed, &settings).map_err(|not| match not {
                     NotCompiled::Other => not_supported(trigger),
                     NotCompiled::Failed(error) => error,
@@ -151,15 +149,23 @@ impl BoundTriggers {
     }
 
     /// What a definer needs to have the trigger run.
-    fn check_definer(&self, trigger: &TriggerDef, object: Object, needed: Privileges) -> SqlResult<()> {
+    fn check_definer(
+        &self,
+        trigger: &TriggerDef,
+        object: Object,
+        needed: Privileges,
+        word: &'static str,
+    ) -> SqlResult<()> {
         let invoker = Invoker::Definer(trigger.definer.clone());
-        self.functions.check_needs(&[Need { invoker, ..Need::new(object, needed, "") }])
+        self.functions.check_needs(&[Need { invoker, ..Need::new(object, needed, word) }])
     }
 
     /// SELECT on the columns that a trigger reads, UPDATE on those that it sets.
     fn check_columns(&self, trigger: &TriggerDef, rows: &RowSlots) -> SqlResult<()> {
         let columns = &self.parsed.table.columns;
-        for (slots, needed) in [(&rows.reads, Privileges::SELECT), (&rows.sets, Privileges::UPDATE)] {
+        for (slots, needed, word) in
+            [(&rows.reads, Privileges::SELECT, "SELECT"), (&rows.sets, Privileges::UPDATE, "UPDATE")]
+        {
             let mut names: Vec<Arc<str>> = Vec::new();
             for slot in slots {
                 let name = &columns[*slot % columns.len()].name;
@@ -169,7 +175,7 @@ impl BoundTriggers {
             }
             if !names.is_empty() {
                 let object = Object::KnownColumns(self.database.clone(), self.table_name(), names);
-                self.check_definer(trigger, object, needed)?;
+                self.check_definer(trigger, object, needed, word)?;
             }
         }
         Ok(())
@@ -194,6 +200,8 @@ impl BoundTriggers {
         parsed: &ParsedBody,
         settings: &Arc<BindSettings>,
     ) -> Result<CompiledTrigger, NotCompiled> {
+        let (time, event) = (trigger.time, trigger.event);
+        TriggerRows { table: &self.parsed.table, time, event }.check(&parsed.body)?;
         if !may_be_compiled(&parsed.body) {
             return Err(NotCompiled::Other);
         }

@@ -226,7 +226,8 @@ impl Session {
             && !plan.target.rules.row_by_row
             && !definition.temporary;
         if statement.reject_limit.is_some() && !bulk_allowed {
-            let feature = "REJECT LIMIT inside of a transaction, or for a TEMPORARY table or one with foreign keys";
+            let feature =
+                "REJECT LIMIT inside of a transaction, or for a TEMPORARY table or one with foreign keys or triggers";
             return Err(SqlError::unsupported(feature));
         }
         Ok(Load {

@@ -1,6 +1,6 @@
 //! What is wrong with a stored program whatever its tables are: looked for when it is created.
 
-use super::inside::{TriggerRows, check_inside};
+use super::inside::check_inside;
 use crate::program_errors as errors;
 use squall_parser::ast::{
     Block, ConditionValue, Declaration, DiagnosticsItems, HandlerAction, Ident, Parameter, ProgramStatement, Query,
@@ -19,8 +19,7 @@ pub(crate) enum ProgramKind<'a> {
     Procedure(&'a [Parameter]),
     /// With its name and parameters.
     Function(&'a Ident, &'a [Parameter]),
-    /// With the rows that it can name.
-    Trigger(TriggerRows<'a>),
+    Trigger,
 }
 
 /// What can be named where a statement is; the innermost last.
@@ -40,7 +39,7 @@ struct Names<'a> {
 ///
 /// # Errors
 /// 1193, 1308, 1309, 1319, 1324, 1327, 1330 to 1333, 1413: names that are not there, or twice; 1313 for RETURN where there is nothing to return, 1320
-/// for a function without; 1054, 1362, 1363 for what a trigger says of its rows; 1303, 1336, 1357, 1415, 1422, 1576: statements that may not stand there; 1235 for what is not supported.
+/// for a function without; 1303, 1336, 1357, 1415, 1422, 1576: statements that may not stand there; 1235 for what is not supported.
 pub(crate) fn check_program<'a>(
     body: &'a Statement,
     kind: ProgramKind<'a>,
@@ -48,7 +47,7 @@ pub(crate) fn check_program<'a>(
 ) -> SqlResult<()> {
     let parameters = match kind {
         ProgramKind::Procedure(parameters) | ProgramKind::Function(_, parameters) => parameters,
-        ProgramKind::Block | ProgramKind::Event | ProgramKind::Trigger(_) => &[],
+        ProgramKind::Block | ProgramKind::Event | ProgramKind::Trigger => &[],
     };
     let mut names = Names {
         kind,
@@ -106,10 +105,7 @@ impl<'a> Names<'a> {
     fn statement(&mut self, statement: &'a Statement) -> SqlResult<()> {
         match self.kind {
             ProgramKind::Function(..) => check_inside(statement, "function")?,
-            ProgramKind::Trigger(rows) => {
-                check_inside(statement, "trigger")?;
-                rows.check(statement)?;
-            }
+            ProgramKind::Trigger => check_inside(statement, "trigger")?,
             ProgramKind::Block | ProgramKind::Event | ProgramKind::Procedure(_) => {}
         }
         match statement {
@@ -135,7 +131,7 @@ impl<'a> Names<'a> {
     }
 
     fn is_routine(&self) -> bool {
-        matches!(self.kind, ProgramKind::Procedure(_) | ProgramKind::Function(..) | ProgramKind::Trigger(_))
+        matches!(self.kind, ProgramKind::Procedure(_) | ProgramKind::Function(..) | ProgramKind::Trigger)
     }
 
     fn signal(&self, signal: &Signal) -> SqlResult<()> {

@@ -15,4 +15,3 @@ mod locals;
 mod signal;
 
 pub(crate) use check::{ProgramKind, check_program};
-pub(crate) use inside::TriggerRows;

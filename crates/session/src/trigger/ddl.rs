@@ -1,11 +1,12 @@
 //! CREATE TRIGGER and DROP TRIGGER.
 
-use crate::program::{ProgramKind, TriggerRows, check_program};
+use crate::program::{ProgramKind, check_program};
 use crate::query::SessionTables;
 use crate::result::Outcome;
 use crate::session::{Session, StatementRun};
 use crate::stored_functions::StoredFunctions;
 use crate::table_triggers::BoundTriggers;
+use crate::trigger_rows::TriggerRows;
 use squall_catalog::{Need, Privileges, TableDef, TriggerDef, TriggerEvent, TriggerTime};
 use squall_definitions::execute::{DdlEnv, QualifiedName, base_table};
 use squall_definitions::names::check_trigger_name;
@@ -127,8 +128,8 @@ impl Session {
             ast::TriggerEvent::Update => TriggerEvent::Update,
             ast::TriggerEvent::Delete => TriggerEvent::Delete,
         };
-        let kind = ProgramKind::Trigger(TriggerRows { table, time, event });
-        check_program(&create.body, kind, &self.shared.registry.variables)?;
+        check_program(&create.body, ProgramKind::Trigger, &self.shared.registry.variables)?;
+        TriggerRows { table, time, event }.check(&create.body)?;
         let (database, _) = self.qualify(&create.name)?;
         let catalog = self.shared.catalog.load();
         let collation = catalog.database(&database).map_or(table.collation, |database| database.collation);

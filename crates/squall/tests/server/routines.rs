@@ -1,4 +1,4 @@
-//! Stored routines across a crash, and those that never end.
+//! Stored routines and triggers across a crash, and those that never end.
 
 use super::{connect, error, options, run, start, value, wait_until};
 use squall_client::{Client, ConnectOptions};
@@ -41,6 +41,35 @@ fn routines_survive_a_crash_with_the_grants_of_their_creators() {
 }
 
 #[test]
+fn triggers_survive_a_crash() {
+    let mut server = start();
+    let mut root = connect(&server);
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (id INT PRIMARY KEY, a INT)",
+        "CREATE TRIGGER d.second BEFORE INSERT ON d.t FOR EACH ROW SET NEW.a = NEW.a * 2",
+        "CREATE TRIGGER d.first BEFORE INSERT ON d.t FOR EACH ROW PRECEDES second SET NEW.a = NEW.a + 1",
+        "CREATE TRIGGER d.gone BEFORE INSERT ON d.t FOR EACH ROW SET NEW.a = 0",
+        "DROP TRIGGER d.gone",
+        "INSERT INTO d.t VALUES (1, 1)",
+    ] {
+        run(&mut root, sql);
+    }
+    server.kill();
+    server.restart();
+    let mut root = connect(&server);
+    run(&mut root, "INSERT INTO d.t VALUES (2, 2)");
+    assert_eq!(value(&mut root, "SELECT GROUP_CONCAT(a ORDER BY id) FROM d.t"), "4,6");
+    assert!(
+        error(&mut root, "CREATE TRIGGER d.first AFTER INSERT ON d.t FOR EACH ROW SET @x = 1")
+            .starts_with("ERROR 1359 ")
+    );
+    run(&mut root, "DROP TRIGGER d.first");
+    run(&mut root, "INSERT INTO d.t VALUES (3, 3)");
+    assert_eq!(value(&mut root, "SELECT a FROM d.t WHERE id = 3"), "6");
+}
+
+#[test]
 fn routines_that_never_end_are_killed_and_hold_nobody_up() {
     let server = start();
     let mut root = connect(&server);
@@ -49,7 +78,10 @@ fn routines_that_never_end_are_killed_and_hold_nobody_up() {
     run(&mut root, &format!("CREATE PROCEDURE d.endless() BEGIN {ENDLESS} END"));
     run(&mut root, "CREATE TABLE d.t (n INT PRIMARY KEY)");
     run(&mut root, "INSERT INTO d.t VALUES (1)");
+    run(&mut root, "CREATE TABLE d.endless (n INT)");
+    run(&mut root, &format!("CREATE TRIGGER d.endless BEFORE INSERT ON d.endless FOR EACH ROW BEGIN {ENDLESS} END"));
     for sql in [
+        "INSERT INTO d.endless VALUES (1)",
         "SELECT d.endless(1)",
         "CALL d.endless()",
         "SELECT d.endless(n) FROM d.t",
