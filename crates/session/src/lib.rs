@@ -26,6 +26,7 @@ mod dispatch;
 mod event;
 mod event_scheduler;
 mod hints;
+mod inner_session;
 pub mod listener;
 mod load_data;
 mod logging;
@@ -47,6 +48,7 @@ mod state;
 mod statement_kind;
 mod stored_functions;
 mod table_locks;
+mod thread_runtime;
 pub mod time_slice;
 mod transaction;
 

@@ -43,10 +43,12 @@ pub fn update_selected(
     let strict = context.env.context.settings.sql_mode.is_strict() && !plan.ignore;
     let (env, parameters) = (context.env, context.parameters);
     let maker = RowMaker { target: &plan.target, env, parameters, strict, null_becomes_zero: !strict };
-    let done = context.one_row(plan.ignore, |context| {
-        let updated = assign(&maker, &plan.assignments, old, &[], row_number)?;
-        update_row(context, &plan.target, row, old, &updated, strict)
-    })?;
+    let evaluate = |_: &DmlContext<'_>| assign(&maker, &plan.assignments, old, &[], row_number);
+    // What stored programs have changed stays also where the row does.
+    let Some(updated) = context.one_row(plan.ignore, |context| Ok(context.evaluate(evaluate)?))? else {
+        return Ok(false);
+    };
+    let done = context.one_row(plan.ignore, |context| update_row(context, &plan.target, row, old, &updated, strict))?;
     Ok(done.unwrap_or(false))
 }
 
@@ -64,7 +66,11 @@ enum Found {
 
 /// Looks for the rows of a column table by columns, if the statement has neither ORDER BY nor LIMIT.
 fn find_sealed(context: &mut DmlContext<'_>, target: &Target, selection: &Selection) -> StoreResult<Found> {
-    if !target.table.traits().changes_at_once || selection.limit.is_some() || selection.key.is_some() {
+    if !target.table.traits().changes_at_once
+        || context.env.context.programs.are_called()
+        || selection.limit.is_some()
+        || selection.key.is_some()
+    {
         return Ok(Found::Other);
     }
     let (path, _) = choose_path(context, target, selection)?;

@@ -72,6 +72,7 @@ pub(crate) struct Compiler<'b, 'a> {
     variables: Vec<Variable>,
     labels: Vec<Labelled<'a>>,
     may_wait: bool,
+    runs_statements: bool,
     volatility: Volatility,
 }
 
@@ -106,6 +107,7 @@ impl<'b, 'a> Compiler<'b, 'a> {
             variables: Vec::new(),
             labels: Vec::new(),
             may_wait: false,
+            runs_statements: false,
             volatility: Volatility::Immutable,
         }
     }
@@ -122,6 +124,7 @@ impl<'b, 'a> Compiler<'b, 'a> {
             operations: self.operations,
             variables: self.variables,
             may_wait: self.may_wait,
+            runs_statements: self.runs_statements,
             is_immutable: self.volatility == Volatility::Immutable,
             is_stable: self.volatility != Volatility::Volatile,
         })
@@ -351,7 +354,11 @@ impl<'b, 'a> Compiler<'b, 'a> {
         if !bound.is_row_wise() {
             return Err(NotCompiled::Other);
         }
-        bound.visit(&mut |node| self.may_wait |= matches!(node, BoundExpr::Call(call) if call.kernel.waits()));
+        bound.visit(&mut |node| {
+            let BoundExpr::Call(call) = node else { return };
+            self.may_wait |= call.kernel.waits();
+            self.runs_statements |= call.kernel.runs_statements();
+        });
         self.volatility = match (self.volatility, bound.volatility()) {
             (Volatility::Volatile, _) | (_, Volatility::Volatile) => Volatility::Volatile,
             (Volatility::Stable, _) | (_, Volatility::Stable) => Volatility::Stable,

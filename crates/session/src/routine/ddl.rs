@@ -3,7 +3,7 @@
 use crate::program::{ProgramKind, check_program};
 use crate::result::Outcome;
 use crate::session::{Session, StatementRun};
-use crate::statement_kind::ends_transaction;
+use crate::statement_kind::{refused_for_its_rows, refused_in_function};
 use squall_catalog::{
     AccountKey, Need, Object, Privileges, RoutineDef, RoutineKind, RoutineParameter, RoutineParameterMode,
     SqlDataAccess,
@@ -255,28 +255,10 @@ impl Session {
     }
 }
 
-/// Whether a statement may stand in a function: one runs inside of another statement, whose result and transaction are not its own (1336, 1415,
-/// 1422).
+/// Whether a statement may stand in a function.
 fn check_in_function(statement: &Statement) -> SqlResult<()> {
-    let gives_rows = match statement {
-        Statement::Query(query) => query.into.is_none(),
-        Statement::Show(_) | Statement::Explain(_) | Statement::DescribeTable(_) | Statement::TableMaintenance(_) => {
-            true
-        }
-        _ => false,
-    };
-    if gives_rows {
-        return Err(SqlError::new(ErrorCode::SpNoResultSet, &[&"function"]));
-    }
-    match statement {
-        Statement::Prepare(_) | Statement::Execute(_) | Statement::ExecuteImmediate(_) | Statement::Deallocate(_) => {
-            Err(SqlError::new(ErrorCode::NotAllowedInFunctionOrTrigger, &[&"Dynamic SQL"]))
-        }
-        statement if ends_transaction(statement) => {
-            Err(SqlError::new(ErrorCode::CommitNotAllowedInFunctionOrTrigger, &[]))
-        }
-        _ => Ok(()),
-    }
+    refused_for_its_rows(statement)?;
+    refused_in_function(statement)
 }
 
 fn noted(error: SqlError, context: &StatementContext) -> Outcome {
