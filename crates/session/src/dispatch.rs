@@ -22,6 +22,7 @@ impl Session {
         run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
+        self.check_inside(run.request.statement)?;
         if self.is_read_only_now() && never_read_only(run.request.statement) {
             return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]).into());
         }
@@ -91,7 +92,7 @@ impl Session {
                 check_program(run.request.statement, ProgramKind::Block, &self.shared.registry.variables)?;
                 let (body, source) = (run.request.statement, run.request.sql);
                 let span = squall_parser::ast::Span::default();
-                let ran = self.run_program(body, span, source, Locals::default(), writer).await?;
+                let ran = self.run_program(body, span, source, Locals::default(), None, writer).await?;
                 ran.0?;
                 Ok(Outcome::done())
             }

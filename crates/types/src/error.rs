@@ -330,7 +330,9 @@ error_codes! {
     TriggerInWrongSchema = 1435, b"HY000", "Trigger in wrong schema";
     TooBigDisplayWidth = 1439, b"42000", "Display width out of range for column '%s' (max = %s)";
     DatetimeFunctionOverflow = 1441, b"22008", "Datetime function: %s field overflow";
+    CantUpdateUsedTable = 1442, b"HY000", "Can't update table '%s' in stored function/trigger because it is already used by statement which invoked this stored function/trigger.";
     ViewPreventsOperation = 1443, b"HY000", "The definition of table '%s' prevents operation %s on table '%s'.";
+    SpCantSetAutocommit = 1445, b"HY000", "Not allowed to set autocommit from a stored function or trigger";
     NoSuchUser = 1449, b"HY000", "The user specified as a definer ('%s'@'%s') does not exist";
     ForbidSchemaChange = 1450, b"HY000", "Changing schema from '%s' to '%s' is not allowed.";
     RowIsReferenced2 = 1451, b"23000", "Cannot delete or update a parent row: a foreign key constraint fails (%s)";

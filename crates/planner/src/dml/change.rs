@@ -42,10 +42,15 @@ pub fn update_selected(
 ) -> StoreResult<bool> {
     let strict = context.env.context.settings.sql_mode.is_strict() && !plan.ignore;
     let maker = update_maker(context, &plan.target, strict);
-    let done = context.one_row(plan.ignore, |context| {
-        let mut updated = assign(&maker, &plan.assignments, old, &[], row_number)?;
-        update_row(context, &maker, row, (old, &mut updated), row_number)
-    })?;
+    let evaluate = |_: &DmlContext<'_>| {
+        let updated = assign(&maker, &plan.assignments, old, &[], row_number)?;
+        maker.before_update(old, updated, row_number)
+    };
+    // What stored programs have changed stays also where the row does.
+    let Some(updated) = context.one_row(plan.ignore, |context| Ok(context.evaluate(evaluate)?))? else {
+        return Ok(false);
+    };
+    let done = context.one_row(plan.ignore, |context| update_row(context, &maker, row, old, &updated))?;
     Ok(done.unwrap_or(false))
 }
 
@@ -70,7 +75,11 @@ enum Found {
 
 /// Looks for the rows of a column table by columns, if the statement has neither ORDER BY nor LIMIT.
 fn find_sealed(context: &mut DmlContext<'_>, target: &Target, selection: &Selection) -> StoreResult<Found> {
-    if !target.table.traits().changes_at_once || selection.limit.is_some() || selection.key.is_some() {
+    if !target.table.traits().changes_at_once
+        || context.env.context.programs.are_called()
+        || selection.limit.is_some()
+        || selection.key.is_some()
+    {
         return Ok(Found::Other);
     }
     let (path, _) = choose_path(context, target, selection)?;
@@ -187,19 +196,18 @@ pub fn finish_update(
     Ok(())
 }
 
-/// Writes a row's new values as the statement's triggers leave them, with all checks. Tells whether anything changed; triggers run also where
-/// nothing does.
+/// Writes a row's new values, as the triggers before it have left them, with all checks; runs those behind it, also where nothing changes. Tells
+/// whether anything changed.
 pub fn update_row(
     context: &mut DmlContext<'_>,
     maker: &RowMaker<'_>,
     row: &Row,
-    (old, updated): (&[Value], &mut [Value]),
-    row_number: u64,
+    old: &[Value],
+    updated: &[Value],
 ) -> StoreResult<bool> {
-    maker.before_update(old, updated, row_number)?;
     let changed = update_row_as(context, maker.target, row, (old, updated), maker.strict, &Cause::STATEMENT)?;
     if let Some(triggers) = maker.target.after(TriggerEvent::Update) {
-        triggers.after(TriggerEvent::Update, old, updated, &context.env.context)?;
+        context.evaluate(|context| triggers.after(TriggerEvent::Update, old, updated, &context.env.context))?;
     }
     Ok(changed)
 }
@@ -236,11 +244,11 @@ pub fn delete_row(context: &mut DmlContext<'_>, target: &Target, row: &Row) -> S
     }
     let old = target.read_row(row, &context.env.context.settings.time_zone)?;
     if let Some(triggers) = before {
-        triggers.before(event, &old, &mut [], &context.env.context)?;
+        context.evaluate(|context| triggers.before(event, &old, &mut [], &context.env.context))?;
     }
     delete_row_as(context, target, row, &Cause::STATEMENT)?;
     if let Some(triggers) = after {
-        triggers.after(event, &old, &[], &context.env.context)?;
+        context.evaluate(|context| triggers.after(event, &old, &[], &context.env.context))?;
     }
     Ok(())
 }

@@ -20,18 +20,24 @@ impl Target {
 }
 
 impl RowMaker<'_> {
-    /// Runs the triggers before an UPDATE of a row, which has its new values; then come the generated columns, and the NULLs that no column
+    /// The new values of a row, as the triggers before its UPDATE leave them; then come the generated columns, and the NULLs that no column
     /// holds.
-    pub(super) fn before_update(&self, old: &[Value], updated: &mut [Value], row_number: u64) -> SqlResult<()> {
-        let Some(triggers) = self.target.before(TriggerEvent::Update) else { return Ok(()) };
-        triggers.before(TriggerEvent::Update, old, updated, &self.env.context)?;
+    pub(super) fn before_update(
+        &self,
+        old: &[Value],
+        mut updated: Vec<Value>,
+        row_number: u64,
+    ) -> SqlResult<Vec<Value>> {
+        let Some(triggers) = self.target.before(TriggerEvent::Update) else { return Ok(updated) };
+        triggers.before(TriggerEvent::Update, old, &mut updated, &self.env.context)?;
         let maker = RowMaker { null_waits: false, ..*self };
         for (ordinal, column) in self.target.def().columns.iter().enumerate() {
             if updated[ordinal].is_null() && !column.nullable && column.generated.is_none() {
                 updated[ordinal] = maker.null(column)?;
             }
         }
-        maker.generate(updated, row_number)
+        maker.generate(&mut updated, row_number)?;
+        Ok(updated)
     }
 }
 

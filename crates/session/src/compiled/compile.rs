@@ -93,6 +93,7 @@ pub(crate) struct Compiler<'b, 'a> {
     branch_depth: usize,
     loop_depth: usize,
     may_wait: bool,
+    runs_statements: bool,
     volatility: Volatility,
 }
 
@@ -142,6 +143,7 @@ impl<'b, 'a> Compiler<'b, 'a> {
             branch_depth: 0,
             loop_depth: 0,
             may_wait: false,
+            runs_statements: false,
             volatility: Volatility::Immutable,
         }
     }
@@ -177,6 +179,7 @@ impl<'b, 'a> Compiler<'b, 'a> {
             rows: self.row_slots,
             user_variables: self.user_variables.named,
             may_wait: self.may_wait,
+            runs_statements: self.runs_statements,
             is_immutable: self.volatility == Volatility::Immutable,
             is_stable: self.volatility != Volatility::Volatile,
         })
@@ -503,7 +506,10 @@ impl<'b, 'a> Compiler<'b, 'a> {
             return Err(NotCompiled::Other);
         }
         bound.visit(&mut |node| match node {
-            BoundExpr::Call(call) => self.may_wait |= call.kernel.waits(),
+            BoundExpr::Call(call) => {
+                self.may_wait |= call.kernel.waits();
+                self.runs_statements |= call.kernel.runs_statements();
+            }
             BoundExpr::Column(column) if column.ordinal < self.row_slots.count => {
                 self.row_slots.reads.insert(column.ordinal);
             }

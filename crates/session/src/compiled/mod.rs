@@ -71,6 +71,8 @@ pub(crate) struct CompiledProgram {
     pub user_variables: Vec<NameKey>,
     /// Whether it has a loop, or calls what may wait: then it may take any time.
     pub may_wait: bool,
+    /// Whether it calls functions that run statements.
+    pub runs_statements: bool,
     /// Whether equal variables give equal values, at any time.
     pub is_immutable: bool,
     /// Whether that is so within one statement.

@@ -57,6 +57,9 @@ impl Session {
         count(&self.process.status.call_procedure);
         let (database, name) = self.qualify(&call.procedure)?;
         let callee = self.callee(&database, &name)?;
+        if self.inside.is_some() && matches!(callee, Callee::Own(_)) {
+            return Err(SqlError::unsupported("CALL of the server's own procedures in stored functions").into());
+        }
         if self.call_depth == CALLS_MAX {
             return Err(SqlError::new(ErrorCode::SpRecursionLimit, &[&CALLS_MAX, &name]).into());
         }

@@ -1,7 +1,7 @@
 //! What is wrong with a stored program whatever its tables are: looked for when it is created.
 
-use super::inside::check_inside;
 use crate::program_errors as errors;
+use crate::statement_kind::{refused_for_its_rows, refused_in_function};
 use squall_parser::ast::{
     Block, ConditionValue, Declaration, DiagnosticsItems, HandlerAction, Ident, Parameter, ProgramStatement, Query,
     SelectInto, Set, SetItem, Signal, SignalCondition, Statement, Step, VariableTarget,
@@ -103,10 +103,14 @@ impl<'a> Names<'a> {
     }
 
     fn statement(&mut self, statement: &'a Statement) -> SqlResult<()> {
-        match self.kind {
-            ProgramKind::Function(..) => check_inside(statement, "function")?,
-            ProgramKind::Trigger => check_inside(statement, "trigger")?,
-            ProgramKind::Block | ProgramKind::Event | ProgramKind::Procedure(_) => {}
+        let of = match self.kind {
+            ProgramKind::Function(..) => Some("function"),
+            ProgramKind::Trigger => Some("trigger"),
+            ProgramKind::Block | ProgramKind::Event | ProgramKind::Procedure(_) => None,
+        };
+        if let Some(of) = of {
+            refused_for_its_rows(statement, of)?;
+            refused_in_function(statement)?;
         }
         match statement {
             Statement::Program(program) => self.program(program),

@@ -9,7 +9,6 @@ mod check;
 mod compiled_loop;
 mod diagnostics;
 mod handlers;
-mod inside;
 mod interpreter;
 mod locals;
 mod signal;

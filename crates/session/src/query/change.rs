@@ -1,6 +1,7 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 
 use super::ChangeEnv;
+use crate::inner_session::tables_of_change;
 use crate::result::writer::{ColumnMeta, OkInfo};
 use crate::result::{Failure, Outcome, ResultSet, typed_column};
 use crate::session::{Session, StatementRun};
@@ -114,6 +115,7 @@ impl Session {
         let mut returning = Vec::new();
         let changed = match bound {
             Ok(plan) => {
+                self.check_unused(&plan)?;
                 returning = returned_columns(&plan);
                 let inline = runs_inline(&plan, &catalog);
                 self.change_rows(plan, run, catalog, inline).await
@@ -200,7 +202,8 @@ impl Session {
         catalog: Arc<Catalog>,
         inline: bool,
     ) -> SqlResult<DmlResult> {
-        if inline {
+        // The lock that would be waited for may be one of the statement around.
+        if inline && self.inside.is_none() && !run.context.programs.are_called() {
             match self.change_rows_here((*plan).as_ref(), run, catalog.clone()) {
                 Err(StoreError::WouldBlock) => run.context.begin_again(),
                 result => return result.map_err(SqlError::from),
@@ -211,6 +214,7 @@ impl Session {
         }
         let bulk_session = self.reads_committed_now().then_some(self.process.id);
         self.begin_statement_transaction();
+        self.open_programs(&run.context, tables_of_change(&plan))?;
         let mut env = self.change_env(run, catalog);
         env.options.bulk_session = bulk_session;
         let change = move |dml: &mut DmlContext<'_>| {
@@ -220,7 +224,9 @@ impl Session {
             };
             result.map_err(SqlError::from)
         };
-        self.change_on_pool(env, change).await
+        let changed = self.change_on_pool(env, change).await;
+        self.close_programs(&run.context);
+        changed
     }
 
     fn change_rows_here(
@@ -258,6 +264,18 @@ impl Session {
             Statement::Delete(delete) if matches!(delete.target, DeleteTarget::Multiple { .. }) => &status.delete_multi,
             _ => &status.delete,
         });
+    }
+
+    /// 1442 for a change of what the statements around read or change.
+    fn check_unused(&self, plan: &DmlPlan) -> SqlResult<()> {
+        let Some(inside) = &self.inside else { return Ok(()) };
+        for target in plan.targets() {
+            let name = target.def().name.as_str();
+            if inside.used.iter().any(|(database, table)| *database == target.database && **table == *name) {
+                return Err(SqlError::new(ErrorCode::CantUpdateUsedTable, &[&name]));
+            }
+        }
+        Ok(())
     }
 
     /// `sql_safe_updates` (1175).

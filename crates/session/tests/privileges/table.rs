@@ -320,6 +320,22 @@ pub const ROWS: &[Row] = &[
         "INSERT INTO d.t VALUES (d.f(8), 1, 1)",
         &[("INSERT ON d.t", 1142), ("EXECUTE ON FUNCTION d.f", 1370)],
     ),
+    reads("Query", "SELECT d.reading()", &[("EXECUTE ON FUNCTION d.reading", 1370)]),
+    reads(
+        "Query",
+        "SELECT d.invoked_reading()",
+        &[("EXECUTE ON FUNCTION d.invoked_reading", 1370), ("SELECT (a) ON d.s", 1142)],
+    ),
+    changes(
+        "Query",
+        "SELECT id, d.invoked_writing() FROM d.t LIMIT 1",
+        &[("EXECUTE ON FUNCTION d.invoked_writing", 1370), ("SELECT (id) ON d.t", 1142), ("INSERT (id) ON d.s", 1142)],
+    ),
+    changes(
+        "Insert",
+        "INSERT INTO d.t VALUES (d.invoked_writing(), 1, 1)",
+        &[("INSERT ON d.t", 1142), ("EXECUTE ON FUNCTION d.invoked_writing", 1370), ("INSERT (id) ON d.s", 1142)],
+    ),
     reads("Set", "SET @x = d.f(1)", &[("EXECUTE ON FUNCTION d.f", 1370)]),
     changes("CreateProcedure", "CREATE PROCEDURE d.n() SELECT 1", &[("CREATE ROUTINE ON d.*", 1044)]),
     changes(
