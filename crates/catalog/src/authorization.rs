@@ -248,14 +248,18 @@ impl Subject<'_> {
 
     /// The error of a need that grants do not meet.
     fn denied(&self, access: &AccessMap, need: &Need) -> Option<SqlError> {
-        let user = &self.account.user;
+        // A definer is named where it asks for itself.
+        let (user, host) = match &need.invoker {
+            Invoker::Session => (&self.account.user, self.client_host),
+            Invoker::Definer(definer) => (&definer.user, &*definer.host),
+        };
         let table_denied = |database: &str, table: &str, own: Privileges| {
             let missing = need.privileges().without(own).names().join(", ");
             let command = if need.command.is_empty() { &missing } else { need.command };
             // The parent of a foreign key is named with its database.
             let qualified = format!("{database}.{table}");
             let table = if need.privileges() == Privileges::REFERENCES { &qualified } else { table };
-            self.table_denied(command, table)
+            SqlError::new(ErrorCode::TableAccessDenied, &[&command, user, &host, &table])
         };
         match &need.object {
             Object::Server { dynamic } => {
@@ -283,16 +287,12 @@ impl Subject<'_> {
                 }
                 let missing =
                     columns.iter().find(|column| !need.needed.is_met_by(access.on_column(database, table, column)))?;
-                let arguments: [&dyn std::fmt::Display; 5] = [&need.command, user, &self.client_host, missing, table];
+                let arguments: [&dyn std::fmt::Display; 5] = [&need.command, user, &host, missing, table];
                 Some(SqlError::new(ErrorCode::ColumnAccessDenied, &arguments))
             }
             Object::Routine { database, is_function, name } => {
                 let met = need.needed.is_met_by(access.on_routine(database, *is_function, name));
                 let shown = format!("{database}.{name}");
-                let (user, host) = match &need.invoker {
-                    Invoker::Session => (user, self.client_host),
-                    Invoker::Definer(definer) => (&definer.user, &*definer.host),
-                };
                 (!met).then(|| SqlError::new(ErrorCode::ProcAccessDenied, &[&need.command, user, &host, &shown]))
             }
         }

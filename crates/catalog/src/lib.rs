@@ -16,6 +16,7 @@ mod references;
 pub mod routine;
 pub mod snapshot;
 pub mod table;
+pub mod trigger;
 pub mod view;
 
 pub use access::AccessMap;
@@ -34,4 +35,5 @@ pub use table::{
     IndexPart, IndexType, JSON_PARSER, NGRAM_PARSER, ROW_ENGINE, ReferencedColumns, ReferentialAction,
     TableCompression, TableDef,
 };
+pub use trigger::{TriggerDef, TriggerEvent, TriggerTime};
 pub use view::ViewDef;

@@ -2,7 +2,7 @@
 
 use crate::references::{References, referring};
 use crate::routine::{RoutineDef, RoutineKind, RoutineName};
-use crate::{DatabaseId, ForeignKey, ReferencedColumns, TableDef, TableId, ViewDef};
+use crate::{DatabaseId, ForeignKey, ReferencedColumns, TableDef, TableId, TriggerDef, ViewDef};
 use squall_types::CollationId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -178,6 +178,14 @@ impl Catalog {
             Arc::make_mut(&mut self.references).remove(database, table);
         }
         Some(removed)
+    }
+
+    /// The trigger of that name in a database, with its table.
+    pub fn trigger(&self, database: &str, name: &str) -> Option<(&Arc<TableDef>, &TriggerDef)> {
+        self.databases.get(database)?.tables.values().find_map(|entry| match entry {
+            TableEntry::Table(table) => Some((table, table.trigger(name)?)),
+            TableEntry::View(_) => None,
+        })
     }
 
     /// The stored procedure or function of that name, whatever its case.

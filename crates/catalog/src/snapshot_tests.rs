@@ -19,6 +19,7 @@ fn table(id: u32, name: &str, parents: &[(&str, &str)]) -> TableEntry {
         indexes: Vec::new(),
         checks: Vec::new(),
         foreign_keys: parents.iter().map(key).collect(),
+        triggers: Vec::new(),
         collation: CollationId::BINARY,
         comment: String::new(),
         engine: Default::default(),

@@ -2,6 +2,7 @@
 
 use crate::ids::{ColumnId, IndexId, TableId};
 use crate::name::eq_ignore_case;
+use crate::trigger::{TriggerDef, TriggerEvent, TriggerTime};
 use squall_types::{CollationId, SqlType, Value};
 use std::borrow::Cow;
 
@@ -22,6 +23,8 @@ pub struct TableDef {
     pub checks: Vec<ConstraintCheck>,
     /// FOREIGN KEY constraints.
     pub foreign_keys: Vec<ForeignKey>,
+    /// Triggers. Those of one time and event run in this order.
+    pub triggers: Vec<TriggerDef>,
     /// Default collation of its string columns.
     pub collation: CollationId,
     /// COMMENT.
@@ -419,6 +422,7 @@ impl TableDef {
             indexes: Vec::new(),
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            triggers: Vec::new(),
             collation,
             comment: String::new(),
             engine: EngineName::ROWS,
@@ -484,6 +488,16 @@ impl TableDef {
     /// The primary key.
     pub fn primary_key(&self) -> Option<&IndexDef> {
         self.indexes.first().filter(|index| index.primary)
+    }
+
+    /// Its triggers for a time and an event, in the order in which they run.
+    pub fn triggers_for(&self, time: TriggerTime, event: TriggerEvent) -> impl Iterator<Item = &TriggerDef> {
+        self.triggers.iter().filter(move |trigger| trigger.is_for(time, event))
+    }
+
+    /// The trigger of that name.
+    pub fn trigger(&self, name: &str) -> Option<&TriggerDef> {
+        self.triggers.iter().find(|trigger| eq_ignore_case(&trigger.name, name))
     }
 
     /// Ordinals of an index's columns.

@@ -65,6 +65,7 @@ fn def(keyed: bool) -> TableDef {
         indexes: if keyed { vec![primary] } else { vec![] },
         checks: vec![],
         foreign_keys: vec![],
+        triggers: Vec::new(),
         collation: CollationId::UTF8MB4_0900_AI_CI,
         comment: String::new(),
         engine: squall_catalog::EngineName::new(squall_column_tables::COLUMN_ENGINE),

@@ -4,7 +4,7 @@ use crate::alter_table::{Alteration, Work, alter_table as resolve_alteration};
 use crate::constraint::parent_name;
 use crate::copy::RowCopier;
 use crate::create::check_constraint_names;
-use crate::drop::{rename_entry, with_children};
+use crate::drop::{check_triggers_stay, rename_entry, with_children};
 use crate::edit::ReservedId;
 use crate::edit::change_catalog;
 use crate::edit::define;
@@ -90,7 +90,7 @@ pub fn alter_table(
     check_constraint_names(seen, &name.0, &alteration.table)?;
     note_keys_switch(env, old, &alteration);
     let rename = renamed_to(env, name, statement)?;
-    check_rename(seen, name, rename.as_ref())?;
+    check_rename(seen, old, rename.as_ref())?;
     let place = rename.as_ref().unwrap_or(name);
     match alteration.work {
         Work::Metadata => {
@@ -232,7 +232,8 @@ fn note_keys_switch(env: &DdlEnv, old: &TableDef, alteration: &Alteration) {
     }
 }
 
-fn check_rename(catalog: &Catalog, from: &QualifiedName, to: Option<&QualifiedName>) -> SqlResult<()> {
+fn check_rename(catalog: &Catalog, table: &LockedTable, to: Option<&QualifiedName>) -> SqlResult<()> {
+    let from = table.name();
     let Some(to) = to.filter(|to| *to != from) else { return Ok(()) };
     if catalog.database(&to.0).is_none() {
         return Err(SqlError::new(squall_types::ErrorCode::BadDatabase, &[&to.0]));
@@ -240,7 +241,7 @@ fn check_rename(catalog: &Catalog, from: &QualifiedName, to: Option<&QualifiedNa
     if catalog.entry(&to.0, &to.1).is_some() {
         return Err(SqlError::new(squall_types::ErrorCode::TableExists, &[&to.1]));
     }
-    Ok(())
+    check_triggers_stay(table, from, to)
 }
 
 fn commit_in_place(

@@ -77,6 +77,7 @@ impl<'a> RowCopier<'a> {
             table: target.clone(),
             rules: state.rules.get(&state.registry, database, new)?,
             view: None,
+            triggers: None,
         };
         let is_new = |key: &&ForeignKey| env.foreign_key_checks && !old.foreign_keys.contains(key);
         let new_keys: Vec<ForeignKey> = new.foreign_keys.iter().filter(is_new).cloned().collect();
@@ -144,6 +145,7 @@ impl<'a> RowCopier<'a> {
             parameters: &[],
             strict: self.strict,
             null_becomes_zero: !self.strict,
+            null_waits: false,
         };
         for (ordinal, source) in self.sources.iter().enumerate() {
             if matches!(source, Source::Computed) && self.target.def().columns[ordinal].generated.is_none() {

@@ -51,6 +51,7 @@ pub fn definition(
     let old = std::mem::replace(&mut table.name, name.1.clone());
     table.version = 1;
     table.foreign_keys.clear();
+    table.triggers.clear();
     table.auto_increment_start = 0;
     table.created_micros = env.context.now_micros;
     table.temporary = statement.temporary;

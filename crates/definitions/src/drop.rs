@@ -7,7 +7,7 @@ use crate::execute::{DdlEnv, QualifiedName, base_table, missing, referring_keys}
 use crate::locked::LockedTables;
 use crate::names::check_table_name;
 use rustc_hash::FxHashSet;
-use squall_catalog::{Catalog, TableEntry};
+use squall_catalog::{Catalog, TableDef, TableEntry};
 use squall_parser::ast::{DropView, ObjectName, RenameTable};
 use squall_server_state::ServerState;
 use squall_types::{ErrorCode, SqlError, SqlResult};
@@ -154,6 +154,7 @@ pub fn rename_entry(
     }
     let entry = match catalog.take(from, tables)? {
         TableEntry::Table(table) => {
+            check_triggers_stay(&table, from, to)?;
             let mut table = (*table).clone();
             let old = std::mem::replace(&mut table.name, to.1.clone());
             table.version += 1;
@@ -174,8 +175,16 @@ pub fn rename_entry(
     catalog.resolve_keys_to(to, tables)
 }
 
+/// A table with triggers stays in its database, where their names are (1435).
+pub fn check_triggers_stay(table: &TableDef, from: &QualifiedName, to: &QualifiedName) -> SqlResult<()> {
+    match table.triggers.is_empty() || from.0 == to.0 {
+        true => Ok(()),
+        false => Err(SqlError::new(ErrorCode::TriggerInWrongSchema, &[])),
+    }
+}
+
 /// Names of constraints that were made from the table's name follow it.
-fn rename_generated(table: &mut squall_catalog::TableDef, old: &str) {
+fn rename_generated(table: &mut TableDef, old: &str) {
     let renamed = |name: &str, kind: &str, new: &str| {
         let number = name.strip_prefix(old)?.strip_prefix(kind)?;
         number.parse::<u64>().ok().map(|number| format!("{new}{kind}{number}"))

@@ -4,7 +4,7 @@
 //! From the bottom up: [`names`], [`data_type`], [`constant`], [`context`], [`mod@column`], [`functional_key`], [`index`], [`table_option`],
 //! [`constraint`], [`create_table`], [`alter_table`] (definitions as values); [`execute`], [`locked`], [`edit`] (how the catalog is
 //! changed); [`copy`] and [`sorted_rows`] (rows of one definition as rows of another); [`create`], [`alter`], [`mod@drop`], [`database`],
-//! [`view`] (the statements).
+//! [`trigger`], [`view`] (the statements).
 //!
 //! Knows: the catalog, the store, [`ServerState`](squall_server_state::ServerState). Must not know: sessions, transactions, packets.
 
@@ -30,6 +30,7 @@ pub mod names;
 pub mod routine;
 pub mod sorted_rows;
 pub mod table_option;
+pub mod trigger;
 pub mod view;
 
 pub use context::DdlContext;

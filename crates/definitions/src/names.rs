@@ -56,6 +56,11 @@ pub fn check_routine_name(name: &str) -> SqlResult<()> {
     check_length(name)
 }
 
+/// A trigger's name (1059; a blank one is taken for that of a routine, 1458).
+pub fn check_trigger_name(name: &str) -> SqlResult<()> {
+    check_routine_name(name)
+}
+
 /// The name of a constraint, savepoint, prepared statement and the like (1059).
 pub fn check_identifier(name: &str) -> SqlResult<()> {
     check_length(name)

@@ -1,10 +1,12 @@
 //! What a running statement knows of its session: settings frozen at its start, and the places it writes to.
 
 pub mod nested;
+pub mod programs;
 pub mod user_locks;
 
 use crate::bind_settings::BindSettings;
 use crate::context::nested::NestedStatements;
+use crate::context::programs::Programs;
 use crate::context::user_locks::UserLocks;
 use crate::plan_counts::PlanCounts;
 use crate::table_uses::TableUses;
@@ -68,6 +70,8 @@ pub struct StatementContext {
     pub memory: Arc<SessionMemory>,
     /// For functions that run statements themselves; `None` where there is no session.
     pub nested: Option<Arc<dyn NestedStatements>>,
+    /// Stored programs that it calls and that run statements themselves.
+    pub programs: Programs,
     /// The server reads for itself, on behalf of no account: no privilege is asked for.
     pub is_of_server: bool,
 }
@@ -99,6 +103,7 @@ impl Default for StatementContext {
             plan_counts: Mutex::default(),
             memory: Arc::default(),
             nested: None,
+            programs: Programs::default(),
             is_of_server: false,
         }
     }
@@ -151,6 +156,7 @@ impl StatementContext {
             plan_counts: Mutex::default(),
             memory: self.memory.clone(),
             nested: self.nested.clone(),
+            programs: self.programs.clone(),
             is_of_server: self.is_of_server,
         }
     }

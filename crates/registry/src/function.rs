@@ -113,6 +113,11 @@ pub trait ScalarKernel: Any + Debug + Send + Sync {
         false
     }
 
+    /// Whether it runs statements as parts of the one that calls it, which lends it its transaction ([`Programs`](crate::Programs)).
+    fn runs_statements(&self) -> bool {
+        false
+    }
+
     /// Whether the result is at most a few times as long as the arguments, whatever its type says.
     fn is_proportional(&self) -> bool {
         false

@@ -18,6 +18,7 @@ pub mod virtual_table;
 pub use bind_settings::BindSettings;
 pub use blocking::off_pool;
 pub use context::nested::{AppendColumn, NestedResult, NestedStatements};
+pub use context::programs::{ProgramSession, Programs};
 pub use context::user_locks::{Acquired, UserLock, UserLocks};
 pub use context::{Diagnostics, KillState, StatementContext, held_by_variable};
 pub use function::{

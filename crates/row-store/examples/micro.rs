@@ -228,6 +228,7 @@ fn catalog() -> Catalog {
         indexes,
         checks: vec![],
         foreign_keys: vec![],
+        triggers: Vec::new(),
         collation: CollationId::UTF8MB4_0900_AI_CI,
         comment: String::new(),
         engine: squall_catalog::EngineName::ROWS,

@@ -1,6 +1,7 @@
 //! Catalog objects as records. Every record begins with its version; decoding never panics.
 
 use crate::bytes::{Malformed, Reader, Writer};
+use crate::trigger_codec::{read_trigger, write_trigger};
 use arrow_buffer::i256;
 use squall_catalog::{
     ColumnDef, ColumnDefault, ColumnId, ConstraintCheck, DatabaseId, EngineName, ForeignKey, FunctionalPart,
@@ -14,8 +15,9 @@ use std::sync::Arc;
 
 const VERSION: u8 = 1;
 
-/// Records of tables. Version 1 has the referenced columns of foreign keys by name, version 2 does not say which keys were generated.
-const TABLE_VERSION: u8 = 3;
+/// Records of tables. Version 1 has the referenced columns of foreign keys by name, version 2 does not say which keys were generated,
+/// version 3 has no triggers.
+const TABLE_VERSION: u8 = 4;
 
 /// How a foreign key has its referenced columns.
 const REFERENCED_NAMES: u8 = 0;
@@ -119,6 +121,7 @@ pub(crate) fn encode_table(database: DatabaseId, table: &TableDef) -> Vec<u8> {
     out.uint(u64::from(table.next_index_id));
     out.i64(table.created_micros);
     out.bool(table.temporary);
+    out.list(&table.triggers, write_trigger);
     out.finish()
 }
 
@@ -129,7 +132,7 @@ pub(crate) fn decode_table(record: &[u8]) -> Decoded<(DatabaseId, TableDef)> {
         return Err(Malformed);
     }
     let database = DatabaseId(reader.u32()?);
-    let table = TableDef {
+    let mut table = TableDef {
         id: TableId(reader.u32()?),
         name: reader.string()?,
         version: reader.uint()?,
@@ -139,6 +142,7 @@ pub(crate) fn decode_table(record: &[u8]) -> Decoded<(DatabaseId, TableDef)> {
             Ok(ConstraintCheck { name: reader.string()?, expression: reader.string()?, enforced: reader.bool()? })
         })?,
         foreign_keys: reader.list(|reader| read_foreign_key(reader, version))?,
+        triggers: Vec::new(),
         collation: collation(reader)?,
         comment: reader.string()?,
         engine: EngineName::from(reader.string()?),
@@ -149,6 +153,9 @@ pub(crate) fn decode_table(record: &[u8]) -> Decoded<(DatabaseId, TableDef)> {
         created_micros: reader.i64()?,
         temporary: reader.bool()?,
     };
+    if version >= 4 {
+        table.triggers = reader.list(read_trigger)?;
+    }
     Ok((database, table))
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use squall_catalog::{AccountKey, TriggerDef, TriggerEvent, TriggerTime};
 
 fn column(id: u32, sql_type: SqlType) -> ColumnDef {
     ColumnDef {
@@ -13,6 +14,21 @@ fn column(id: u32, sql_type: SqlType) -> ColumnDef {
         invisible: id == 2,
         comment: "a comment".into(),
         value_for_older_rows: Value::Null,
+    }
+}
+
+fn trigger(time: TriggerTime, event: TriggerEvent) -> TriggerDef {
+    TriggerDef {
+        name: "trü".into(),
+        time,
+        event,
+        body: "SET NEW.a = 1".into(),
+        definer: AccountKey::new("u", "%"),
+        sql_mode: u64::MAX,
+        client_charset: "utf8mb4".into(),
+        connection_collation: "utf8mb4_bin".into(),
+        database_collation: "latin1_swedish_ci".into(),
+        created_micros: -1,
     }
 }
 
@@ -112,6 +128,11 @@ fn full_table() -> TableDef {
                 on_update: ReferentialAction::Cascade,
             })
             .to_vec(),
+        triggers: vec![
+            trigger(TriggerTime::Before, TriggerEvent::Insert),
+            trigger(TriggerTime::After, TriggerEvent::Update),
+            trigger(TriggerTime::After, TriggerEvent::Delete),
+        ],
         collation,
         comment: "table".into(),
         engine: Default::default(),
@@ -182,9 +203,25 @@ fn records_without_generated_keys_are_read() {
     assert_eq!(decode_table(&record).unwrap(), (DatabaseId(9), table));
 }
 
+#[test]
+fn records_without_triggers_are_read() {
+    let mut table = full_table();
+    let record = without_triggers(&mut table);
+    assert_eq!(decode_table(&record).unwrap(), (DatabaseId(9), table));
+}
+
+/// The record of a table as version 3 had it, which had no triggers.
+fn without_triggers(table: &mut TableDef) -> Vec<u8> {
+    table.triggers.clear();
+    let mut record = encode_table(DatabaseId(9), table);
+    assert_eq!(record.pop(), Some(0));
+    record[0] = 3;
+    record
+}
+
 /// The record of a table as version 2 had it, which did not say what keys were generated.
 fn without_generated(table: &mut TableDef) -> Vec<u8> {
-    let mut record = encode_table(DatabaseId(9), table);
+    let mut record = without_triggers(table);
     let index_type = record.windows(5).position(|bytes| bytes == b"\x04HASH").unwrap();
     assert_eq!(record.remove(index_type + 5), 1);
     record[0] = 2;

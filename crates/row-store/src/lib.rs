@@ -61,6 +61,7 @@ mod table_files;
 mod table_part;
 mod ticket;
 mod transaction;
+mod trigger_codec;
 mod unused_files;
 mod validation;
 mod value_text;

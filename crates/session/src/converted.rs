@@ -1,5 +1,6 @@
 //! Values as a column would hold them: of variables and of arguments.
 
+use squall_column_tables::from_utc;
 use squall_registry::StatementContext;
 use squall_types::convert::{ConversionContext, store_value};
 use squall_types::{Date, SqlResult, SqlType, Value};
@@ -30,5 +31,11 @@ pub(crate) fn converted(
     for warning in warnings {
         context.diagnostics.push(warning.level, warning.error);
     }
-    Ok(stored)
+    Ok(match (stored, sql_type) {
+        // As statements see it, not as it is stored.
+        (Value::DateTime(moment), SqlType::Timestamp { .. }) => {
+            Value::DateTime(from_utc(&context.settings.time_zone, moment))
+        }
+        (stored, _) => stored,
+    })
 }

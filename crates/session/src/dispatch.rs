@@ -13,8 +13,7 @@ use crate::statement_kind::{
 use squall_instrumentation::stages;
 use squall_instrumentation::statement_kind::StatementKind;
 use squall_parser::ast::Statement;
-use squall_registry::StatementContext;
-use squall_types::{ErrorCode, Level, SqlError};
+use squall_types::{ErrorCode, SqlError};
 
 impl Session {
     /// Runs a statement up to its answer.
@@ -24,6 +23,7 @@ impl Session {
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
         self.process.status.statements.count(StatementKind::of(run.request.statement));
+        self.check_inside(run.request.statement)?;
         if self.is_read_only_now() && never_read_only(run.request.statement) {
             return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]).into());
         }
@@ -90,7 +90,7 @@ impl Session {
                 check_program(run.request.statement, ProgramKind::Block, &self.shared.registry.variables)?;
                 let (body, source) = (run.request.statement, run.request.sql);
                 let span = squall_parser::ast::Span::default();
-                let ran = self.run_program(body, span, source, Locals::default(), writer).await?;
+                let ran = self.run_program(body, span, source, Locals::default(), None, writer).await?;
                 ran.0?;
                 Ok(Outcome::done())
             }
@@ -127,7 +127,6 @@ impl Session {
                 outcome
             }
             statement if is_routine_definition(statement) => Ok(Box::pin(self.run_routine_definition(run)).await?),
-            Statement::DropTrigger(drop) => Ok(drop_trigger(drop.if_exists, &run.context)?),
             other => Err(SqlError::unsupported(statement_name(other)).into()),
         }
     }
@@ -143,16 +142,6 @@ fn stage_of(statement: &Statement) -> Option<&'static str> {
     }
 }
 
-/// DROP TRIGGER: there are none.
-fn drop_trigger(if_exists: bool, context: &StatementContext) -> Result<Outcome, SqlError> {
-    let error = SqlError::new(ErrorCode::TriggerDoesNotExist, &[]);
-    if !if_exists {
-        return Err(error);
-    }
-    context.diagnostics.push(Level::Note, error);
-    Ok(Outcome::done())
-}
-
 /// What a statement that is not supported is called in the error.
 fn statement_name(statement: &Statement) -> &'static str {
     match statement {
@@ -160,7 +149,6 @@ fn statement_name(statement: &Statement) -> &'static str {
         Statement::CreateSequence(_) | Statement::AlterSequence(_) | Statement::DropSequence(_) => "SEQUENCE",
         Statement::CreateServer(_) | Statement::AlterServer { .. } | Statement::DropServer { .. } => "SERVER",
         Statement::CreateLoadableFunction(_) => "loadable FUNCTION",
-        Statement::CreateTrigger(_) | Statement::DropTrigger(_) => "TRIGGER",
         Statement::LockInstance | Statement::UnlockInstance => "LOCK INSTANCE",
         Statement::Help(_) => "HELP",
         Statement::CacheIndex { .. } => "CACHE INDEX",

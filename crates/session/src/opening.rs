@@ -5,6 +5,7 @@ use crate::event_scheduler::EventScheduler;
 use crate::listener::Listeners;
 use crate::plans::routine_cache::RoutineCache;
 use crate::plans::shared_cache::SharedPlanCache;
+use crate::plans::trigger_cache::TriggerCache;
 use crate::result::writer::ConnectionInfo;
 use crate::session::Session;
 use parking_lot::Mutex;
@@ -167,6 +168,7 @@ impl Database {
                 shutdown: options.shutdown,
                 plans,
                 routines: RoutineCache::default(),
+                triggers: TriggerCache::default(),
                 _lock: lock,
             }
         });

@@ -18,6 +18,7 @@ pub(crate) use meta::select_all;
 pub(crate) use resolver::{RowsTable, SessionTables};
 pub(crate) use view::column_of_output;
 
+use crate::inner_session::tables_of_query;
 use crate::plans::Route;
 use crate::result::column_meta::columns;
 use crate::result::writer::ResultWriter;
@@ -167,30 +168,40 @@ impl Session {
         catalog: Arc<Catalog>,
     ) -> SqlResult<RunningQuery> {
         let locks = bound.locks();
-        if locks || !self.reads_committed_now() {
+        let calls = context.programs.are_called();
+        if locks || calls || !self.reads_committed_now() {
             self.begin_statement_transaction();
+        }
+        if calls {
+            self.transaction.make_undoable();
+            self.open_programs(context, tables_of_query(bound))?;
         }
         let store = (*self.shared.store).clone();
         let view = match self.transaction.current() {
             // Locked rows are the newest: a transaction that has read nothing else has no snapshot yet that they could be newer than.
-            Some(transaction) if bound.tables.iter().all(|table| table.lock.is_some()) => transaction.change_view(),
+            Some(transaction) if locks && bound.tables.iter().all(|table| table.lock.is_some()) => {
+                transaction.change_view()
+            }
             Some(transaction) => transaction.read_view(),
             None => store.read_view(),
         };
         let mut env = StatementEnv::new(context.clone(), catalog, store, Some(view));
         let mut lent = None;
-        if locks && let Some(transaction) = self.transaction.take() {
+        if (locks || calls)
+            && let Some(transaction) = self.transaction.take()
+        {
             let (shared, back) = SharedTransaction::lend(transaction);
-            env.transaction = Some(shared);
-            lent = Some(back);
+            shared.lend_to_programs(context);
+            env.transaction = Some(shared.clone());
+            lent = Some((shared, back));
         }
         let env = Arc::new(env);
         let stream = self.shared.runtime.query(&env, bound.as_ref().part(|bound| &bound.plan)).await;
         match stream {
-            Ok(stream) => Ok(RunningQuery { stream, lent }),
+            Ok(stream) => Ok(RunningQuery { stream, lent, context: context.clone() }),
             Err(error) => {
                 drop(env);
-                self.take_back(lent).await?;
+                self.take_back(lent, context).await?;
                 Err(error)
             }
         }
@@ -203,13 +214,15 @@ impl Session {
             return Ok(());
         }
         running.stream.stop().await;
-        self.take_back(running.lent).await
+        self.take_back(running.lent, &running.context).await
     }
 
-    async fn take_back(&mut self, lent: Option<LentTransaction>) -> SqlResult<()> {
-        if let Some(lent) = lent {
+    async fn take_back(&mut self, lent: Option<Lent>, context: &StatementContext) -> SqlResult<()> {
+        if let Some((shared, lent)) = lent {
+            drop(shared);
             self.transaction.put_back(lent.returned().await?);
         }
+        self.close_programs(context);
         Ok(())
     }
 
@@ -331,10 +344,14 @@ impl Session {
     }
 }
 
+/// The transaction of a query that has it until it ends: what its operators do not need is its programs'.
+type Lent = (SharedTransaction, LentTransaction);
+
 /// A query on its way.
 pub(crate) struct RunningQuery {
     stream: QueryStream,
-    lent: Option<LentTransaction>,
+    lent: Option<Lent>,
+    context: Arc<StatementContext>,
 }
 
 /// Rows that are gathered.

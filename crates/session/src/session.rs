@@ -3,9 +3,11 @@
 //! [`Session::run_text`] goes through the statements of a text; `statement` is the life of one.
 
 mod counted;
+pub(crate) mod inside;
 mod statement;
 mod statement_run;
 
+use self::inside::Inside;
 pub(crate) use self::statement_run::StatementRun;
 use crate::api::KillCallback;
 use crate::database::Shared;
@@ -56,6 +58,9 @@ pub(crate) struct HeldTableLocks {
     pub names: LockedNames,
 }
 
+/// TEMPORARY tables by database and name.
+pub(crate) type TemporaryTables = HashMap<(String, String), Arc<TableDef>>;
+
 /// One connection's state; runs one statement at a time.
 pub struct Session {
     pub(crate) shared: Arc<Shared>,
@@ -87,7 +92,7 @@ pub struct Session {
     pub(crate) command_thread_nanos: Option<u64>,
     pub(crate) password_expired: bool,
     /// TEMPORARY tables by database and name.
-    pub(crate) temporary_tables: HashMap<(String, String), Arc<TableDef>>,
+    pub(crate) temporary_tables: TemporaryTables,
     /// FLUSH TABLES WITH READ LOCK.
     pub(crate) global_read_lock: Option<GlobalReadLock>,
     /// LOCK TABLES.
@@ -119,6 +124,8 @@ pub struct Session {
     pub(crate) calls: Vec<Arc<ParsedRoutine>>,
     /// How many sessions it is inside of.
     pub(crate) nested_depth: u32,
+    /// The statements that it is inside of, whose transaction it works in.
+    pub(crate) inside: Option<Inside>,
     /// Whether it is within a statement of another session that may change nothing.
     pub(crate) is_within_read_only: bool,
     /// The way from functions into SQL.
@@ -137,6 +144,10 @@ impl std::fmt::Debug for Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        if self.inside.is_some() {
+            // The process is that of the session around.
+            return;
+        }
         if self.logs_disconnect {
             self.log_disconnect();
             self.shared.listeners.tell(|listener| listener.disconnected(&self.listened()));
@@ -227,6 +238,7 @@ impl Session {
             call_depth: 0,
             calls: Vec::new(),
             nested_depth,
+            inside: None,
             is_within_read_only: false,
             nested: None,
             is_read_only_statement: Arc::default(),

@@ -1,6 +1,7 @@
 //! Kinds of statements: which make definitions, and which end transactions.
 
 use squall_parser::ast::{MaintenanceKind, Set, Statement, Transaction};
+use squall_types::{ErrorCode, SqlError, SqlResult};
 
 /// Definitions of what is not in the catalog; a global read lock stands against them, too.
 pub(crate) fn changes_accounts_or_events(statement: &Statement) -> bool {
@@ -41,7 +42,39 @@ pub(crate) fn ends_transaction(statement: &Statement) -> bool {
     }
 }
 
-/// Statements about databases, tables, keys and views.
+/// Refuses what neither a stored function or trigger nor what it calls may do: it runs inside of another statement, in whose transaction it is
+/// (1336, 1422).
+pub(crate) fn refused_in_function(statement: &Statement) -> SqlResult<()> {
+    let refused = |what: &str| Err(SqlError::new(ErrorCode::NotAllowedInFunctionOrTrigger, &[&what]));
+    match statement {
+        Statement::Prepare(_) | Statement::Execute(_) | Statement::ExecuteImmediate(_) | Statement::Deallocate(_) => {
+            refused("Dynamic SQL")
+        }
+        Statement::Flush(_) => refused("FLUSH"),
+        Statement::Reset(_) => refused("RESET"),
+        statement if ends_transaction(statement) => {
+            Err(SqlError::new(ErrorCode::CommitNotAllowedInFunctionOrTrigger, &[]))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses what gives rows to nobody in a stored `function` or `trigger` (1415).
+pub(crate) fn refused_for_its_rows(statement: &Statement, of: &str) -> SqlResult<()> {
+    let gives_rows = match statement {
+        Statement::Query(query) => query.into.is_none(),
+        Statement::Show(_) | Statement::Explain(_) | Statement::DescribeTable(_) | Statement::TableMaintenance(_) => {
+            true
+        }
+        _ => false,
+    };
+    match gives_rows {
+        true => Err(SqlError::new(ErrorCode::SpNoResultSet, &[&of])),
+        false => Ok(()),
+    }
+}
+
+/// Statements about databases, tables, keys, views and triggers.
 pub(crate) fn is_definition(statement: &Statement) -> bool {
     matches!(
         statement,
@@ -57,6 +90,8 @@ pub(crate) fn is_definition(statement: &Statement) -> bool {
             | Statement::DropIndex(_)
             | Statement::CreateView(_)
             | Statement::DropView(_)
+            | Statement::CreateTrigger(_)
+            | Statement::DropTrigger(_)
     )
 }
 

@@ -1,14 +1,15 @@
 //! Stored functions in expressions.
 //!
-//! A function whose body computes its own variables alone is compiled and runs as any kernel does, without a session. Other bodies are not
-//! supported yet.
+//! A function whose body computes its own variables alone is compiled and runs as any kernel does, without a session. Any other body is run
+//! by the interpreter, in the [session inside of the statement](crate::inner_session) that calls it.
 
 use crate::compiled::{CompiledProgram, Compiler, Ended, Machine, NotCompiled, Variable, may_be_compiled, stored};
 use crate::database::Shared;
+use crate::inner_session::{InnerSession, Work, no_place};
 use crate::plans::routine_cache::{CompiledFor, ParsedRoutine};
 use crate::session::{Session, parse_error};
 use parking_lot::Mutex;
-use squall_catalog::{AccessMap, AccountKey, Invoker, Need, Object, Privileges, RoutineDef, RoutineKind};
+use squall_catalog::{AccessMap, AccountKey, Invoker, Need, Object, Privileges, RoutineKind};
 use squall_definitions::data_type::TypeRules;
 use squall_parser::{ParseOptions, parse_body};
 use squall_planner::{Binder, TableResolver};
@@ -76,6 +77,47 @@ impl StoredFunctions {
         }
     }
 
+    /// The same once more, for what outlives the statement's binding.
+    pub fn fork(&self) -> StoredFunctions {
+        StoredFunctions {
+            shared: self.shared.clone(),
+            account: self.account.clone(),
+            client_host: self.client_host.clone(),
+            access: self.access.clone(),
+            context: self.context.clone(),
+            compiling: Mutex::default(),
+        }
+    }
+
+    /// What all sessions share.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// The statement.
+    pub fn context(&self) -> &Arc<StatementContext> {
+        &self.context
+    }
+
+    /// What a body is compiled for that is run as `invoker` with these settings.
+    pub fn compiled_for(&self, settings: &Arc<BindSettings>, invoker: Invoker) -> CompiledFor {
+        CompiledFor {
+            settings: settings.clone(),
+            schema: self.shared.schema_versions(),
+            accounts: self.shared.accounts.load_now().version,
+            account: self.account.clone(),
+            invoker,
+        }
+    }
+
+    /// Whether all needs are met.
+    ///
+    /// # Errors
+    /// Those of [`squall_catalog::Subject::check`].
+    pub fn check_needs(&self, needs: &[Need]) -> SqlResult<()> {
+        with_subject(&self.shared.state, self.who(), |subject| subject.check(needs))
+    }
+
     /// Who asks.
     pub fn who(&self) -> Who<'_> {
         Who { account: &self.account, client_host: &self.client_host, access: &self.access, locked: None }
@@ -84,7 +126,7 @@ impl StoredFunctions {
     /// A function, if it is there.
     ///
     /// # Errors
-    /// 1370 if `invoker` may not run it, 1424 if it calls itself, 1235 for a body that is not supported, and those of binding the body.
+    /// 1370 if `invoker` may not run it, 1424 if it calls itself, and those of binding the body.
     pub fn find(
         &self,
         database: &str,
@@ -103,9 +145,16 @@ impl StoredFunctions {
             }
         }
         let settings = self.settings_of(&routine)?;
-        let program = self.compiled(&routine, invoker, &settings, tables)?;
         let name = format!("{}.{}", routine.database, routine.def.name);
-        Ok(Some(Arc::new(StoredFunction { name, routine, program, settings })))
+        let runs_as = routine.runs_as(invoker);
+        let body = match self.compiled(&routine, &runs_as, &settings, tables)? {
+            Some(program) => Body::Compiled { program, settings },
+            None => Body::Interpreted { runs_as },
+        };
+        if body.runs_statements() {
+            self.context.programs.note_call();
+        }
+        Ok(Some(Arc::new(StoredFunction { name, routine, body })))
     }
 
     /// The invoker has to be allowed to run it, and so has its definer if it runs as that.
@@ -130,40 +179,30 @@ impl StoredFunctions {
         Ok(if settings == *self.context.settings { self.context.settings.clone() } else { Arc::new(settings) })
     }
 
+    /// The compiled body; `None` if it is none that can be compiled.
     fn compiled(
         &self,
         routine: &Arc<ParsedRoutine>,
-        invoker: &Invoker,
+        runs_as: &Invoker,
         settings: &Arc<BindSettings>,
         tables: &dyn TableResolver,
-    ) -> SqlResult<Arc<CompiledProgram>> {
-        let def = &routine.def;
-        let inner = match def.security_invoker {
-            true => invoker.clone(),
-            false => Invoker::Definer(def.definer.clone()),
-        };
-        let wanted = CompiledFor {
-            settings: settings.clone(),
-            schema: self.shared.schema_versions(),
-            accounts: self.shared.accounts.load_now().version,
-            account: self.account.clone(),
-            invoker: inner.clone(),
-        };
-        if let Some(program) = routine.compiled(&wanted) {
-            return Ok(program);
-        }
+    ) -> SqlResult<Option<Arc<CompiledProgram>>> {
         if !may_be_compiled(&routine.body) {
-            return Err(not_supported(def));
+            return Ok(None);
+        }
+        let wanted = self.compiled_for(settings, runs_as.clone());
+        if let Some(program) = routine.compiled(&wanted) {
+            return Ok(Some(program));
         }
         self.compiling.lock().push(routine.clone());
-        let program = self.compile(routine, settings, inner, tables);
+        let program = self.compile(routine, settings, runs_as.clone(), tables);
         self.compiling.lock().pop();
-        let program = Arc::new(program?);
+        let Some(program) = program?.map(Arc::new) else { return Ok(None) };
         // User variables are bound with the types that they have now.
-        if !def.body.contains('@') {
+        if !routine.def.body.contains('@') {
             routine.keep_compiled(wanted, program.clone());
         }
-        Ok(program)
+        Ok(Some(program))
     }
 
     fn compile(
@@ -172,7 +211,7 @@ impl StoredFunctions {
         settings: &Arc<BindSettings>,
         invoker: Invoker,
         tables: &dyn TableResolver,
-    ) -> SqlResult<CompiledProgram> {
+    ) -> SqlResult<Option<CompiledProgram>> {
         let def = &routine.def;
         let catalog = self.shared.catalog.load();
         let context = Arc::new(StatementContext { settings: settings.clone(), ..self.context.fork() });
@@ -194,18 +233,35 @@ impl StoredFunctions {
         for parameter in &def.parameters {
             compiler.parameter(&parameter.name, parameter.sql_type.clone());
         }
-        compiler.compile(&routine.body).map_err(|not| match not {
-            NotCompiled::Other => not_supported(def),
-            NotCompiled::Failed(error) => error,
-        })
+        match compiler.compile(&routine.body) {
+            Ok(program) => Ok(Some(program)),
+            Err(NotCompiled::Other) => Ok(None),
+            Err(NotCompiled::Failed(error)) => Err(error),
+        }
     }
 }
 
-fn not_supported(def: &RoutineDef) -> SqlError {
-    SqlError::unsupported(format_args!(
-        "FUNCTION {}: statements in functions other than DECLARE of variables, SET of them, IF, CASE, loops and RETURN (a procedure may have all)",
-        def.name
-    ))
+/// How a body runs.
+#[derive(Clone, Debug)]
+enum Body {
+    Compiled {
+        program: Arc<CompiledProgram>,
+        settings: Arc<BindSettings>,
+    },
+    /// Statement by statement.
+    Interpreted {
+        runs_as: Invoker,
+    },
+}
+
+impl Body {
+    /// Whether it runs statements, or what it calls does.
+    fn runs_statements(&self) -> bool {
+        match self {
+            Body::Compiled { program, .. } => program.runs_statements,
+            Body::Interpreted { .. } => true,
+        }
+    }
 }
 
 /// A stored function as the binder calls it.
@@ -214,8 +270,7 @@ struct StoredFunction {
     /// With its database.
     name: String,
     routine: Arc<ParsedRoutine>,
-    program: Arc<CompiledProgram>,
-    settings: Arc<BindSettings>,
+    body: Body,
 }
 
 impl ScalarFunction for StoredFunction {
@@ -237,8 +292,7 @@ impl ScalarFunction for StoredFunction {
         };
         let kernel = FunctionCall {
             routine: self.routine.clone(),
-            program: self.program.clone(),
-            settings: self.settings.clone(),
+            body: self.body.clone(),
             current_user: (!def.security_invoker).then(|| format!("{}@{}", def.definer.user, def.definer.host).into()),
             argument_types: arguments.iter().map(|argument| argument.expr_type.sql_type.clone()).collect(),
             result: Variable { name: def.name.as_str().into(), sql_type: sql_type.clone() },
@@ -248,9 +302,9 @@ impl ScalarFunction for StoredFunction {
     }
 
     fn volatility(&self) -> Volatility {
-        match self.program.is_stable {
-            true => Volatility::Stable,
-            false => Volatility::Volatile,
+        match &self.body {
+            Body::Compiled { program, .. } if program.is_stable => Volatility::Stable,
+            _ => Volatility::Volatile,
         }
     }
 }
@@ -258,8 +312,7 @@ impl ScalarFunction for StoredFunction {
 /// A call.
 struct FunctionCall {
     routine: Arc<ParsedRoutine>,
-    program: Arc<CompiledProgram>,
-    settings: Arc<BindSettings>,
+    body: Body,
     /// The definer, if it runs as that.
     current_user: Option<Arc<str>>,
     argument_types: Vec<SqlType>,
@@ -276,13 +329,45 @@ impl Debug for FunctionCall {
 
 impl ScalarKernel for FunctionCall {
     fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
+        match &self.body {
+            Body::Compiled { program, settings } => self.run_compiled(program, settings, arguments, context),
+            Body::Interpreted { runs_as } => self.run_inside(runs_as, arguments, context),
+        }
+    }
+
+    fn waits(&self) -> bool {
+        match &self.body {
+            Body::Compiled { program, .. } => program.may_wait,
+            Body::Interpreted { .. } => true,
+        }
+    }
+
+    /// It was bound for an account that may run it.
+    fn has_memory(&self) -> bool {
+        true
+    }
+
+    fn runs_statements(&self) -> bool {
+        self.body.runs_statements()
+    }
+}
+
+impl FunctionCall {
+    fn run_compiled(
+        &self,
+        program: &CompiledProgram,
+        settings: &Arc<BindSettings>,
+        arguments: &[Value],
+        context: &StatementContext,
+    ) -> SqlResult<Value> {
         let inner = StatementContext {
-            settings: self.settings.clone(),
-            strict_write: self.settings.sql_mode.is_strict(),
+            settings: settings.clone(),
+            strict_write: settings.sql_mode.is_strict(),
             current_user: self.current_user.as_ref().unwrap_or(&context.current_user).clone(),
             ..context.fork()
         };
-        let result = stacker::maybe_grow(STACK_RESERVE_BYTES, STACK_SEGMENT_BYTES, || self.run(arguments, &inner));
+        let run = || self.run_machine(program, arguments, &inner);
+        let result = stacker::maybe_grow(STACK_RESERVE_BYTES, STACK_SEGMENT_BYTES, run);
         context.diagnostics.absorb(&inner.diagnostics);
         // What calls leave to those that come after.
         for (outer, inner) in
@@ -294,28 +379,39 @@ impl ScalarKernel for FunctionCall {
         result
     }
 
-    fn waits(&self) -> bool {
-        self.program.may_wait
-    }
-
-    /// It was bound for an account that may run it.
-    fn has_memory(&self) -> bool {
-        true
-    }
-}
-
-impl FunctionCall {
-    fn run(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
-        let mut variables = vec![Value::Null; self.program.variable_count()];
+    fn run_machine(
+        &self,
+        program: &CompiledProgram,
+        arguments: &[Value],
+        context: &StatementContext,
+    ) -> SqlResult<Value> {
+        let mut variables = vec![Value::Null; program.variable_count()];
         for (slot, (value, from)) in arguments.iter().zip(&self.argument_types).enumerate() {
-            if let Some(variable) = self.program.variable(slot) {
+            if let Some(variable) = program.variable(slot) {
                 variables[slot] = stored(value.clone(), from, variable, context)?;
             }
         }
         let mut machine = Machine::default();
-        match machine.run(&self.program, &mut variables, Some(&self.result), usize::MAX, context)? {
+        match machine.run(program, &mut variables, Some(&self.result), usize::MAX, context)? {
             Ok(Ended::Returned(value)) => Ok(value),
             _ => Err(SqlError::new(ErrorCode::SpNoReturnAtEnd, &[&self.routine.def.name])),
         }
+    }
+
+    /// Runs the body statement by statement. What the functions about the statement before tell in it ends with it.
+    fn run_inside(&self, runs_as: &Invoker, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
+        let session = InnerSession::of(context).ok_or_else(no_place)?;
+        let (routine, runs_as) = (self.routine.clone(), runs_as.clone());
+        let arguments: Vec<_> = arguments.iter().cloned().zip(self.argument_types.iter().cloned()).collect();
+        let (found_rows, row_count) = (context.found_rows, context.row_count);
+        let last_insert_id = context.last_insert_id.load(Ordering::Relaxed);
+        let work: Work = Box::new(move |session| {
+            Box::pin(async move {
+                (session.found_rows, session.row_count) = (found_rows, row_count);
+                session.last_insert_id = last_insert_id;
+                session.run_stored_function(&routine, arguments, &runs_as).await.map(|value| vec![value])
+            })
+        });
+        Ok(session.call(work, context)?.pop().unwrap_or_default())
     }
 }

@@ -62,7 +62,10 @@ impl Session {
                 self.open_transaction(None, false);
             }
         }
-        if let Some(transaction) = self.transaction.current() {
+        // What is inside of a statement sees what the statement sees.
+        if self.inside.is_none()
+            && let Some(transaction) = self.transaction.current()
+        {
             transaction.begin_statement(wait);
         }
     }
@@ -121,6 +124,10 @@ impl Session {
 
     /// Rolls back what a statement that failed has left; see [`TransactionState::statement_failed`].
     pub(crate) async fn statement_failed(&mut self) {
+        if self.inside.is_some() {
+            // Whether its transaction stays is the business of the statement around.
+            return self.transaction.undo_statement();
+        }
         let failed = self.transaction.statement_failed();
         self.discard(failed).await;
         if !self.transaction.is_open() {
@@ -158,6 +165,7 @@ impl Session {
 
     /// Commits the transaction that a statement has of its own.
     pub(crate) async fn commit_statement(&mut self) -> SqlResult<()> {
+        self.transaction.undo = None;
         match self.transaction.statement.take() {
             Some(transaction) => self.commit_counted(transaction).await,
             None => Ok(()),

@@ -42,6 +42,7 @@ mod spec;
 mod statistics;
 mod status;
 mod tables;
+pub mod triggers;
 pub mod type_text;
 mod usage;
 mod variable_items;

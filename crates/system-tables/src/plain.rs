@@ -13,7 +13,6 @@ macro_rules! empty {
 }
 
 empty! {
-    "TRIGGERS": TRIGGERS;
     "OPTIMIZER_TRACE": &[
         long_text("QUERY"), long_text("TRACE"), int("MISSING_BYTES_BEYOND_MAX_MEM_SIZE"),
         int("INSUFFICIENT_PRIVILEGES"),
@@ -107,29 +106,4 @@ const BUFFER_POOL_STATS: &[ColumnSpec] = &[
     uint("LRU_IO_CURRENT"),
     uint("UNCOMPRESS_TOTAL"),
     uint("UNCOMPRESS_CURRENT"),
-];
-
-const TRIGGERS: &[ColumnSpec] = &[
-    text("TRIGGER_CATALOG", 64),
-    text("TRIGGER_SCHEMA", 64),
-    text("TRIGGER_NAME", 64),
-    text("EVENT_MANIPULATION", 6),
-    text("EVENT_OBJECT_CATALOG", 64),
-    text("EVENT_OBJECT_SCHEMA", 64),
-    text("EVENT_OBJECT_TABLE", 64),
-    uint("ACTION_ORDER"),
-    text("ACTION_CONDITION", 1).or_null(),
-    long_text("ACTION_STATEMENT"),
-    text("ACTION_ORIENTATION", 3),
-    text("ACTION_TIMING", 6),
-    text("ACTION_REFERENCE_OLD_TABLE", 1).or_null(),
-    text("ACTION_REFERENCE_NEW_TABLE", 1).or_null(),
-    text("ACTION_REFERENCE_OLD_ROW", 3),
-    text("ACTION_REFERENCE_NEW_ROW", 3),
-    time("CREATED"),
-    text("SQL_MODE", 520),
-    text("DEFINER", 288),
-    text("CHARACTER_SET_CLIENT", 64),
-    text("COLLATION_CONNECTION", 64),
-    text("DATABASE_COLLATION", 64),
 ];

@@ -42,6 +42,7 @@ pub(crate) enum ColumnKind {
     UInt,
     SmallUInt,
     Time,
+    Hundredths,
     Moment,
     Duration,
     Int32,
@@ -85,6 +86,11 @@ pub const fn small_uint(name: &'static str) -> ColumnSpec {
 /// NOT NULL TIMESTAMP.
 pub const fn time(name: &'static str) -> ColumnSpec {
     ColumnSpec { name, kind: ColumnKind::Time, nullable: false }
+}
+
+/// NOT NULL TIMESTAMP(2).
+pub const fn hundredths(name: &'static str) -> ColumnSpec {
+    ColumnSpec { name, kind: ColumnKind::Hundredths, nullable: false }
 }
 
 /// NOT NULL TIMESTAMP(6).
@@ -139,6 +145,7 @@ impl ColumnKind {
                 SqlType::Int { width: IntWidth::Int, unsigned: true, zerofill: false, display_width: None }
             }
             ColumnKind::Time => SqlType::DateTime { fsp: 0 },
+            ColumnKind::Hundredths => SqlType::Timestamp { fsp: 2 },
             ColumnKind::Moment => SqlType::Timestamp { fsp: 6 },
             ColumnKind::Duration => SqlType::Time { fsp: 6 },
             ColumnKind::Int32 => SqlType::INT,

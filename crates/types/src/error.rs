@@ -300,7 +300,11 @@ error_codes! {
     ViewWrongList = 1353, b"HY000", "In definition of view, derived table or common table expression, SELECT list and column names list have different column counts";
     ViewInvalid = 1356, b"HY000", "View '%s.%s' references invalid table(s) or column(s) or function(s) or definer/invoker of view lack rights to use them";
     SpNoDrop = 1357, b"HY000", "Can't drop or alter a %s from within another stored routine";
+    TriggerAlreadyExists = 1359, b"HY000", "Trigger already exists";
     TriggerDoesNotExist = 1360, b"HY000", "Trigger does not exist";
+    TriggerOnViewOrTemporaryTable = 1361, b"HY000", "Trigger's '%s' is view or temporary table";
+    TriggerCannotChangeRow = 1362, b"HY000", "Updating of %s row is not allowed in %strigger";
+    TriggerHasNoSuchRow = 1363, b"HY000", "There is no %s row in on %s trigger";
     NoDefaultForField = 1364, b"HY000", "Field '%s' doesn't have a default value";
     DivisionByZero = 1365, b"22012", "Division by 0";
     TruncatedWrongValueForField = 1366, b"HY000", "Incorrect %s value: '%s' for column '%s' at row %s";
@@ -323,9 +327,12 @@ error_codes! {
     TooBigScale = 1425, b"42000", "Too big scale %s specified for column '%s'. Maximum is %s.";
     TooBigPrecision = 1426, b"42000", "Too-big precision %s specified for '%s'. Maximum is %s.";
     MBiggerThanD = 1427, b"42000", "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '%s').";
+    TriggerInWrongSchema = 1435, b"HY000", "Trigger in wrong schema";
     TooBigDisplayWidth = 1439, b"42000", "Display width out of range for column '%s' (max = %s)";
     DatetimeFunctionOverflow = 1441, b"22008", "Datetime function: %s field overflow";
+    CantUpdateUsedTable = 1442, b"HY000", "Can't update table '%s' in stored function/trigger because it is already used by statement which invoked this stored function/trigger.";
     ViewPreventsOperation = 1443, b"HY000", "The definition of table '%s' prevents operation %s on table '%s'.";
+    SpCantSetAutocommit = 1445, b"HY000", "Not allowed to set autocommit from a stored function or trigger";
     NoSuchUser = 1449, b"HY000", "The user specified as a definer ('%s'@'%s') does not exist";
     ForbidSchemaChange = 1450, b"HY000", "Changing schema from '%s' to '%s' is not allowed.";
     RowIsReferenced2 = 1451, b"23000", "Cannot delete or update a parent row: a foreign key constraint fails (%s)";
@@ -334,6 +341,7 @@ error_codes! {
     SpWrongName = 1458, b"42000", "Incorrect routine name '%s'";
     MaxPreparedStatements = 1461, b"42000", "Can't create more than max_prepared_stmt_count statements (current value: %s)";
     ViewRecursive = 1462, b"HY000", "`%s`.`%s` contains view recursion";
+    NoTriggersOnSystemSchema = 1465, b"HY000", "Triggers can not be created on system tables";
     AutoIncrementReadFailed = 1467, b"HY000", "Failed to read auto-increment value from storage engine";
     WrongStringLength = 1470, b"HY000", "String '%s' is too long for %s (should be no longer than %s)";
     NonInsertableTable = 1471, b"HY000", "The target table %s of the %s is not insertable-into";
@@ -386,6 +394,7 @@ error_codes! {
     AccessDeniedChangeUser = 1873, b"28000", "Access denied trying to change to user '%s'@'%s' (using password: %s). Disconnecting.";
     GeneratedValueIgnored = 1906, b"HY000", "The value specified for generated column '%s' in table '%s' has been ignored";
     ForeignKeyDepthExceeded = 3008, b"HY000", "Foreign key cascade delete/update exceeds max depth of %s.";
+    ReferencedTriggerDoesNotExist = 3011, b"HY000", "Referenced trigger '%s' for the given action time and event type does not exist.";
     InvalidFieldSize = 3013, b"42000", "Invalid size for column '%s'.";
     InvalidArgumentForLogarithm = 3020, b"2201E", "Invalid argument for logarithm";
     QueryTimeout = 3024, b"HY000", "Query execution was interrupted, maximum statement execution time exceeded";

@@ -191,6 +191,7 @@ fn definition(columns: &[VirtualColumn]) -> TableDef {
         indexes: Vec::new(),
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        triggers: Vec::new(),
         collation: CollationId::UTF8MB4_0900_AI_CI,
         comment: String::new(),
         engine: Default::default(),

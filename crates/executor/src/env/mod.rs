@@ -2,7 +2,7 @@
 
 mod shared_transaction;
 
-pub use shared_transaction::{LentTransaction, SharedTransaction};
+pub use shared_transaction::{LentTransaction, SharedTransaction, WeakTransaction};
 
 use datafusion::common::internal_datafusion_err;
 use datafusion::execution::config::SessionConfig;

@@ -1,14 +1,19 @@
 //! A transaction that a query borrows from its session.
 
 use parking_lot::{Mutex, MutexGuard};
+use squall_registry::StatementContext;
 use squall_row_store::Transaction;
 use squall_types::{SqlError, SqlResult};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use tokio::sync::oneshot;
 
 /// A session's transaction while a query's operators lock rows in it, on any thread. It goes back when the last clone is dropped.
 #[derive(Clone)]
 pub struct SharedTransaction(Arc<Loan>);
+
+/// The same for a stored program of the statement, which does not hold it up.
+#[derive(Clone)]
+pub struct WeakTransaction(Weak<Loan>);
 
 /// Where the session waits for its transaction.
 pub struct LentTransaction(oneshot::Receiver<Transaction>);
@@ -27,12 +32,26 @@ impl SharedTransaction {
         (SharedTransaction(Arc::new(loan)), LentTransaction(lent))
     }
 
+    /// Lets the stored programs of a statement have it, one call at a time.
+    pub fn lend_to_programs(&self, context: &StatementContext) {
+        if let Some(session) = context.programs.session() {
+            session.lend(Box::new(WeakTransaction(Arc::downgrade(&self.0))));
+        }
+    }
+
     /// The transaction, for one operator at a time.
     pub fn lock(&self) -> SqlResult<MutexGuard<'_, Transaction>> {
         let transaction = self.0.transaction.as_ref();
         transaction
             .map(Mutex::lock)
             .ok_or_else(|| SqlError::internal("a transaction that has gone back to its session"))
+    }
+}
+
+impl WeakTransaction {
+    /// The transaction, unless it has gone back.
+    pub fn upgrade(&self) -> Option<SharedTransaction> {
+        self.0.upgrade().map(SharedTransaction)
     }
 }
 

@@ -192,6 +192,10 @@ impl QueryRuntime {
     pub fn state_for(&self, env: &Arc<StatementEnv>) -> SessionState {
         let mut state = self.state.clone();
         state.config_mut().set_extension(env.clone());
+        // Programs have one transaction, and are called in the order of the rows.
+        if env.context.programs.are_called() {
+            *state.config_mut() = state.config().clone().with_target_partitions(1);
+        }
         state
     }
 

@@ -119,6 +119,7 @@ fn table(
         indexes: vec![primary],
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        triggers: Vec::new(),
         collation: CollationId::UTF8MB4_0900_AI_CI,
         comment: comment.to_string(),
         engine: Default::default(),

@@ -223,7 +223,8 @@ impl Context<'_> {
         }
         let source = provider_as_source(Arc::clone(&work.table) as _);
         let scan = super::context::plan_result(TableScanBuilder::new(reference, source).build())?;
-        let relation = Relation { alias: Arc::clone(alias), database: None, columns, definition: None };
+        let relation =
+            Relation { alias: Arc::clone(alias), database: None, columns, definition: None, any_case: false };
         let visible = relation.visible();
         Ok(FromItem { plan: LogicalPlan::TableScan(scan), relations: vec![relation], visible })
     }

@@ -1,5 +1,6 @@
 //! What the binder asks of the world around it.
 
+use super::trigger::RowTriggers;
 use datafusion::catalog::TableProvider;
 use squall_catalog::{Invoker, TableDef};
 use squall_functions::expr::BoundExpr;
@@ -74,6 +75,14 @@ pub trait TableResolver {
     /// A local variable or parameter of the stored program that runs.
     fn local_variable(&self, _name: &str) -> Option<BoundExpr> {
         None
+    }
+
+    /// The triggers of a table that has some, for a change of its rows.
+    ///
+    /// # Errors
+    /// Where they cannot be run.
+    fn row_triggers(&self, _database: &str, _definition: &Arc<TableDef>) -> SqlResult<Arc<dyn RowTriggers>> {
+        Err(SqlError::unsupported("triggers here"))
     }
 
     /// A stored function that `invoker` calls.

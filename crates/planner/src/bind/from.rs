@@ -268,6 +268,7 @@ impl Context<'_> {
             database: Some(Arc::clone(database)),
             columns,
             definition: definition.cloned(),
+            any_case: false,
         };
         Ok(FromItem::of(LogicalPlan::TableScan(scan), relation))
     }
@@ -418,7 +419,7 @@ impl Context<'_> {
             let invisible = **name == *ROW_KEY_COLUMN;
             columns.push(RelationColumn { name: Arc::clone(name), id, invisible, hidden: false });
         }
-        let relation = Relation { alias: Arc::clone(alias), database, columns, definition: None };
+        let relation = Relation { alias: Arc::clone(alias), database, columns, definition: None, any_case: false };
         Ok(FromItem::of(NestedBlock::every(bound.plan, self.depth()), relation))
     }
 

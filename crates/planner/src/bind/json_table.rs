@@ -117,7 +117,7 @@ impl Context<'_> {
         let document = self.value(document, document_block)?;
         let spec = JsonTableSpec { alias: Arc::clone(&alias), table, document_type, keep_unmatched };
         let plan = plan_result(JsonTableNode::new(input, document, spec, &outputs))?.into_plan();
-        let relation = Relation { alias, database: None, columns: relation_columns, definition: None };
+        let relation = Relation { alias, database: None, columns: relation_columns, definition: None, any_case: false };
         let visible = relation.visible();
         Ok(FromItem { plan, relations: vec![relation], visible })
     }

@@ -34,6 +34,7 @@ mod special_call;
 mod subquery;
 mod table_function;
 mod tree;
+mod trigger;
 mod types;
 pub mod updatable;
 mod user_variable;
@@ -51,6 +52,7 @@ pub use parameter::ParameterKind;
 pub use row_expr::{RowColumn, RowTable, columns_read};
 pub use row_locks::RowLocks;
 pub(crate) use subquery::VALUE_OF_SUBQUERY;
+pub use trigger::RowTriggers;
 pub use types::{ARRAY_CAST, element_type};
 pub use view::{parse as parse_view, parse_error, parse_options};
 

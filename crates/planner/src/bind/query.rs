@@ -156,7 +156,7 @@ impl Context<'_> {
                 hidden: false,
             })
             .collect();
-        let relation = Relation { alias: "".into(), database: None, columns, definition: None };
+        let relation = Relation { alias: "".into(), database: None, columns, definition: None, any_case: false };
         let visible = relation.visible();
         let scope = Scope { block, relations: vec![relation], visible };
         let (keys, frame) = self.with_frame(Frame::new(scope, Clause::Order), |context| {

@@ -27,6 +27,8 @@ pub struct RowTable<'a> {
     pub definition: Option<&'a Arc<TableDef>>,
     /// Whether only names that say the table find its columns.
     pub qualified_only: bool,
+    /// Whether they may say it in any case: OLD and NEW of triggers.
+    pub any_case: bool,
     /// Whether an outer join may have NULL in place of each of its columns.
     pub may_be_missing: bool,
 }
@@ -64,6 +66,7 @@ impl<'a> RowTable<'a> {
             columns,
             definition: Some(definition),
             qualified_only: false,
+            any_case: false,
             may_be_missing: false,
         }
     }
@@ -177,7 +180,7 @@ fn row_relation(context: &mut Context<'_>, table: &RowTable<'_>, block: u32) -> 
             RelationColumn { name, id, invisible, hidden }
         })
         .collect();
-    Relation { alias, database, columns, definition: table.definition.cloned() }
+    Relation { alias, database, columns, definition: table.definition.cloned(), any_case: table.any_case }
 }
 
 /// The ordinals of the columns that an expression reads.

@@ -54,6 +54,8 @@ impl fmt::Display for Clause {
 pub(crate) struct Relation {
     /// What the statement calls it.
     pub alias: Arc<str>,
+    /// Whether that is found whatever its case: OLD and NEW.
+    pub any_case: bool,
     /// Its database; `None` for derived tables, which no database name qualifies.
     pub database: Option<Arc<str>>,
     /// Its columns.
@@ -145,7 +147,8 @@ impl Scope {
 impl Relation {
     /// Whether `[database.]table` names it.
     pub fn matches(&self, database: Option<&str>, table: &str) -> bool {
-        *self.alias == *table && database.is_none_or(|database| self.database.as_deref() == Some(database))
+        let is_alias = *self.alias == *table || (self.any_case && eq_ignore_case(&self.alias, table));
+        is_alias && database.is_none_or(|database| self.database.as_deref() == Some(database))
     }
 
     /// Its columns as unqualified names find them.

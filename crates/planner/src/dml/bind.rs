@@ -107,6 +107,10 @@ impl<'a> DmlBinder<'a> {
             table: self.store.table(def)?,
             rules: self.rules.get(self.binder.registry, database, def)?,
             view: None,
+            triggers: match def.triggers.is_empty() {
+                true => None,
+                false => Some(self.binder.tables.row_triggers(database, def)?),
+            },
         })
     }
 

@@ -6,7 +6,7 @@ use super::plan::{ColumnAssignment, DeletePlan, NewValue, Selection, UpdatePlan}
 use super::sealed_rows::{self, BulkDone, FoundRows};
 use super::target::{RowMaker, Target};
 use super::{DmlContext, DmlResult};
-use squall_catalog::IndexId;
+use squall_catalog::{IndexId, TriggerEvent};
 use squall_registry::TableOperation;
 use squall_row_store::{Row, StoreResult};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
@@ -41,13 +41,24 @@ pub fn update_selected(
     row_number: u64,
 ) -> StoreResult<bool> {
     let strict = context.env.context.settings.sql_mode.is_strict() && !plan.ignore;
-    let (env, parameters) = (context.env, context.parameters);
-    let maker = RowMaker { target: &plan.target, env, parameters, strict, null_becomes_zero: !strict };
-    let done = context.one_row(plan.ignore, |context| {
+    let maker = update_maker(context, &plan.target, strict);
+    let evaluate = |_: &DmlContext<'_>| {
         let updated = assign(&maker, &plan.assignments, old, &[], row_number)?;
-        update_row(context, &plan.target, row, old, &updated, strict)
-    })?;
+        maker.before_update(old, updated, row_number)
+    };
+    // What stored programs have changed stays also where the row does.
+    let Some(updated) = context.one_row(plan.ignore, |context| Ok(context.evaluate(evaluate)?))? else {
+        return Ok(false);
+    };
+    let done = context.one_row(plan.ignore, |context| update_row(context, &maker, row, old, &updated))?;
     Ok(done.unwrap_or(false))
+}
+
+/// How the new values of the rows of an UPDATE are made.
+pub fn update_maker<'a>(context: &DmlContext<'a>, target: &'a Target, strict: bool) -> RowMaker<'a> {
+    let null_waits = target.before(TriggerEvent::Update).is_some();
+    let (env, parameters) = (context.env, context.parameters);
+    RowMaker { target, env, parameters, strict, null_becomes_zero: !strict, null_waits }
 }
 
 /// What has been found of a statement's rows.
@@ -64,7 +75,11 @@ enum Found {
 
 /// Looks for the rows of a column table by columns, if the statement has neither ORDER BY nor LIMIT.
 fn find_sealed(context: &mut DmlContext<'_>, target: &Target, selection: &Selection) -> StoreResult<Found> {
-    if !target.table.traits().changes_at_once || selection.limit.is_some() || selection.key.is_some() {
+    if !target.table.traits().changes_at_once
+        || context.env.context.programs.are_called()
+        || selection.limit.is_some()
+        || selection.key.is_some()
+    {
         return Ok(Found::Other);
     }
     let (path, _) = choose_path(context, target, selection)?;
@@ -181,16 +196,20 @@ pub fn finish_update(
     Ok(())
 }
 
-/// Writes a row's new values, with all checks. Tells whether anything changed.
+/// Writes a row's new values, as the triggers before it have left them, with all checks; runs those behind it, also where nothing changes. Tells
+/// whether anything changed.
 pub fn update_row(
     context: &mut DmlContext<'_>,
-    target: &Target,
+    maker: &RowMaker<'_>,
     row: &Row,
     old: &[Value],
     updated: &[Value],
-    strict: bool,
 ) -> StoreResult<bool> {
-    update_row_as(context, target, row, (old, updated), strict, &Cause::STATEMENT)
+    let changed = update_row_as(context, maker.target, row, (old, updated), maker.strict, &Cause::STATEMENT)?;
+    if let Some(triggers) = maker.target.after(TriggerEvent::Update) {
+        context.evaluate(|context| triggers.after(TriggerEvent::Update, old, updated, &context.env.context))?;
+    }
+    Ok(changed)
 }
 
 /// [`update_row`] because of something.
@@ -205,8 +224,7 @@ pub(super) fn update_row_as(
     if updated == old {
         return Ok(false);
     }
-    RowMaker { target, env: context.env, parameters: context.parameters, strict, null_becomes_zero: !strict }
-        .check(updated)?;
+    update_maker(context, target, strict).check(updated)?;
     let stored = target.stored_row(updated, &context.env.context.settings.time_zone);
     context.transaction.update(&target.table, row, &stored)?;
     if context.options.foreign_key_checks {
@@ -217,9 +235,22 @@ pub(super) fn update_row_as(
     Ok(true)
 }
 
-/// Deletes a row, with all checks.
+/// Deletes a row with all checks, and the statement's triggers around it.
 pub fn delete_row(context: &mut DmlContext<'_>, target: &Target, row: &Row) -> StoreResult<()> {
-    delete_row_as(context, target, row, &Cause::STATEMENT)
+    let event = TriggerEvent::Delete;
+    let (before, after) = (target.before(event), target.after(event));
+    if before.is_none() && after.is_none() {
+        return delete_row_as(context, target, row, &Cause::STATEMENT);
+    }
+    let old = target.read_row(row, &context.env.context.settings.time_zone)?;
+    if let Some(triggers) = before {
+        context.evaluate(|context| triggers.before(event, &old, &mut [], &context.env.context))?;
+    }
+    delete_row_as(context, target, row, &Cause::STATEMENT)?;
+    if let Some(triggers) = after {
+        context.evaluate(|context| triggers.after(event, &old, &[], &context.env.context))?;
+    }
+    Ok(())
 }
 
 /// [`delete_row`] because of something.

@@ -3,6 +3,7 @@
 use super::plan::InsertPlan;
 use super::rules::DefaultRule;
 use super::target::{RowMaker, zero_value};
+use squall_catalog::TriggerEvent;
 use squall_executor::env::StatementEnv;
 use squall_row_store::{RowStore, Table};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
@@ -41,6 +42,7 @@ impl<'a> RowFiller<'a> {
             parameters: self.parameters,
             strict,
             null_becomes_zero: self.plan.ignore || (!strict && !self.single),
+            null_waits: self.plan.target.before(TriggerEvent::Insert).is_some(),
         }
     }
 
@@ -114,7 +116,7 @@ impl<'a> RowFiller<'a> {
         maker.convert(column, value, from, row_number)
     }
 
-    /// Fills in what the statement did not give: defaults, the AUTO_INCREMENT value, which `next_id` finds, generated
+    /// Fills in what the statement did not give: defaults, what triggers set, the AUTO_INCREMENT value, which `next_id` finds, generated
     /// columns.
     pub fn complete(
         &self,
@@ -123,6 +125,13 @@ impl<'a> RowFiller<'a> {
         row_number: u64,
         next_id: impl FnOnce() -> SqlResult<u64>,
     ) -> SqlResult<IdSource> {
+        if let Some(triggers) = self.plan.target.before(TriggerEvent::Insert) {
+            let mut given = given.to_vec();
+            self.before_insert(triggers, row, &mut given, row_number)?;
+            let source = self.set_auto_increment(row, &given, next_id)?;
+            RowMaker { null_waits: false, ..self.maker() }.generate(row, row_number)?;
+            return Ok(source);
+        }
         let maker = self.maker();
         for ordinal in 0..row.len() {
             let column = &self.plan.target.def().columns[ordinal];

@@ -17,7 +17,7 @@ use squall_executor::env::StatementEnv;
 use squall_functions::expr::{BoundExpr, EmptyRow, ParameterisedRow};
 use squall_registry::TableOperation;
 use squall_row_store::{
-    Direction, KeyRange, LockedRow, LockingScan, PiecewiseSearch, ReadView, Row, StoreResult, Transaction,
+    Direction, KeyRange, LockedRow, LockingScan, PiecewiseSearch, ReadView, Row, RowLock, StoreResult, Transaction,
 };
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::cmp::Ordering;
@@ -123,7 +123,10 @@ pub fn find_by_columns(
     selection: &Selection,
     path: &AccessPath,
 ) -> StoreResult<Option<FoundRows>> {
-    if !selection.order.is_empty() || !path.is_full() && path.rows <= KEYED_ROWS_MAX {
+    if !selection.order.is_empty()
+        || context.env.context.programs.are_called()
+        || !path.is_full() && path.rows <= KEYED_ROWS_MAX
+    {
         return Ok(None);
     }
     if target.table.traits().changes_at_once {
@@ -150,8 +153,8 @@ pub fn change_keys(
         };
         context.env.context.examined(1);
         let values = target.read_row(&row, &context.env.context.settings.time_zone)?;
-        if !matches(selection, context, &values)? {
-            context.transaction.give_back(lock);
+        if !context.evaluate(|context| matches(selection, context, &values))? {
+            leave(context, lock);
             continue;
         }
         limit -= u64::from(change(context, &row, values)?);
@@ -329,9 +332,8 @@ impl Scan<'_> {
             context.env.context.examined(1);
             self.read += 1;
             let values = self.target.read_row(&row, &context.env.context.settings.time_zone)?;
-            if !matches(self.selection, context, &values)? {
-                // A row that is left as it is needs no lock.
-                context.transaction.give_back(lock);
+            if !context.evaluate(|context| matches(self.selection, context, &values))? {
+                leave(context, lock);
                 continue;
             }
             if !visit(context, &row, values)? {
@@ -340,6 +342,13 @@ impl Scan<'_> {
             found = Found::Rows;
         }
         Ok(found)
+    }
+}
+
+/// A row that is left as it is needs no lock, unless a stored program has locked it, too.
+fn leave(context: &mut DmlContext<'_>, lock: RowLock) {
+    if !context.env.context.programs.are_called() {
+        context.transaction.give_back(lock);
     }
 }
 
@@ -364,14 +373,11 @@ fn sorted_keys(
     let reservation = context.runtime.reserve(&context.env.context.memory, "rows to change");
     let mut found: Vec<(Vec<Value>, Vec<u8>)> = Vec::new();
     scan(context, target, selection, (path, Direction::Forward, false), &mut |context, row, values| {
-        let maker = RowMaker {
-            target,
-            env: context.env,
-            parameters: context.parameters,
-            strict: true,
-            null_becomes_zero: false,
-        };
-        let keys = selection.order.iter().map(|(expr, _)| maker.eval(expr, &values)).collect::<SqlResult<Vec<_>>>()?;
+        let (env, parameters) = (context.env, context.parameters);
+        let maker = RowMaker { target, env, parameters, strict: true, null_becomes_zero: false, null_waits: false };
+        let order = selection.order.iter();
+        let keys =
+            context.evaluate(|_| order.map(|(expr, _)| maker.eval(expr, &values)).collect::<SqlResult<Vec<_>>>())?;
         reservation
             .try_grow(ENTRY_BYTES + row.key_bytes().len() + keys.len() * 2 * ENTRY_BYTES)
             .map_err(squall_functions::expr::sql_error_from)?;
@@ -413,7 +419,7 @@ pub fn with_view(context: &mut DmlContext<'_>, view: impl FnOnce(&mut Transactio
 /// Adds RETURNING's values to a result.
 pub fn push_returned(
     result: &mut DmlResult,
-    context: &DmlContext<'_>,
+    context: &mut DmlContext<'_>,
     target: &Target,
     returning: &[Returned],
     row: &[Value],
@@ -421,8 +427,9 @@ pub fn push_returned(
     if returning.is_empty() {
         return Ok(());
     }
-    let maker =
-        RowMaker { target, env: context.env, parameters: context.parameters, strict: true, null_becomes_zero: false };
-    result.returned.push(returning.iter().map(|returned| maker.eval(&returned.expr, row)).collect::<SqlResult<_>>()?);
+    let (env, parameters) = (context.env, context.parameters);
+    let maker = RowMaker { target, env, parameters, strict: true, null_becomes_zero: false, null_waits: false };
+    let values = returning.iter().map(|returned| maker.eval(&returned.expr, row));
+    result.returned.push(context.evaluate(|_| values.collect::<SqlResult<_>>())?);
     Ok(())
 }

@@ -271,6 +271,7 @@ impl Child {
                     table: table.clone(),
                     rules: context.rules.get(context.registry, &self.database, &self.def)?,
                     view: None,
+                    triggers: None,
                 });
             }
             if let Some(target) = &target {
@@ -300,7 +301,8 @@ impl Child {
                 updated[*column] = new.and_then(|values| values.get(at).cloned()).unwrap_or(Value::Null);
             }
             let (env, parameters) = (context.env, context.parameters);
-            RowMaker { target, env, parameters, strict: true, null_becomes_zero: false }.generate(&mut updated, 1)?;
+            let maker = RowMaker { target, env, parameters, strict: true, null_becomes_zero: false, null_waits: false };
+            maker.generate(&mut updated, 1)?;
             update_row_as(context, target, &row, (&old, &updated), true, cause).map(|_| ())
         })
     }

@@ -5,10 +5,9 @@ use super::find::{note_use, with_parameters};
 use super::packed::RowReader;
 use super::plan::{ColumnAssignment, InsertPlan, InsertRows, NewValue, OnDuplicate, PackedInsert, column_types};
 use super::query::for_each_row_of;
-use super::target::RowMaker;
 use super::{DmlContext, DmlResult, change, foreign_key, ignorable};
 use crate::bind::BoundQuery;
-use squall_catalog::Authorized;
+use squall_catalog::{Authorized, TriggerEvent};
 use squall_functions::build::ExprBuilder;
 use squall_functions::expr::BoundExpr;
 use squall_registry::TableOperation;
@@ -66,6 +65,35 @@ fn insert_values(context: &mut DmlContext<'_>, plan: &InsertPlan, rows: Vec<Vec<
         inserter.end_staged()?;
         Ok(inserter.finish(!single))
     })
+}
+
+/// A row as far as an INSERT gives its values, and which of them it gives.
+fn filled<'v>(
+    filler: &RowFiller<'_>,
+    constant: bool,
+    values: impl Iterator<Item = Cow<'v, NewValue>>,
+    row_number: u64,
+) -> SqlResult<(Vec<Value>, Vec<bool>)> {
+    let maker = filler.maker();
+    let columns = filler.plan.target.def().columns.len();
+    let mut row = if constant { vec![Value::Null; columns] } else { filler.starting_row(&maker)? };
+    let mut given = vec![false; row.len()];
+    for (column, value) in filler.plan.columns.iter().zip(values) {
+        let (raw, sql_type) = match value {
+            // It may be long: it is not copied.
+            Cow::Owned(NewValue::Expr(BoundExpr::Literal(literal, ty))) => (literal, ty.sql_type),
+            value => match value.as_ref() {
+                NewValue::Expr(expr) => (maker.eval(expr, &row)?, expr.sql_type()),
+                NewValue::Default => continue,
+            },
+        };
+        row[*column] = filler.column_value(&maker, *column, raw, &sql_type, row_number)?;
+        given[*column] = true;
+    }
+    if constant {
+        filler.fill_start(&maker, &mut row, &given)?;
+    }
+    Ok((row, given))
 }
 
 /// Whether a row is of literals and parameters. Most of what is inserted is, and none of them looks at another column.
@@ -210,29 +238,11 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
         if values.len() != self.plan.columns.len() {
             return Err(SqlError::new(ErrorCode::WrongValueCountOnRow, &[&self.row_number]).into());
         }
-        let (mut row, given) = {
-            let filler = self.filler();
-            let maker = filler.maker();
-            let columns = self.plan.target.def().columns.len();
-            let mut row = if constant { vec![Value::Null; columns] } else { filler.starting_row(&maker)? };
-            let mut given = vec![false; row.len()];
-            for (column, value) in self.plan.columns.iter().zip(values) {
-                let (raw, sql_type) = match value {
-                    // It may be long: it is not copied.
-                    Cow::Owned(NewValue::Expr(BoundExpr::Literal(literal, ty))) => (literal, ty.sql_type),
-                    value => match value.as_ref() {
-                        NewValue::Expr(expr) => (maker.eval(expr, &row)?, expr.sql_type()),
-                        NewValue::Default => continue,
-                    },
-                };
-                row[*column] = filler.column_value(&maker, *column, raw, &sql_type, self.row_number)?;
-                given[*column] = true;
-            }
-            if constant {
-                filler.fill_start(&maker, &mut row, &given)?;
-            }
-            (row, given)
-        };
+        let (plan, single, number) = (self.plan, self.single, self.row_number);
+        let (mut row, given) = self.context.evaluate(|context| {
+            let filler = RowFiller { env: context.env, plan, parameters: context.parameters, single };
+            filled(&filler, constant, values, number)
+        })?;
         self.complete(&mut row, &given)?;
         self.store(row)
     }
@@ -247,6 +257,11 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
             self.insert_exprs(is_constant(&row), row.drain(..).map(Cow::Owned))?;
         }
         Ok(())
+    }
+
+    /// What the values of rows are evaluated in.
+    pub fn context(&mut self) -> &mut DmlContext<'a> {
+        self.context
     }
 
     /// Inserts a row of values with their types; `None` is DEFAULT.
@@ -320,7 +335,10 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
 
     /// Rows wait from now on until it is known whether they are many, if they may go around the transaction then.
     fn stage(&mut self, may_be_many: bool) {
-        let goes_around = may_be_many && self.context.options.bulk_session.is_some() && may_go_around(self.plan);
+        let goes_around = may_be_many
+            && self.context.options.bulk_session.is_some()
+            && !self.context.env.context.programs.are_called()
+            && may_go_around(self.plan);
         self.staged = goes_around.then(Vec::new);
         self.staged_bytes = 0;
     }
@@ -376,6 +394,12 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
                         foreign_key::check_parents(self.context, target, row, None)?;
                     }
                     self.result.affected_rows += 1;
+                    if let Some(triggers) = target.after(TriggerEvent::Insert) {
+                        let run = |context: &DmlContext<'_>| {
+                            triggers.after(TriggerEvent::Insert, &[], row, &context.env.context)
+                        };
+                        self.context.evaluate(run)?;
+                    }
                     return Ok(());
                 }
                 Err(StoreError::Duplicate(duplicate)) => match &self.plan.on_duplicate {
@@ -415,26 +439,19 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
         let target = &self.plan.target;
         let old = target.read_row(&existing, &self.context.env.context.settings.time_zone)?;
         let strict = self.filler().strict();
-        let updated = change::assign(
-            &RowMaker {
-                target,
-                env: self.context.env,
-                parameters: self.context.parameters,
-                strict,
-                null_becomes_zero: !strict,
-            },
-            assignments,
-            &old,
-            new_row,
-            self.row_number,
-        )?;
+        let (maker, number) = (change::update_maker(self.context, target, strict), self.row_number);
+        let updated = self.context.evaluate(|_| {
+            let updated = change::assign(&maker, assignments, &old, new_row, number)?;
+            maker.before_update(&old, updated, number)
+        })?;
+        let changed = change::update_row(self.context, &maker, &existing, &old, &updated)?;
         // The value that was generated for this row is not reported.
         self.row_id = None;
         self.duplicates += 1;
         if let Some(ordinal) = target.rules.auto_increment {
             self.last_id = as_u64(&updated[ordinal]);
         }
-        if change::update_row(self.context, target, &existing, &old, &updated, strict)? {
+        if changed {
             self.result.affected_rows += 2;
         } else if self.context.options.found_rows {
             self.result.affected_rows += 1;
@@ -442,8 +459,12 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
         Ok(())
     }
 
-    fn returned(&self, row: &[Value]) -> SqlResult<Vec<Value>> {
-        let maker = self.filler().maker();
-        self.plan.returning.iter().map(|returned| maker.eval(&returned.expr, row)).collect()
+    fn returned(&mut self, row: &[Value]) -> SqlResult<Vec<Value>> {
+        let (plan, single) = (self.plan, self.single);
+        self.context.evaluate(|context| {
+            let filler = RowFiller { env: context.env, plan, parameters: context.parameters, single };
+            let maker = filler.maker();
+            plan.returning.iter().map(|returned| maker.eval(&returned.expr, row)).collect()
+        })
     }
 }

@@ -4,7 +4,7 @@
 //! Everything here blocks: where a lock may have to be waited for, the caller stands on a thread that may block, or has
 //! told the transaction to report [`StoreError::WouldBlock`], upon which it starts the statement again elsewhere.
 //!
-//! Reading order: [`plan`], [`target`], `view`, [`insert`], [`find`], [`change`], `sealed_rows`, [`foreign_key`],
+//! Reading order: [`plan`], [`target`], `view`, `trigger`, [`insert`], [`find`], [`change`], `sealed_rows`, [`foreign_key`],
 //! [`query`].
 
 pub mod bind;
@@ -22,6 +22,7 @@ pub mod query;
 pub mod rules;
 mod sealed_rows;
 pub mod target;
+mod trigger;
 mod view;
 
 pub use bind::{ChangeLocks, DmlBinder};
@@ -34,11 +35,11 @@ use query::execute_by_query;
 pub use rules::{RulesCache, TableRules};
 
 use squall_catalog::Authorized;
-use squall_executor::env::StatementEnv;
+use squall_executor::env::{LentTransaction, SharedTransaction, StatementEnv};
 use squall_executor::runtime::QueryRuntime;
 use squall_registry::Registry;
-use squall_row_store::{LockMode, LockRequest, LockWait, StoreError, StoreResult, Transaction};
-use squall_types::{SqlError, Value};
+use squall_row_store::{LockMode, LockRequest, LockWait, StoreError, StoreResult, Transaction, TransactionOptions};
+use squall_types::{SqlError, SqlResult, Value};
 use std::sync::Arc;
 
 /// Settings of a session that data changes depend on.
@@ -141,6 +142,40 @@ impl DmlContext<'_> {
             self.transaction.rollback_to(savepoint);
         }
         result
+    }
+}
+
+/// The transaction while others have it.
+pub struct Lent {
+    shared: SharedTransaction,
+    lent: LentTransaction,
+}
+
+impl DmlContext<'_> {
+    /// Lends the transaction; until it is [taken back](DmlContext::take_back) there is one that does nothing in its place.
+    fn lend(&mut self) -> Lent {
+        let idle = self.env.store.begin_with(TransactionOptions::autocommit(), None);
+        let (shared, lent) = SharedTransaction::lend(std::mem::replace(self.transaction, idle));
+        Lent { shared, lent }
+    }
+
+    /// Takes the transaction back when all who have it are done.
+    fn take_back(&mut self, Lent { shared, lent }: Lent) -> SqlResult<()> {
+        drop(shared);
+        *self.transaction = futures::executor::block_on(lent.returned())?;
+        Ok(())
+    }
+
+    /// Evaluates expressions. The stored programs that they call have the transaction meanwhile, if there are any.
+    pub fn evaluate<T>(&mut self, evaluate: impl FnOnce(&Self) -> SqlResult<T>) -> SqlResult<T> {
+        if !self.env.context.programs.are_called() {
+            return evaluate(self);
+        }
+        let lent = self.lend();
+        lent.shared.lend_to_programs(&self.env.context);
+        let value = evaluate(self);
+        self.take_back(lent)?;
+        value
     }
 }
 

@@ -225,6 +225,17 @@ impl DmlPlan {
         }
     }
 
+    /// The tables that it changes.
+    pub fn targets(&self) -> impl Iterator<Item = &Target> {
+        let (one, several) = match self {
+            DmlPlan::Insert(plan) => (Some(&plan.target), [].as_slice()),
+            DmlPlan::Update(plan) => (Some(&plan.target), [].as_slice()),
+            DmlPlan::Delete(plan) => (Some(&plan.target), [].as_slice()),
+            DmlPlan::ByQuery(plan) => (None, plan.changes.as_slice()),
+        };
+        one.into_iter().chain(several.iter().map(|change| &change.target))
+    }
+
     /// The query inside of it.
     pub fn query(&self) -> Option<&BoundQuery> {
         match self {

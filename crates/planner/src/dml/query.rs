@@ -1,6 +1,6 @@
 //! Data changes whose rows come from a query.
 
-use super::change::{delete_row, finish_update, update_result, update_row};
+use super::change::{delete_row, finish_update, update_maker, update_result, update_row};
 use super::find::{note_use, with_parameters, with_view};
 use super::plan::{QueryChangePlan, TableChange, column_types};
 use super::sealed_rows::{BULK_ROWS_MIN, BulkByQuery, FoundPlaces, Place};
@@ -10,11 +10,11 @@ use crate::bind::BoundQuery;
 use datafusion::execution::memory_pool::MemoryReservation;
 use squall_catalog::{Authorized, ReferentialAction};
 use squall_column_tables::RowAddress;
-use squall_executor::env::{SharedTransaction, StatementEnv};
+use squall_executor::env::StatementEnv;
 use squall_executor::runtime::QueryRuntime;
 use squall_functions::arrow_map::value_at;
 use squall_registry::TableOperation;
-use squall_row_store::{StoreError, StoreResult, Transaction, TransactionOptions};
+use squall_row_store::{StoreError, StoreResult, Transaction};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -50,8 +50,8 @@ pub fn for_each_row(
     Ok(())
 }
 
-/// Calls `take` for each row of the query of a data change, which reads in `env`. A query that locks what it reads has the
-/// transaction to itself until it ends, so that its rows are gathered first, in memory that is counted.
+/// Calls `take` for each row of the query of a data change, which reads in `env`. A query that locks what it reads, or calls
+/// stored programs, has the transaction to itself until it ends, so that its rows are gathered first, in memory that is counted.
 pub(super) fn for_each_row_of<'a, C>(
     context: &mut C,
     env: &Arc<StatementEnv>,
@@ -61,42 +61,49 @@ pub(super) fn for_each_row_of<'a, C>(
     mut take: impl FnMut(&mut C, Vec<Value>) -> StoreResult<()>,
 ) -> StoreResult<()> {
     let runtime = dml(context).runtime.clone();
-    if !query.locks() {
+    if !has_transaction(dml(context), query) {
         return for_each_row(&runtime, env, query, types, |values| take(context, values));
     }
-    let LockedRows { rows, memory: _memory } = locked_rows(dml(context), query, types)?;
+    let GatheredRows { rows, memory: _memory } = gathered_rows(dml(context), query, types)?;
     rows.into_iter().try_for_each(|values| take(context, values))
 }
 
-/// The rows of a query that locks what it reads.
-struct LockedRows {
+/// Whether a query has the statement's transaction while it runs.
+fn has_transaction(context: &DmlContext<'_>, query: Authorized<&BoundQuery>) -> bool {
+    query.locks() || context.env.context.programs.are_called()
+}
+
+/// The rows of a query that has the transaction.
+struct GatheredRows {
     rows: Vec<Vec<Value>>,
     /// Their memory.
     memory: MemoryReservation,
 }
 
-/// Runs a query that locks what it reads.
-fn locked_rows(
+/// Runs a query that has the transaction.
+fn gathered_rows(
     context: &mut DmlContext<'_>,
     query: Authorized<&BoundQuery>,
     types: &[SqlType],
-) -> StoreResult<LockedRows> {
-    let all_locked = query.tables.iter().all(|table| table.lock.is_some());
+) -> StoreResult<GatheredRows> {
+    let all_locked = query.locks() && query.tables.iter().all(|table| table.lock.is_some());
     let view = if all_locked { context.transaction.change_view() } else { context.transaction.read_view() };
-    let memory = context.runtime.reserve(&context.env.context.memory, "rows of a locking read");
+    let memory = context.runtime.reserve(&context.env.context.memory, "rows to change");
     // Its operators run on other threads: they have the transaction, and this thread another one that does nothing.
-    let idle = context.env.store.begin_with(TransactionOptions::autocommit(), None);
-    let (shared, lent) = SharedTransaction::lend(std::mem::replace(context.transaction, idle));
-    let env = StatementEnv { view: Some(view), transaction: Some(shared), ..(**context.env).clone() };
+    let lent = context.lend();
+    lent.shared.lend_to_programs(&context.env.context);
+    let transaction = query.locks().then(|| lent.shared.clone());
+    let env = Arc::new(StatementEnv { view: Some(view), transaction, ..(**context.env).clone() });
     let mut rows = Vec::new();
-    let read = for_each_row(context.runtime, &Arc::new(env), query, types, |values| {
+    let read = for_each_row(context.runtime, &env, query, types, |values| {
         let bytes: usize = values.iter().map(|value| std::mem::size_of::<Value>() + text_bytes(value)).sum();
         memory.try_grow(bytes).map_err(squall_functions::expr::sql_error_from)?;
         rows.push(values);
         Ok(())
     });
-    *context.transaction = futures::executor::block_on(lent.returned())?;
-    read.map(|()| LockedRows { rows, memory })
+    drop(env);
+    context.take_back(lent)?;
+    read.map(|()| GatheredRows { rows, memory })
 }
 
 fn text_bytes(value: &Value) -> usize {
@@ -136,11 +143,11 @@ fn attempt(context: &mut DmlContext<'_>, plan: Authorized<&QueryChangePlan>) -> 
     let query = plan.part(|plan| &*plan.query);
     let plan = plan.get();
     let types = column_types(&query);
-    let locked = query.locks().then(|| locked_rows(context, query, &types)).transpose()?;
-    let env = match &locked {
+    let gathered = has_transaction(context, query).then(|| gathered_rows(context, query, &types)).transpose()?;
+    let env = match &gathered {
         // The rows as they were found, which may be newer than the snapshot.
-        Some(_) => with_view(context, Transaction::change_view),
-        None => with_parameters(context),
+        Some(_) if query.locks() => with_view(context, Transaction::change_view),
+        _ => with_parameters(context),
     };
     let runtime = context.runtime.clone();
     let mut changes: Vec<RowChanges<'_>> =
@@ -151,8 +158,10 @@ fn attempt(context: &mut DmlContext<'_>, plan: Authorized<&QueryChangePlan>) -> 
         let values = Arc::new(values);
         changes.iter_mut().try_for_each(|change| change.found(context, &values, &mut matched, &reservation))
     };
-    match locked {
-        Some(LockedRows { rows, memory: _memory }) => rows.into_iter().try_for_each(|values| take(context, values))?,
+    match gathered {
+        Some(GatheredRows { rows, memory: _memory }) => {
+            rows.into_iter().try_for_each(|values| take(context, values))?
+        }
         None => for_each_row(&runtime, &env, query, &types, |values| take(context, values))?,
     }
     let operation = if plan.delete { TableOperation::Delete } else { TableOperation::Update };
@@ -362,10 +371,12 @@ fn change_row(
     }
     let old = target.read_row(&row, &context.env.context.settings.time_zone)?;
     let strict = context.env.context.settings.sql_mode.is_strict() && !plan.ignore;
-    let maker =
-        RowMaker { target, env: context.env, parameters: context.parameters, strict, null_becomes_zero: !strict };
-    let updated = new_values(&maker, change, &column_types(&plan.query), &old, values, row_number)?;
-    update_row(context, target, &row, &old, &updated, strict)
+    let maker = update_maker(context, target, strict);
+    let updated = context.evaluate(|_| {
+        let updated = new_values(&maker, change, &column_types(&plan.query), &old, values, row_number)?;
+        maker.before_update(&old, updated, row_number)
+    })?;
+    update_row(context, &maker, &row, &old, &updated)
 }
 
 /// A row with the values that the query gives it; `types` are those of the query's columns.

@@ -2,6 +2,7 @@
 
 use super::functional_key::key_part_value;
 use super::rules::{DefaultRule, TableRules};
+use crate::bind::RowTriggers;
 use crate::bind::updatable::ViewLevel;
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{ColumnDef, TableDef};
@@ -28,6 +29,8 @@ pub struct Target {
     pub rules: Arc<TableRules>,
     /// The view that the statement names instead.
     pub view: Option<Arc<TargetView>>,
+    /// What runs around the changes that the statement itself makes: foreign keys' actions have none.
+    pub triggers: Option<Arc<dyn RowTriggers>>,
 }
 
 /// A view through which a table is changed.
@@ -58,6 +61,8 @@ pub struct RowMaker<'a> {
     pub strict: bool,
     /// Whether NULL for a NOT NULL column becomes a warning: IGNORE, or several rows without strict mode.
     pub null_becomes_zero: bool,
+    /// Whether NULL stays NULL for now: a trigger runs before the row is looked at.
+    pub null_waits: bool,
 }
 
 impl Target {
@@ -119,8 +124,9 @@ impl RowMaker<'_> {
         super::convert::to_column(self, column, value, from, row_number)
     }
 
-    fn null(&self, column: &ColumnDef) -> SqlResult<Value> {
-        if column.nullable {
+    /// NULL as a column holds it (1048).
+    pub(super) fn null(&self, column: &ColumnDef) -> SqlResult<Value> {
+        if column.nullable || self.null_waits {
             return Ok(Value::Null);
         }
         let error = SqlError::new(ErrorCode::BadNull, &[&column.name]);

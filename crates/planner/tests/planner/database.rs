@@ -193,6 +193,7 @@ impl TestDatabase {
             indexes,
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            triggers: Vec::new(),
             collation: CollationId::UTF8MB4_0900_AI_CI,
             comment: String::new(),
             engine: squall_catalog::EngineName::ROWS,

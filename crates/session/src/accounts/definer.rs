@@ -1,8 +1,8 @@
-//! Views and events whose definer is an account: what dropping it would leave without one, and making it would adopt.
+//! Views, triggers and events whose definer is an account: what dropping it would leave without one, and making it would adopt.
 
 use crate::database::Shared;
 use crate::session::Session;
-use squall_catalog::{AccountKey, TableEntry};
+use squall_catalog::{AccountKey, TableDef, TableEntry};
 use squall_server_state::accounts::quoted;
 use squall_types::{ErrorCode, Level, SqlError, SqlResult};
 
@@ -41,6 +41,11 @@ fn kinds_defined_by(shared: &Shared, key: &AccountKey) -> Vec<&'static str> {
     let mut entries = catalog.databases().values().flat_map(|database| database.tables.values());
     if entries.any(|entry| matches!(entry, TableEntry::View(view) if view.definer == definer)) {
         kinds.push("a view");
+    }
+    let mut entries = catalog.databases().values().flat_map(|database| database.tables.values());
+    let defines = |table: &TableDef| table.triggers.iter().any(|trigger| trigger.definer == *key);
+    if entries.any(|entry| matches!(entry, TableEntry::Table(table) if defines(table))) {
+        kinds.push("a trigger");
     }
     if catalog.databases().values().flat_map(|database| database.routines.values()).any(|def| def.definer == *key) {
         kinds.push("a stored routine");

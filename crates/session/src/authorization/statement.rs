@@ -52,6 +52,8 @@ impl Session {
             | Statement::DropIndex(_)
             | Statement::CreateView(_)
             | Statement::DropView(_) => self.needs_of_definition(statement),
+            Statement::CreateTrigger(create) => self.needs_of_create_trigger(create),
+            Statement::DropTrigger(drop) => self.needs_of_drop_trigger(drop),
             Statement::CreateEvent(event) => {
                 let mut needs = vec![self.event_need(&event.name)?];
                 if let Some(to) = &event.rename {
@@ -115,8 +117,6 @@ impl Session {
             | Statement::AlterServer { .. }
             | Statement::DropServer { .. }
             | Statement::CreateLoadableFunction(_)
-            | Statement::CreateTrigger(_)
-            | Statement::DropTrigger(_)
             | Statement::LockInstance
             | Statement::UnlockInstance
             | Statement::Help(_)

@@ -1,15 +1,17 @@
 //! Makes operations of syntax trees.
 
-use super::{CompiledProgram, Operation, Slot, Variable};
+use super::{CompiledProgram, Operation, RowSlots, Slot, Variable};
+use crate::signalled::{SignalItem, state_of};
 use datafusion::catalog::TableProvider;
 use squall_catalog::name::eq_ignore_case;
-use squall_catalog::{Invoker, TableDef};
+use squall_catalog::{Invoker, NameKey, TableDef};
 use squall_definitions::data_type::{TypeRules, resolve_type};
 use squall_functions::expr::{BoundExpr, ColumnRef, Depth};
 use squall_parser::ast::{
-    BinaryOp, Block, ColumnName, DataType, Declaration, Expr, Ident, ProgramStatement, Set, SetItem, Statement, Step,
-    SystemVariable,
+    BinaryOp, Block, ColumnName, ConditionValue, DataType, Declaration, Expr, Ident, ProgramStatement, Set, SetItem,
+    Signal, SignalCondition, Statement, Step, SystemVariable,
 };
+use squall_planner::bind::RowTable;
 use squall_planner::{Binder, TableRequest, TableResolver};
 use squall_registry::{Coercibility, ExprType, ScalarFunction, Volatility};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
@@ -19,6 +21,11 @@ use std::sync::Arc;
 /// The variable that holds the operand of CASE; no variable that is declared has that name.
 pub(crate) const CASE_OPERAND: &str = "\0case";
 
+/// The row that is to come, as a trigger names it.
+pub(crate) const NEW_ALIAS: &str = "NEW";
+/// The row as it was.
+pub(crate) const OLD_ALIAS: &str = "OLD";
+
 /// Whether a statement is of the kinds that can be compiled. Its expressions are looked at when it is.
 pub(crate) fn may_be_compiled(statement: &Statement) -> bool {
     let all = |steps: &[Step]| steps.iter().all(|step| may_be_compiled(&step.statement));
@@ -27,12 +34,17 @@ pub(crate) fn may_be_compiled(statement: &Statement) -> bool {
             SetItem::System { variable, value } => {
                 variable.scope.is_none() && variable.prefix.is_none() && !matches!(value, Expr::Default)
             }
-            _ => false,
+            SetItem::NewColumn { value, .. } => !matches!(value, Expr::Default),
+            SetItem::User { .. } => true,
+            SetItem::Names { .. } | SetItem::CharacterSet(_) => false,
         }),
+        Statement::Signal(signal) => !signal.resignal,
         Statement::Program(program) => match &**program {
             ProgramStatement::Block(block) => {
-                let is_variable = |declaration: &Declaration| matches!(declaration, Declaration::Variables { .. });
-                block.declarations.iter().all(is_variable) && all(&block.steps)
+                let is_plain = |declaration: &Declaration| {
+                    matches!(declaration, Declaration::Variables { .. } | Declaration::Condition { .. })
+                };
+                block.declarations.iter().all(is_plain) && all(&block.steps)
             }
             ProgramStatement::If { branches, otherwise } | ProgramStatement::Case { branches, otherwise, .. } => {
                 branches.iter().all(|(_, steps)| all(steps)) && otherwise.as_deref().is_none_or(all)
@@ -71,8 +83,27 @@ pub(crate) struct Compiler<'b, 'a> {
     operations: Vec<Operation>,
     variables: Vec<Variable>,
     labels: Vec<Labelled<'a>>,
+    /// Conditions that are declared, with their states.
+    conditions: Vec<(&'a Ident, [u8; 5])>,
+    /// The rows of a trigger.
+    rows: Vec<RowTable<'b>>,
+    row_slots: RowSlots,
+    user_variables: UserVariableTypes,
+    /// How many branches and loops are around.
+    branch_depth: usize,
+    loop_depth: usize,
     may_wait: bool,
+    runs_statements: bool,
     volatility: Volatility,
+}
+
+/// What is known of the types of `@variables` in a trigger, which assigns them as it runs.
+#[derive(Default)]
+struct UserVariableTypes {
+    /// Those that the program names.
+    named: Vec<NameKey>,
+    /// Those that may have one of two types.
+    uncertain: Vec<NameKey>,
 }
 
 /// Why a program is not compiled.
@@ -105,9 +136,33 @@ impl<'b, 'a> Compiler<'b, 'a> {
             operations: Vec::new(),
             variables: Vec::new(),
             labels: Vec::new(),
+            conditions: Vec::new(),
+            rows: Vec::new(),
+            row_slots: RowSlots::default(),
+            user_variables: UserVariableTypes::default(),
+            branch_depth: 0,
+            loop_depth: 0,
             may_wait: false,
+            runs_statements: false,
             volatility: Volatility::Immutable,
         }
+    }
+
+    /// The rows that the body of a trigger names OLD and NEW, which come before all other variables. `@variables` may be set too: their types
+    /// are those that the binder's context has, which is the program's own.
+    pub fn rows(&mut self, rows: Vec<RowTable<'b>>) {
+        for row in &rows {
+            if row.alias == NEW_ALIAS {
+                self.row_slots.new_at = Some(self.variables.len());
+            }
+            self.variables.extend(
+                row.columns
+                    .iter()
+                    .map(|column| Variable { name: column.name.into(), sql_type: column.expr_type.sql_type.clone() }),
+            );
+        }
+        self.row_slots.count = self.variables.len();
+        self.rows = rows;
     }
 
     /// A variable that is there when the program begins: a parameter.
@@ -121,7 +176,10 @@ impl<'b, 'a> Compiler<'b, 'a> {
         Ok(CompiledProgram {
             operations: self.operations,
             variables: self.variables,
+            rows: self.row_slots,
+            user_variables: self.user_variables.named,
             may_wait: self.may_wait,
+            runs_statements: self.runs_statements,
             is_immutable: self.volatility == Volatility::Immutable,
             is_stable: self.volatility != Volatility::Volatile,
         })
@@ -150,8 +208,11 @@ impl<'b, 'a> Compiler<'b, 'a> {
                     let slot = self.tables.find(&variable.name.value).ok_or(NotCompiled::Other)?;
                     self.set(slot, value)
                 }
+                SetItem::NewColumn { column, value } => self.set_column(&column.column, value),
+                SetItem::User { name, value } => self.set_user_variable(name, value),
                 _ => Err(NotCompiled::Other),
             }),
+            Statement::Signal(signal) => self.signal(signal),
             Statement::Program(program) => self.program(program),
             _ => Err(NotCompiled::Other),
         }
@@ -197,16 +258,100 @@ impl<'b, 'a> Compiler<'b, 'a> {
         }
     }
 
+    /// `SET NEW.column = value`.
+    fn set_column(&mut self, name: &Ident, value: &Expr) -> Compiled<()> {
+        let new = self.rows.iter().find(|row| row.alias == NEW_ALIAS);
+        let ordinal = new.and_then(|row| row.columns.iter().position(|column| eq_ignore_case(column.name, name)));
+        let (Some(begin), Some(ordinal)) = (self.row_slots.new_at, ordinal) else {
+            return match new {
+                Some(_) => Err(SqlError::new(ErrorCode::BadField, &[&name.as_str(), &NEW_ALIAS]).into()),
+                None => Err(NotCompiled::Other),
+            };
+        };
+        self.row_slots.sets.insert(begin + ordinal);
+        self.set(begin + ordinal, value)
+    }
+
+    /// `SET @name = value`, in a trigger: types of variables are looked at before each run of it, so it knows what it reads.
+    fn set_user_variable(&mut self, name: &str, value: &Expr) -> Compiled<()> {
+        if self.rows.is_empty() {
+            return Err(NotCompiled::Other);
+        }
+        let assign = Expr::Assign { variable: name.into(), value: Box::new(value.clone()) };
+        let (expr, ty) = self.value(&assign)?;
+        let key = NameKey::new(name);
+        let variables = &self.binder.context.user_variables;
+        let is_same = variables.lock().get(&key).is_some_and(|(_, known)| *known == ty);
+        if !is_same && self.loop_depth > 0 {
+            // What stands before it in the loop may read another type the next time.
+            return Err(NotCompiled::Other);
+        }
+        self.user_variables.uncertain.retain(|known| *known != key);
+        if !is_same && self.branch_depth > 0 {
+            self.user_variables.uncertain.push(key.clone());
+        }
+        variables.assign(key, Value::Null, ty)?;
+        self.operations.push(Operation::Evaluate(expr));
+        Ok(())
+    }
+
+    /// Remembers what `@variables` an expression reads.
+    fn note_user_variables(&mut self, expr: &Expr) -> Compiled<()> {
+        let mut names = Vec::new();
+        expr.visit(&mut |expr| {
+            if let Expr::UserVariable(name) = expr {
+                names.push(NameKey::new(name));
+            }
+        });
+        for name in names {
+            if self.user_variables.uncertain.contains(&name) {
+                return Err(NotCompiled::Other);
+            }
+            if !self.user_variables.named.contains(&name) {
+                self.user_variables.named.push(name);
+            }
+        }
+        Ok(())
+    }
+
+    fn signal(&mut self, signal: &'a Signal) -> Compiled<()> {
+        let sqlstate = match &signal.condition {
+            Some(SignalCondition::Name(name)) => {
+                let known = self.conditions.iter().rev().find(|(known, _)| known.is(name.as_str()));
+                known.map(|(_, sqlstate)| *sqlstate)
+            }
+            Some(condition) => state_of(condition),
+            None => None,
+        };
+        let sqlstate = sqlstate.filter(|_| !signal.resignal).ok_or(NotCompiled::Other)?;
+        let mut items = Vec::with_capacity(signal.items.len());
+        for (name, value) in &signal.items {
+            let item = SignalItem::of(name)?;
+            let (value, from) = self.value(value)?;
+            items.push((item, value, from));
+        }
+        self.operations.push(Operation::Signal { sqlstate, items });
+        Ok(())
+    }
+
     fn block(&mut self, block: &'a Block) -> Compiled<()> {
         let visible = self.tables.names.borrow().len();
+        let conditions = self.conditions.len();
         self.labels.push(Labelled { label: block.label.as_ref(), begin: None, leaves: Vec::new() });
         for declaration in &block.declarations {
-            let Declaration::Variables { names, data_type, default } = declaration else {
-                return Err(NotCompiled::Other);
-            };
-            self.variables_of(names, data_type, default.as_ref())?;
+            match declaration {
+                Declaration::Variables { names, data_type, default } => {
+                    self.variables_of(names, data_type, default.as_ref())?;
+                }
+                Declaration::Condition { name, value: ConditionValue::SqlState(state) } => {
+                    let condition = SignalCondition::SqlState(state.clone());
+                    self.conditions.push((name, state_of(&condition).ok_or(NotCompiled::Other)?));
+                }
+                _ => return Err(NotCompiled::Other),
+            }
         }
         self.steps(&block.steps)?;
+        self.conditions.truncate(conditions);
         self.tables.names.borrow_mut().truncate(visible);
         self.close_label()
     }
@@ -242,6 +387,7 @@ impl<'b, 'a> Compiler<'b, 'a> {
         must_be_found: bool,
     ) -> Compiled<()> {
         let mut ends = Vec::new();
+        self.branch_depth += 1;
         for (condition, steps) in branches {
             let condition = self.condition(&condition)?;
             let test = self.operations.len();
@@ -255,6 +401,7 @@ impl<'b, 'a> Compiler<'b, 'a> {
             true => self.operations.push(Operation::CaseNotFound),
             false => self.steps(otherwise)?,
         }
+        self.branch_depth -= 1;
         ends.into_iter().for_each(|end| self.land(end));
         Ok(())
     }
@@ -292,6 +439,7 @@ impl<'b, 'a> Compiler<'b, 'a> {
         until: Option<&Expr>,
     ) -> Compiled<()> {
         self.may_wait = true;
+        self.loop_depth += 1;
         let begin = self.operations.len();
         self.labels.push(Labelled { label, begin: Some(begin), leaves: Vec::new() });
         let test = match condition {
@@ -313,6 +461,7 @@ impl<'b, 'a> Compiler<'b, 'a> {
         if let Some(test) = test {
             self.land(test);
         }
+        self.loop_depth -= 1;
         self.close_label()
     }
 
@@ -331,27 +480,41 @@ impl<'b, 'a> Compiler<'b, 'a> {
     }
 
     fn value(&mut self, expr: &Expr) -> Compiled<(BoundExpr, SqlType)> {
-        let bound = self.bound(|binder| binder.bind_expr(expr, &[]))?;
+        self.note_user_variables(expr)?;
+        let bound = self.bound(|binder, rows| binder.bind_expr(expr, rows))?;
         let from = bound.sql_type();
         Ok((bound, from))
     }
 
     fn condition(&mut self, expr: &Expr) -> Compiled<BoundExpr> {
-        self.bound(|binder| binder.bind_condition(expr, &[]))
+        self.note_user_variables(expr)?;
+        self.bound(|binder, rows| binder.bind_condition(expr, rows))
     }
 
     /// An expression that can be evaluated without a session.
-    fn bound(&mut self, bind: impl FnOnce(&Binder<'_>) -> SqlResult<BoundExpr>) -> Compiled<BoundExpr> {
+    fn bound(
+        &mut self,
+        bind: impl FnOnce(&Binder<'_>, &[RowTable<'_>]) -> SqlResult<BoundExpr>,
+    ) -> Compiled<BoundExpr> {
         let binder = Binder { tables: &self.tables, change_locks: self.binder.change_locks.clone(), ..*self.binder };
         let noted = self.binder.context.diagnostics.count();
-        let bound = bind(&binder);
+        let bound = bind(&binder, &self.rows);
         // What binding has to say is said when the expression is evaluated.
         self.binder.context.diagnostics.truncate(noted);
         let bound = bound?;
         if !bound.is_row_wise() {
             return Err(NotCompiled::Other);
         }
-        bound.visit(&mut |node| self.may_wait |= matches!(node, BoundExpr::Call(call) if call.kernel.waits()));
+        bound.visit(&mut |node| match node {
+            BoundExpr::Call(call) => {
+                self.may_wait |= call.kernel.waits();
+                self.runs_statements |= call.kernel.runs_statements();
+            }
+            BoundExpr::Column(column) if column.ordinal < self.row_slots.count => {
+                self.row_slots.reads.insert(column.ordinal);
+            }
+            _ => {}
+        });
         self.volatility = match (self.volatility, bound.volatility()) {
             (Volatility::Volatile, _) | (_, Volatility::Volatile) => Volatility::Volatile,
             (Volatility::Stable, _) | (_, Volatility::Stable) => Volatility::Stable,

@@ -3,6 +3,8 @@
 use super::{CompiledProgram, Ended, Operation, Paused, Variable};
 use crate::converted::converted;
 use crate::program_errors::case_not_found;
+use crate::signalled::{SignalItem, is_warning, unhandled};
+use squall_functions::expr::BoundExpr;
 use squall_registry::StatementContext;
 use squall_types::{SqlResult, SqlType, Value};
 
@@ -35,6 +37,10 @@ impl Machine {
                     let value = stored(value, from, &program.variables[*slot], context)?;
                     variables[*slot] = value;
                 }
+                Operation::Evaluate(expr) => {
+                    expr.eval(variables.as_slice(), context)?;
+                }
+                Operation::Signal { sqlstate, items } => signal(*sqlstate, items, variables, context)?,
                 Operation::Clear(slot) => variables[*slot] = Value::Null,
                 Operation::Jump(to) => self.jump(*to, context)?,
                 Operation::JumpUnless { condition, to } => {
@@ -64,6 +70,24 @@ impl Machine {
         self.next = to;
         Ok(())
     }
+}
+
+/// What SIGNAL signals: a warning is one, anything else an error.
+fn signal(
+    sqlstate: [u8; 5],
+    items: &[(SignalItem, BoundExpr, SqlType)],
+    variables: &[Value],
+    context: &StatementContext,
+) -> SqlResult<()> {
+    let mut error = unhandled(sqlstate);
+    for (item, value, from) in items {
+        item.set(&mut error, &value.eval(variables, context)?, from)?;
+    }
+    if !is_warning(&error) {
+        return Err(error);
+    }
+    context.diagnostics.warn(error);
+    Ok(())
 }
 
 /// A value as a variable holds it.

@@ -6,11 +6,14 @@
 mod compile;
 mod machine;
 
-pub(crate) use compile::{CASE_OPERAND, Compiler, NotCompiled, may_be_compiled};
+pub(crate) use compile::{CASE_OPERAND, Compiler, NEW_ALIAS, NotCompiled, OLD_ALIAS, may_be_compiled};
 pub(crate) use machine::{Machine, stored};
 
+use crate::signalled::SignalItem;
+use squall_catalog::NameKey;
 use squall_functions::expr::BoundExpr;
 use squall_types::{SqlType, Value};
+use std::collections::BTreeSet;
 
 /// A variable's place.
 pub(crate) type Slot = usize;
@@ -32,6 +35,13 @@ enum Operation {
         slot: Slot,
         expr: BoundExpr,
         from: SqlType,
+    },
+    /// Evaluates for what that does: an assignment to a `@variable`.
+    Evaluate(BoundExpr),
+    /// Ends the program with an error, or warns.
+    Signal {
+        sqlstate: [u8; 5],
+        items: Vec<(SignalItem, BoundExpr, SqlType)>,
     },
     /// Forgets a variable's value.
     Clear(Slot),
@@ -55,8 +65,14 @@ enum Operation {
 pub(crate) struct CompiledProgram {
     operations: Vec<Operation>,
     variables: Vec<Variable>,
+    /// Which of them are columns of the rows of a trigger.
+    pub rows: RowSlots,
+    /// `@variables` that it reads, which it was compiled for the types of.
+    pub user_variables: Vec<NameKey>,
     /// Whether it has a loop, or calls what may wait: then it may take any time.
     pub may_wait: bool,
+    /// Whether it calls functions that run statements.
+    pub runs_statements: bool,
     /// Whether equal variables give equal values, at any time.
     pub is_immutable: bool,
     /// Whether that is so within one statement.
@@ -73,6 +89,19 @@ impl CompiledProgram {
     pub fn variable(&self, slot: Slot) -> Option<&Variable> {
         self.variables.get(slot)
     }
+}
+
+/// The places of the columns of OLD and NEW among the variables of a trigger: they come first.
+#[derive(Debug, Default)]
+pub(crate) struct RowSlots {
+    /// How many there are.
+    pub count: usize,
+    /// Where those of NEW begin, if there is that row.
+    pub new_at: Option<Slot>,
+    /// Those that are read.
+    pub reads: BTreeSet<Slot>,
+    /// Those that are set.
+    pub sets: BTreeSet<Slot>,
 }
 
 /// A program that is not at its end after the operations that it was given.

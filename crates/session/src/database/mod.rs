@@ -18,6 +18,7 @@ use crate::listener::Listeners;
 use crate::plans::routine_cache::RoutineCache;
 use crate::plans::shared_cache::SharedPlanCache;
 use crate::plans::slot::SchemaVersions;
+use crate::plans::trigger_cache::TriggerCache;
 use squall_catalog::{AccessMap, AccountKey, Privileges};
 use squall_jobs::JobSystem;
 use squall_registry::{BindSettings, Registry, StatementContext, ValueTable, VariableValues};
@@ -65,6 +66,8 @@ pub(crate) struct Shared {
     pub plans: SharedPlanCache,
     /// Bodies of stored routines.
     pub routines: RoutineCache,
+    /// Parsed bodies of triggers.
+    pub triggers: TriggerCache,
     // Dropped last: another process may open the directory from then on.
     pub _lock: DirectoryLock,
 }

@@ -37,7 +37,7 @@ impl Session {
         }
     }
 
-    /// CREATE, ALTER, DROP, RENAME and TRUNCATE of databases, tables, keys and views.
+    /// CREATE, ALTER, DROP, RENAME and TRUNCATE of databases, tables, keys, views and triggers.
     #[expect(clippy::too_many_lines, reason = "one arm for each definition")]
     pub(crate) async fn run_definition(&mut self, run: &StatementRun<'_>) -> Result<Outcome, Failure> {
         self.check_writable()?;
@@ -120,6 +120,8 @@ impl Session {
                 self.blocking(move |shared| drop::drop_views(shared, &env, &statement)).await?;
                 Ok(Outcome::done())
             }
+            Statement::CreateTrigger(create) => Ok(Box::pin(self.create_trigger(create, run, env)).await?),
+            Statement::DropTrigger(drop) => Ok(self.drop_triggers(drop, run, env).await?),
             _ => Ok(Outcome::done()),
         }
     }
@@ -220,6 +222,14 @@ impl Session {
             Statement::RenameTable(rename) => rename.renames.iter().try_for_each(|(from, _)| written(from)),
             Statement::CreateIndex(create) => written(&create.table),
             Statement::DropIndex(drop) => written(&drop.table),
+            Statement::CreateTrigger(create) => {
+                let (database, table) = self.table_of_trigger(create)?;
+                held.names.check(&database, &table, true)
+            }
+            Statement::DropTrigger(drop) => {
+                let mut tables = self.tables_of_triggers(drop)?.into_iter();
+                tables.try_for_each(|(database, table)| held.names.check(&database, &table, true))
+            }
             Statement::CreateDatabase(_) | Statement::AlterDatabase(_) | Statement::DropDatabase(_) => {
                 Err(SqlError::new(ErrorCode::LockOrActiveTransaction, &[]))
             }

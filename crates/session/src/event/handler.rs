@@ -86,6 +86,6 @@ fn run_event(database: &Database, event: &EventDef, job: &RunningJob) -> SqlResu
     // A writer without a client is never gone.
     let source = event.body.as_bytes();
     let meter = session.work_meter();
-    let ran = session.run_program(&body, span, source, Locals::default(), &mut writer);
+    let ran = session.run_program(&body, span, source, Locals::default(), None, &mut writer);
     run_on_this_thread(measured(meter, ran))?.map_or(Ok(()), |(result, _)| result)
 }

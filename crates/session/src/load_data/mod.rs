@@ -139,6 +139,9 @@ impl Session {
         let load = self.prepare_load(statement, run)?;
         let kinds: Vec<FieldKind> = load.targets.iter().map(Target::kind).collect();
         self.begin_statement_transaction();
+        let target = &load.plan.target;
+        let used = (target.database.clone(), target.def().name.as_str().into());
+        self.open_programs(&run.context, std::iter::once(used))?;
         let (sender, receiver) = mpsc::channel(CHUNKS_AHEAD);
         let loading = LoadContext {
             change: self.change_env(run, self.shared.catalog.load()),
@@ -163,6 +166,7 @@ impl Session {
         };
         let joined = task.await;
         self.process.transfer.end();
+        self.close_programs(&run.context);
         let result = match joined {
             Ok((transaction, result)) => {
                 self.transaction.put_back(transaction);
@@ -223,9 +227,11 @@ impl Session {
         let bulk_allowed = self.reads_committed_now()
             && statement.duplicates != LoadDuplicates::Replace
             && !plan.target.rules.row_by_row
+            && !run.context.programs.are_called()
             && !definition.temporary;
         if statement.reject_limit.is_some() && !bulk_allowed {
-            let feature = "REJECT LIMIT inside of a transaction, or for a TEMPORARY table or one with foreign keys";
+            let feature =
+                "REJECT LIMIT inside of a transaction, or for a TEMPORARY table or one with foreign keys or triggers";
             return Err(SqlError::unsupported(feature));
         }
         Ok(Load {

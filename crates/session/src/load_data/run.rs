@@ -109,7 +109,7 @@ fn load_into_transaction(
             loading.process.transfer.add_rows(rows.len() as u64);
             for row in rows.iter() {
                 records += 1;
-                let values = row_values(context, load, row, records)?;
+                let values = inserter.context().evaluate(|_| row_values(context, load, row, records))?;
                 inserter.insert_values(values.into_iter()).map_err(SqlError::from)?;
             }
         }

@@ -6,6 +6,7 @@ pub(crate) mod routine_cache;
 pub(crate) mod session_cache;
 pub(crate) mod shared_cache;
 pub(crate) mod slot;
+pub(crate) mod trigger_cache;
 
 use crate::plans::prepared::PreparedStatement;
 use crate::result::column_meta::columns;

@@ -44,6 +44,14 @@ pub(crate) struct CompiledFor {
 }
 
 impl ParsedRoutine {
+    /// As whom it runs for an invoker.
+    pub fn runs_as(&self, invoker: &Invoker) -> Invoker {
+        match self.def.security_invoker {
+            true => invoker.clone(),
+            false => Invoker::Definer(self.def.definer.clone()),
+        }
+    }
+
     /// The compiled body, if it was compiled for that.
     pub fn compiled(&self, wanted: &CompiledFor) -> Option<Arc<CompiledProgram>> {
         let compiled = self.compiled.lock();

@@ -55,6 +55,9 @@ impl Session {
     ) -> Result<Outcome, Failure> {
         let (database, name) = self.qualify(&call.procedure)?;
         let callee = self.callee(&database, &name)?;
+        if self.inside.is_some() && matches!(callee, Callee::Own(_)) {
+            return Err(SqlError::unsupported("CALL of the server's own procedures in stored functions").into());
+        }
         if self.call_depth == CALLS_MAX {
             return Err(SqlError::new(ErrorCode::SpRecursionLimit, &[&CALLS_MAX, &name]).into());
         }

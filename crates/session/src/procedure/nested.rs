@@ -7,6 +7,7 @@ use crate::result::writer::ConnectionInfo;
 use crate::session::Session;
 use crate::state::appended_rows::Appends;
 use crate::state::image::SessionImage;
+use crate::thread_runtime::run_on_this_thread;
 use squall_catalog::{AccessMap, AccountKey, Privileges, TableEntry};
 use squall_executor::runtime::STACK_BYTES;
 use squall_instrumentation::process::Process;
@@ -15,12 +16,10 @@ use squall_registry::{
 };
 use squall_types::work_meter::carried;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
-use tokio::runtime::Runtime;
 
 /// Functions that run statements that run functions go this deep at most (1424).
 const DEPTH_MAX: u32 = 4;
@@ -34,28 +33,6 @@ impl SessionImage {
         let id = database.0.processes.next_id();
         Session::of_image(database.0.clone(), id, self, Arc::default(), on_kill, 0)
     }
-}
-
-thread_local! {
-    /// What drives the sessions of a thread that is no connection's.
-    static RUNTIME: RefCell<Option<Runtime>> = const { RefCell::new(None) };
-}
-
-/// Drives what a session does to its end, on a thread that may block and is no runtime's.
-///
-/// # Errors
-/// When it cannot be driven.
-pub fn run_on_this_thread<T>(work: impl Future<Output = T>) -> SqlResult<T> {
-    RUNTIME.with_borrow_mut(|runtime| {
-        let runtime = match runtime {
-            Some(runtime) => runtime,
-            None => {
-                let made = tokio::runtime::Builder::new_current_thread().enable_all().build();
-                runtime.insert(made.map_err(SqlError::internal)?)
-            }
-        };
-        Ok(runtime.block_on(work))
-    })
 }
 
 /// The way from the functions of a session into SQL.

@@ -1,6 +1,7 @@
 //! What is wrong with a stored program whatever its tables are: looked for when it is created.
 
 use crate::program_errors as errors;
+use crate::statement_kind::{refused_for_its_rows, refused_in_function};
 use squall_parser::ast::{
     Block, ConditionValue, Declaration, DiagnosticsItems, HandlerAction, Ident, Parameter, ProgramStatement, Query,
     SelectInto, Set, SetItem, Signal, SignalCondition, Statement, Step, VariableTarget,
@@ -16,8 +17,9 @@ pub(crate) enum ProgramKind<'a> {
     Event,
     /// With its parameters.
     Procedure(&'a [Parameter]),
-    /// With its name and parameters, and what says whether a statement may stand in a function.
-    Function(&'a Ident, &'a [Parameter], fn(&Statement) -> SqlResult<()>),
+    /// With its name and parameters.
+    Function(&'a Ident, &'a [Parameter]),
+    Trigger,
 }
 
 /// What can be named where a statement is; the innermost last.
@@ -44,8 +46,8 @@ pub(crate) fn check_program<'a>(
     variables: &'a VariableRegistry,
 ) -> SqlResult<()> {
     let parameters = match kind {
-        ProgramKind::Procedure(parameters) | ProgramKind::Function(_, parameters, _) => parameters,
-        ProgramKind::Block | ProgramKind::Event => &[],
+        ProgramKind::Procedure(parameters) | ProgramKind::Function(_, parameters) => parameters,
+        ProgramKind::Block | ProgramKind::Event | ProgramKind::Trigger => &[],
     };
     let mut names = Names {
         kind,
@@ -101,8 +103,14 @@ impl<'a> Names<'a> {
     }
 
     fn statement(&mut self, statement: &'a Statement) -> SqlResult<()> {
-        if let ProgramKind::Function(_, _, check) = self.kind {
-            check(statement)?;
+        let of = match self.kind {
+            ProgramKind::Function(..) => Some("function"),
+            ProgramKind::Trigger => Some("trigger"),
+            ProgramKind::Block | ProgramKind::Event | ProgramKind::Procedure(_) => None,
+        };
+        if let Some(of) = of {
+            refused_for_its_rows(statement, of)?;
+            refused_in_function(statement)?;
         }
         match statement {
             Statement::Program(program) => self.program(program),
@@ -127,7 +135,7 @@ impl<'a> Names<'a> {
     }
 
     fn is_routine(&self) -> bool {
-        matches!(self.kind, ProgramKind::Procedure(_) | ProgramKind::Function(..))
+        matches!(self.kind, ProgramKind::Procedure(_) | ProgramKind::Function(..) | ProgramKind::Trigger)
     }
 
     fn signal(&self, signal: &Signal) -> SqlResult<()> {

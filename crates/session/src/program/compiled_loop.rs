@@ -27,10 +27,10 @@ impl<'a> Interpreter<'_, 'a> {
         let mut variables = self.locals.lock().values();
         variables.resize(program.variable_count(), Value::Null);
         let mut machine = Machine::default();
-        loop {
-            match machine.run(&program, &mut variables, None, OPERATIONS_AT_ONCE, &context) {
+        let ended = loop {
+            match machine.run(&program, &mut variables, self.returns, OPERATIONS_AT_ONCE, &context) {
                 Ok(Err(Paused)) if context.diagnostics.count() == 0 => {}
-                Ok(Ok(Ended::AtEnd)) if context.diagnostics.count() == 0 => break,
+                Ok(Ok(ended)) if context.diagnostics.count() == 0 => break ended,
                 _ => {
                     self.session.process.kill.check().map_err(Stop::Failed)?;
                     return Ok(None);
@@ -40,10 +40,13 @@ impl<'a> Interpreter<'_, 'a> {
             if self.slice.is_over() {
                 self.slice.give_way().await;
             }
-        }
+        };
         self.locals.lock().set_values(variables);
         self.session.diagnostics.clear();
-        Ok(Some(Flow::Next))
+        Ok(Some(match ended {
+            Ended::AtEnd => Flow::Next,
+            Ended::Returned(value) => self.return_value(value),
+        }))
     }
 
     fn compile(

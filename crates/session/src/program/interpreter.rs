@@ -2,12 +2,13 @@
 
 use super::handlers;
 use crate::collector::Collector;
-use crate::compiled::CASE_OPERAND;
+use crate::compiled::{CASE_OPERAND, Variable, stored};
 use crate::program_errors as errors;
 use crate::result::pass_on::PassOn;
 use crate::result::writer::{LocalFuture, ResultWriter};
 use crate::session::{Request, Session};
 use crate::state::locals::{Locals, SharedLocals};
+use crate::statement_kind::refused_for_its_rows;
 use crate::time_slice::TimeSlice;
 use parking_lot::Mutex;
 use squall_functions::expr::truth_of;
@@ -62,6 +63,8 @@ pub(super) enum Flow<'a> {
     Iterate(&'a Ident),
     /// Behind the block of that place.
     Exit(usize),
+    /// Out of a function, whose value is there.
+    Return,
 }
 
 /// Why a program does not go on.
@@ -99,6 +102,17 @@ pub(super) struct Interpreter<'r, 'a> {
     pub(super) locals: SharedLocals,
     scopes: Vec<Scope<'a>>,
     pub(super) slice: TimeSlice,
+    /// What a function returns, by name, and the value once it is there.
+    pub(super) returns: Option<&'r Variable>,
+    returned: Option<Value>,
+}
+
+/// What a program has left.
+pub(crate) struct Left {
+    /// What is in its parameters.
+    pub locals: Locals,
+    /// What a function has returned.
+    pub returned: Option<Value>,
 }
 
 impl Session {
@@ -113,16 +127,27 @@ impl Session {
         span: Span,
         source: &[u8],
         parameters: Locals,
+        returns: Option<&Variable>,
         writer: &mut dyn ResultWriter,
-    ) -> std::io::Result<(SqlResult<()>, Locals)> {
+    ) -> std::io::Result<(SqlResult<()>, Left)> {
         let scopes = (0..parameters.depth()).map(|_| Scope::new(&[])).collect();
         let locals: SharedLocals = Arc::new(Mutex::new(parameters));
         let outer = self.locals.replace(locals.clone());
-        let mut interpreter =
-            Interpreter { session: self, source, writer, locals: locals.clone(), scopes, slice: TimeSlice::default() };
+        let (locals_of_program, slice) = (locals.clone(), TimeSlice::default());
+        let mut interpreter = Interpreter {
+            session: self,
+            source,
+            writer,
+            locals: locals_of_program,
+            scopes,
+            slice,
+            returns,
+            returned: None,
+        };
         let ran = interpreter.step(body, span).await;
+        let returned = interpreter.returned.take();
         self.locals = outer;
-        let left = std::mem::take(&mut *locals.lock());
+        let left = Left { locals: std::mem::take(&mut *locals.lock()), returned };
         match ran {
             Ok(_) => Ok((Ok(()), left)),
             Err(Stop::Raised(error) | Stop::Failed(error)) => Ok((Err(error), left)),
@@ -193,7 +218,7 @@ impl<'a> Interpreter<'_, 'a> {
             }
             ProgramStatement::Leave(label) => Ok(Flow::Leave(label)),
             ProgramStatement::Iterate(label) => Ok(Flow::Iterate(label)),
-            ProgramStatement::Return(_) => Err(errors::return_outside_function().into()),
+            ProgramStatement::Return(value) => self.give(value).await,
             ProgramStatement::Open { cursor } => self.open(cursor).await,
             ProgramStatement::Fetch { cursor, into } => self.fetch(cursor, into),
             ProgramStatement::Close { cursor } => match self.cursor(cursor)?.rows.take() {
@@ -201,6 +226,21 @@ impl<'a> Interpreter<'_, 'a> {
                 None => Err(errors::cursor_not_open().into()),
             },
         }
+    }
+
+    /// RETURN.
+    async fn give(&mut self, value: &'a Expr) -> Ran<'a> {
+        let Some(returns) = self.returns else { return Err(errors::return_outside_function().into()) };
+        let (value, from) = self.evaluate(value, Purpose::Assignment).await?;
+        let context = self.session.change_context();
+        let value = stored(value, &from, returns, &context)?;
+        Ok(self.return_value(value))
+    }
+
+    /// Ends a function with a value.
+    pub(super) fn return_value(&mut self, value: Value) -> Flow<'a> {
+        self.returned = Some(value);
+        Flow::Return
     }
 
     async fn block(&mut self, block: &'a Block) -> Ran<'a> {
@@ -344,6 +384,9 @@ impl<'a> Interpreter<'_, 'a> {
 
     /// A statement that may stand anywhere.
     async fn statement(&mut self, statement: &'a Statement, span: Span) -> Ran<'a> {
+        if self.session.inside.is_some() {
+            refused_for_its_rows(statement, "function")?;
+        }
         let signal = self.signal_of_state(statement)?;
         let statement = signal.as_ref().unwrap_or(statement);
         let mut passed = PassOn::new(&mut *self.writer);
@@ -380,6 +423,7 @@ impl<'a> Interpreter<'_, 'a> {
         Box::pin(async move {
             // KILL and max_execution_time have no handlers.
             let found = match self.session.process.kill.check() {
+                Ok(()) if self.session.has_lost_statement() => None,
                 Ok(()) => handlers::find(&self.scopes, level, &error),
                 Err(_) => None,
             };

@@ -1,6 +1,7 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 
 use super::ChangeEnv;
+use crate::inner_session::tables_of_change;
 use crate::result::writer::{ColumnMeta, OkInfo};
 use crate::result::{Failure, Outcome, ResultSet, typed_column};
 use crate::session::{Session, StatementRun};
@@ -112,6 +113,7 @@ impl Session {
         let mut returning = Vec::new();
         let changed = match bound {
             Ok(plan) => {
+                self.check_unused(&plan)?;
                 returning = returned_columns(&plan);
                 let inline = runs_inline(&plan, &catalog);
                 self.change_rows(plan, run, catalog, inline).await
@@ -198,7 +200,8 @@ impl Session {
         catalog: Arc<Catalog>,
         inline: bool,
     ) -> SqlResult<DmlResult> {
-        if inline {
+        // The lock that would be waited for may be one of the statement around.
+        if inline && self.inside.is_none() && !run.context.programs.are_called() {
             match self.change_rows_here((*plan).as_ref(), run, catalog.clone()) {
                 Err(StoreError::WouldBlock) => run.context.begin_again(),
                 result => return result.map_err(SqlError::from),
@@ -209,6 +212,7 @@ impl Session {
         }
         let bulk_session = self.reads_committed_now().then_some(self.process.id);
         self.begin_statement_transaction();
+        self.open_programs(&run.context, tables_of_change(&plan))?;
         let mut env = self.change_env(run, catalog);
         env.options.bulk_session = bulk_session;
         let change = move |dml: &mut DmlContext<'_>| {
@@ -218,7 +222,9 @@ impl Session {
             };
             result.map_err(SqlError::from)
         };
-        self.change_on_pool(env, change).await
+        let changed = self.change_on_pool(env, change).await;
+        self.close_programs(&run.context);
+        changed
     }
 
     fn change_rows_here(
@@ -240,6 +246,18 @@ impl Session {
         };
         transaction.begin_statement(LockWait::WouldBlock);
         env.run(transaction, |dml| execute(dml, plan))
+    }
+
+    /// 1442 for a change of what the statements around read or change.
+    fn check_unused(&self, plan: &DmlPlan) -> SqlResult<()> {
+        let Some(inside) = &self.inside else { return Ok(()) };
+        for target in plan.targets() {
+            let name = target.def().name.as_str();
+            if inside.used.iter().any(|(database, table)| *database == target.database && **table == *name) {
+                return Err(SqlError::new(ErrorCode::CantUpdateUsedTable, &[&name]));
+            }
+        }
+        Ok(())
     }
 
     /// `sql_safe_updates` (1175).
@@ -294,8 +312,11 @@ impl Session {
 }
 
 /// Whether a change is short whatever the data: rows written out, or one row by its primary key, and nothing in it that
-/// waits or makes long strings.
+/// waits or makes long strings. Bodies of triggers may.
 pub(crate) fn runs_inline(plan: &DmlPlan, catalog: &Catalog) -> bool {
+    if plan.targets().any(|target| target.triggers.is_some()) {
+        return false;
+    }
     match plan {
         DmlPlan::Insert(insert) => match &insert.source {
             InsertRows::Values(rows) => {

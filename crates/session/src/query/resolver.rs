@@ -7,6 +7,7 @@ use crate::session::Session;
 use crate::set::check_read_scope;
 use crate::state::locals::SharedLocals;
 use crate::stored_functions::StoredFunctions;
+use crate::table_triggers::BoundTriggers;
 use datafusion::catalog::TableProvider;
 use squall_catalog::{Invoker, Privileges, TableDef};
 use squall_definitions::data_type::{TypeRules, resolve_type};
@@ -16,6 +17,7 @@ use squall_parser::ast::{
     ColumnName, DataType, Expr, Ident, ObjectName, Query, QueryBody, Select, SelectItem, SystemVariable, TableFactor,
     TableReference, VariableScope,
 };
+use squall_planner::bind::RowTriggers;
 use squall_planner::{TableRequest, TableResolver};
 use squall_registry::{
     ReadScope, Registry, ScalarFunction, StatementContext, VirtualColumn, VirtualScan, VirtualTable,
@@ -90,6 +92,23 @@ impl SessionTables {
     }
 }
 
+impl SessionTables {
+    /// The same for the body of a trigger, which has variables of its own.
+    fn for_body(&self, functions: &StoredFunctions) -> SessionTables {
+        SessionTables {
+            store: self.store.clone(),
+            registry: self.registry.clone(),
+            context: self.context.clone(),
+            temporary: HashMap::new(),
+            lock_wait: self.lock_wait,
+            rows: None,
+            locals: None,
+            functions: Some(functions.fork()),
+            found: None,
+        }
+    }
+}
+
 impl TableResolver for SessionTables {
     fn base_table(&self, request: &TableRequest<'_>, definition: &Arc<TableDef>) -> SqlResult<Arc<dyn TableProvider>> {
         if !request.partitions.is_empty() {
@@ -154,6 +173,12 @@ impl TableResolver for SessionTables {
     fn local_variable(&self, name: &str) -> Option<BoundExpr> {
         let (value, ty) = self.locals.as_ref()?.lock().value(name)?;
         Some(BoundExpr::Literal(value, ty))
+    }
+
+    fn row_triggers(&self, database: &str, definition: &Arc<TableDef>) -> SqlResult<Arc<dyn RowTriggers>> {
+        let Some(functions) = &self.functions else { return Err(SqlError::unsupported("triggers here")) };
+        let tables = Box::new(self.for_body(functions));
+        Ok(Arc::new(BoundTriggers::new(database, definition, tables, functions.fork())?))
     }
 
     fn stored_function(

@@ -142,6 +142,10 @@ impl Session {
         let (sql, parameters) = (run.request.sql, run.request.parameters);
         let binder = Binder { keeps_parameters, ..self.binder(sql, parameters, &catalog, &run.context, &tables) };
         let plan = rowwise::plan(query, &binder, &self.shared.store, view, &table_of)?;
+        // Stored programs have a transaction, which short routes do without.
+        if run.context.programs.are_called() {
+            return None;
+        }
         self.authorize(Arc::new(plan)).ok()
     }
 
@@ -150,12 +154,17 @@ impl Session {
             return Ok(None);
         };
         let plan = self.bind_change(run, &self.shared.catalog.load(), true)?;
+        if run.context.programs.are_called() {
+            return Ok(None);
+        }
         let by_key = match &*plan {
             DmlPlan::Insert(insert) => insert.target.view.is_none() && matches!(insert.source, InsertRows::Values(_)),
             DmlPlan::Update(update) => update.selection.key.is_some(),
             DmlPlan::Delete(delete) => delete.selection.key.is_some(),
             DmlPlan::ByQuery(_) => false,
         };
+        // Bodies of triggers are bound for one statement.
+        let by_key = by_key && plan.targets().all(|target| target.triggers.is_none());
         Ok(by_key.then(|| ChangePlan { plan: Arc::new(plan), kinds }))
     }
 

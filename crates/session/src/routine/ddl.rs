@@ -3,7 +3,6 @@
 use crate::program::{ProgramKind, check_program};
 use crate::result::Outcome;
 use crate::session::{Session, StatementRun};
-use crate::statement_kind::ends_transaction;
 use squall_catalog::{
     AccountKey, Need, Object, Privileges, RoutineDef, RoutineKind, RoutineParameter, RoutineParameterMode,
     SqlDataAccess,
@@ -148,7 +147,7 @@ impl Session {
         }
         let program = match kind {
             RoutineKind::Procedure => ProgramKind::Procedure(&create.parameters),
-            RoutineKind::Function => ProgramKind::Function(&create.name.name, &create.parameters, check_in_function),
+            RoutineKind::Function => ProgramKind::Function(&create.name.name, &create.parameters),
         };
         check_program(body, program, &self.shared.registry.variables)?;
         let rules = TypeRules { collation: known.collation, sql_mode: self.settings.bind.sql_mode };
@@ -252,30 +251,6 @@ impl Session {
     fn routine_denied(&self, command: &str, database: &str, name: &str) -> SqlError {
         let routine = format!("{database}.{name}");
         SqlError::new(ErrorCode::ProcAccessDenied, &[&command, &self.account.user, &self.client_host(), &routine])
-    }
-}
-
-/// Whether a statement may stand in a function: one runs inside of another statement, whose result and transaction are not its own (1336, 1415,
-/// 1422).
-fn check_in_function(statement: &Statement) -> SqlResult<()> {
-    let gives_rows = match statement {
-        Statement::Query(query) => query.into.is_none(),
-        Statement::Show(_) | Statement::Explain(_) | Statement::DescribeTable(_) | Statement::TableMaintenance(_) => {
-            true
-        }
-        _ => false,
-    };
-    if gives_rows {
-        return Err(SqlError::new(ErrorCode::SpNoResultSet, &[&"function"]));
-    }
-    match statement {
-        Statement::Prepare(_) | Statement::Execute(_) | Statement::ExecuteImmediate(_) | Statement::Deallocate(_) => {
-            Err(SqlError::new(ErrorCode::NotAllowedInFunctionOrTrigger, &[&"Dynamic SQL"]))
-        }
-        statement if ends_transaction(statement) => {
-            Err(SqlError::new(ErrorCode::CommitNotAllowedInFunctionOrTrigger, &[]))
-        }
-        _ => Ok(()),
     }
 }
 

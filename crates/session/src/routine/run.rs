@@ -1,15 +1,18 @@
 //! The body of a stored procedure at work in the session that calls it.
 
+use crate::collector::Collector;
+use crate::compiled::Variable;
+use crate::converted::converted;
 use crate::plans::routine_cache::ParsedRoutine;
 use crate::result::Failure;
 use crate::result::writer::{OkInfo, ResultWriter};
 use crate::session::Session;
 use crate::state::locals::Locals;
-use squall_catalog::{AccessMap, AccountKey, Need, Object, Privileges};
+use squall_catalog::{AccessMap, AccountKey, Invoker, Need, Object, Privileges};
 use squall_registry::{NestedStatements, VariableId};
 use squall_server_state::charset::{charset_name, collation};
 use squall_server_state::variables::{Values, ids};
-use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, Value};
+use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -53,20 +56,64 @@ impl Session {
         writer: &mut dyn ResultWriter,
     ) -> Result<(OkInfo, Vec<Value>), Failure> {
         self.check_recursion(routine)?;
-        let outer = self.enter_routine(routine)?;
+        let outer = self.enter_routine(routine, &routine.runs_as(&Invoker::Session))?;
         self.calls.push(routine.clone());
         let parameters = routine.def.parameters.iter().zip(arguments);
         let locals = Locals::of_parameters(
             parameters.map(|(parameter, value)| (&*parameter.name, parameter.sql_type.clone(), value)),
         );
         let source = routine.def.body.as_bytes();
-        let ran = self.run_program(&routine.body, routine.span, source, locals, writer).await;
+        let ran = self.run_program(&routine.body, routine.span, source, locals, None, writer).await;
         self.calls.pop();
         self.leave_routine(outer);
-        let (result, locals) = ran?;
+        let (result, left) = ran?;
         result?;
         let affected_rows = u64::try_from(self.row_count).unwrap_or(0);
-        Ok((OkInfo { affected_rows, ..OkInfo::default() }, locals.into_parameters()))
+        Ok((OkInfo { affected_rows, ..OkInfo::default() }, left.locals.into_parameters()))
+    }
+
+    /// Runs the body of a stored function for `invoker`, in a session inside of the statement that calls it. Gives what it returns.
+    ///
+    /// # Errors
+    /// 1424 for a function that calls itself, 1321 for one that ends without RETURN; what its statements fail with.
+    pub(crate) async fn run_stored_function(
+        &mut self,
+        routine: &Arc<ParsedRoutine>,
+        arguments: Vec<(Value, SqlType)>,
+        runs_as: &Invoker,
+    ) -> SqlResult<Value> {
+        let is_same =
+            |other: &Arc<ParsedRoutine>| other.database == routine.database && other.def.key() == routine.def.key();
+        if self.calls.iter().any(is_same) {
+            return Err(SqlError::new(ErrorCode::SpNoRecursion, &[]));
+        }
+        let outer = self.enter_routine(routine, runs_as)?;
+        self.calls.push(routine.clone());
+        let result = self.function_value(routine, arguments).await;
+        self.calls.pop();
+        self.leave_routine(outer);
+        result
+    }
+
+    async fn function_value(&mut self, routine: &ParsedRoutine, arguments: Vec<(Value, SqlType)>) -> SqlResult<Value> {
+        let def = &routine.def;
+        let context = self.change_context();
+        let mut parameters = Vec::with_capacity(arguments.len());
+        for ((value, from), parameter) in arguments.into_iter().zip(&def.parameters) {
+            let to = &parameter.sql_type;
+            let value = converted(value, &from, to, &parameter.name, &context)?;
+            parameters.push((&*parameter.name, to.clone(), value));
+        }
+        let locals = Locals::of_parameters(parameters.into_iter());
+        let sql_type = def.returns.clone().unwrap_or(SqlType::Null);
+        let returns = Variable { name: def.name.as_str().into(), sql_type };
+        // It gives no rows: there is nobody to send them to.
+        let mut nobody = Collector::default();
+        let program =
+            self.run_program(&routine.body, routine.span, def.body.as_bytes(), locals, Some(&returns), &mut nobody);
+        let (result, left) = program.await.map_err(SqlError::internal)?;
+        result?;
+        left.returned.ok_or_else(|| SqlError::new(ErrorCode::SpNoReturnAtEnd, &[&def.name]))
     }
 
     fn check_recursion(&self, routine: &ParsedRoutine) -> SqlResult<()> {
@@ -80,10 +127,10 @@ impl Session {
         Ok(())
     }
 
-    /// Gives the session the settings, the default database and, with SQL SECURITY DEFINER, the account of a routine.
-    fn enter_routine(&mut self, routine: &ParsedRoutine) -> SqlResult<Outer> {
+    /// Gives the session the settings and the default database of a routine, and the account that it runs as.
+    fn enter_routine(&mut self, routine: &ParsedRoutine, runs_as: &Invoker) -> SqlResult<Outer> {
         let def = &*routine.def;
-        let identity = self.enter_identity(routine)?;
+        let identity = self.enter_identity(routine, runs_as)?;
         let values = OF_BODY.map(|id| self.variables.session.get(id).clone());
         let charset = |name: &str| collation(name).map(charset_name).map(Value::from);
         let inner = [
@@ -133,19 +180,20 @@ impl Session {
         self.settings_changed();
     }
 
-    /// Makes the session do things as the definer of a routine.
+    /// Makes the session do things as whom a routine runs.
     ///
     /// # Errors
     /// 1449 for one that is gone, 1370 for one that may not run it.
-    fn enter_identity(&mut self, routine: &ParsedRoutine) -> SqlResult<Option<Identity>> {
+    fn enter_identity(&mut self, routine: &ParsedRoutine, runs_as: &Invoker) -> SqlResult<Option<Identity>> {
         let def = &*routine.def;
-        if def.security_invoker || def.definer == self.account {
-            return Ok(None);
-        }
+        let key = match runs_as {
+            Invoker::Definer(key) if *key != self.account => key,
+            _ => return Ok(None),
+        };
         let accounts = self.shared.accounts.load_full();
-        let Some(definer) = accounts.get(&def.definer) else {
+        let Some(definer) = accounts.get(key) else {
             return Err(match self.access.has_dynamic("SET_ANY_DEFINER") {
-                true => SqlError::new(ErrorCode::NoSuchUser, &[&def.definer.user, &def.definer.host]),
+                true => SqlError::new(ErrorCode::NoSuchUser, &[&key.user, &key.host]),
                 false => accounts.access_denied(&self.account),
             });
         };
@@ -158,11 +206,8 @@ impl Session {
         let all_roles = Values(&self.variables.global).on(ids::ACTIVATE_ALL_ROLES_ON_LOGIN);
         let roles = Arc::new(accounts.roles_at_first(definer, all_roles));
         let identity = Identity {
-            account: std::mem::replace(&mut self.account, def.definer.clone()),
-            current_user: std::mem::replace(
-                &mut self.current_user,
-                format!("{}@{}", def.definer.user, def.definer.host).into(),
-            ),
+            account: std::mem::replace(&mut self.account, key.clone()),
+            current_user: std::mem::replace(&mut self.current_user, format!("{}@{}", key.user, key.host).into()),
             access: self.access.clone(),
             active_roles: std::mem::replace(&mut self.active_roles, roles),
             nested: self.nested.clone(),

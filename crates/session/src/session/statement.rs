@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use squall_instrumentation::process::count;
 use squall_parser::ast::Statement;
 use squall_planner::dml::DmlResult;
-use squall_registry::{NestedStatements, StatementContext, TableUses, VariableValues};
+use squall_registry::{NestedStatements, Programs, StatementContext, TableUses, VariableValues};
 use squall_server_state::now_micros;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult};
 use std::borrow::Cow;
@@ -147,7 +147,11 @@ impl Session {
     /// The same for what changes nothing.
     pub(crate) fn query_context(&mut self) -> StatementContext {
         let settings = &self.settings;
-        let now = if settings.timestamp_micros != 0 { settings.timestamp_micros } else { now_micros() };
+        let now = match &self.inside {
+            Some(inside) => inside.now_micros,
+            None if settings.timestamp_micros != 0 => settings.timestamp_micros,
+            None => now_micros(),
+        };
         self.random_state =
             self.random_state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         StatementContext {
@@ -174,6 +178,7 @@ impl Session {
             plan_counts: Mutex::default(),
             memory: self.process.memory.clone(),
             nested: self.nested_statements(),
+            programs: Programs::default(),
             is_of_server: false,
         }
     }
@@ -198,6 +203,10 @@ impl Session {
     /// Stops a SELECT after `max_execution_time`.
     fn start_timer(&self, run: &StatementRun<'_>) -> Option<TimerGuard> {
         let Statement::Query(query) = run.request.statement else { return None };
+        // The time is that of the statement around.
+        if self.inside.is_some() {
+            return None;
+        }
         let millis = crate::hints::max_execution_millis(query).unwrap_or(self.settings.max_execution_millis);
         self.start_timer_of(millis, &run.context)
     }

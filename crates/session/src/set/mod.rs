@@ -331,6 +331,11 @@ impl Session {
     }
 
     async fn apply(&mut self, assignments: Vec<Assignment>) -> SqlResult<()> {
+        let sets_autocommit =
+            |assignment: &Assignment| matches!(assignment, Assignment::Session { id: ids::AUTOCOMMIT, .. });
+        if self.inside.is_some() && assignments.iter().any(sets_autocommit) {
+            return Err(SqlError::new(ErrorCode::SpCantSetAutocommit, &[]));
+        }
         let autocommit_before = self.settings.autocommit;
         let mut globals = Vec::new();
         let mut persisted = Vec::new();

@@ -53,8 +53,14 @@ impl Session {
             Show::Collations(filter) => return self.filtered(self.show_collations(), filter, context).await,
             Show::OpenTables { filter, .. } => return self.filtered(self.show_open_tables(), filter, context).await,
             Show::Triggers { schema, filter } => {
-                self.database_or(schema.as_ref().map(|name| name.as_str()))?;
-                return self.filtered(self.show_triggers(), filter, context).await;
+                let database = self.database_or(schema.as_ref().map(|name| name.as_str()))?;
+                let mut result = self.show_triggers(&database, context);
+                // By the names of tables.
+                if let Some(ShowFilter::Like(pattern)) = filter {
+                    result.rows.retain(|row| like_column(row, 2, pattern));
+                    return Ok(Outcome::Rows(result));
+                }
+                return self.filtered(result, filter, context).await;
             }
             Show::Events { schema, filter } => {
                 let database = self.database_or(schema.as_ref().map(|name| name.as_str()))?;
@@ -98,9 +104,7 @@ impl Session {
             Show::FunctionCode(_) | Show::ProcedureCode(_) => {
                 return Err(SqlError::unsupported("SHOW PROCEDURE CODE and SHOW FUNCTION CODE"));
             }
-            Show::CreateTrigger(_) => {
-                return Err(SqlError::new(ErrorCode::TriggerDoesNotExist, &[]));
-            }
+            Show::CreateTrigger(name) => self.show_create_trigger(name, context)?,
             other => {
                 let text = format!("{other:?}");
                 let word = text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();

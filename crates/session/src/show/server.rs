@@ -123,22 +123,6 @@ impl Session {
         ResultSet::new(columns)
     }
 
-    pub(super) fn show_triggers(&self) -> ResultSet {
-        ResultSet::of_texts(&[
-            "Trigger",
-            "Event",
-            "Table",
-            "Statement",
-            "Timing",
-            "Created",
-            "sql_mode",
-            "Definer",
-            "character_set_client",
-            "collation_connection",
-            "Database Collation",
-        ])
-    }
-
     pub(super) fn show_events(&self) -> ResultSet {
         typed_by_name(&[
             "Db",

@@ -11,6 +11,8 @@ pub struct TransactionState {
     pub(crate) statement: Option<Transaction>,
     /// SET TRANSACTION: of the next transaction only.
     pub(crate) next: TransactionCharacteristics,
+    /// Where the open transaction is taken back to if the statement at hand fails, of one that is more than one change.
+    pub(crate) undo: Option<Savepoint>,
     /// The one that was open has been rolled back by a deadlock: the next statement begins another.
     pub(crate) lost: bool,
 }
@@ -74,10 +76,28 @@ impl TransactionState {
         }
     }
 
+    /// What the statement at hand does in the open transaction from now on goes with it if it fails.
+    pub fn make_undoable(&mut self) {
+        if self.undo.is_none() && self.open.is_some() {
+            self.undo = self.current().map(Transaction::savepoint);
+        }
+    }
+
+    /// Takes back what a statement that failed has done in the open transaction.
+    pub fn undo_statement(&mut self) {
+        if let Some(savepoint) = self.undo.take()
+            && let Some(transaction) = self.current()
+            && !transaction.is_aborted()
+        {
+            transaction.rollback_to(savepoint);
+        }
+    }
+
     /// Ends what is left of a statement that failed: one of its own is rolled back; an open one stays unless the store
     /// has rolled it back already (1213, 1020). Gives what is to be rolled back.
     #[must_use = "what it gives is rolled back where it is dropped"]
     pub fn statement_failed(&mut self) -> Option<Transaction> {
+        self.undo_statement();
         if self.open.as_ref().is_some_and(|open| open.transaction.as_ref().is_none_or(Transaction::is_aborted)) {
             self.open = None;
             self.lost = true;

@@ -180,7 +180,7 @@ impl<'a> BulkByQuery<'a> {
         for (at, (values, number)) in values.iter().enumerate() {
             let old = chunk.seen(context, at)?;
             let (env, parameters) = (context.env, context.parameters);
-            let maker = RowMaker { target, env, parameters, strict, null_becomes_zero: !strict };
+            let maker = RowMaker { target, env, parameters, strict, null_becomes_zero: !strict, null_waits: false };
             let updated = new_values(&maker, self.change, self.types, &old, values, *number).and_then(|updated| {
                 if updated != old {
                     maker.check(&updated)?;

@@ -320,7 +320,8 @@ impl PlannedUpdate<'_> {
         self.matched += 1;
         let strict = context.env.context.settings.sql_mode.is_strict() && !plan.ignore;
         let (env, parameters) = (context.env, context.parameters);
-        let maker = RowMaker { target: &plan.target, env, parameters, strict, null_becomes_zero: !strict };
+        let maker =
+            RowMaker { target: &plan.target, env, parameters, strict, null_becomes_zero: !strict, null_waits: false };
         let updated = assign(&maker, &plan.assignments, &old, &[], self.matched).and_then(|updated| {
             if updated != old {
                 maker.check(&updated)?;

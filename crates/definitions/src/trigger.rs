@@ -1,0 +1,84 @@
+//! CREATE and DROP of triggers.
+
+use crate::edit::define;
+use crate::execute::{DdlEnv, QualifiedName, base_table};
+use squall_catalog::name::eq_ignore_case;
+use squall_catalog::{Catalog, TableDef, TriggerDef};
+use squall_server_state::ServerState;
+use squall_types::{ErrorCode, SqlError, SqlResult};
+
+/// Where a trigger stands among those of its time and event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TriggerPlace {
+    /// Behind all.
+    Last,
+    /// FOLLOWS another.
+    Behind(String),
+    /// PRECEDES another.
+    Before(String),
+}
+
+/// Gives a table a trigger. Tells whether it was made: `false` where the table has one of that name and `if_not_exists` is said.
+///
+/// # Errors
+/// 1146 and 1347 for what is no base table, 1359 for a trigger of the database that has the name, 3011 for a place beside one that is not there.
+pub fn create_trigger(
+    state: &ServerState,
+    env: &DdlEnv,
+    table: &QualifiedName,
+    trigger: &TriggerDef,
+    place: &TriggerPlace,
+    if_not_exists: bool,
+) -> SqlResult<bool> {
+    let wanted = |catalog: &Catalog| base_table(catalog, table).map(|_| vec![table.clone()]);
+    define(state, env, wanted, |tables, catalog| {
+        let locked = tables.base_table(table)?;
+        if let Some((owner, _)) = catalog.trigger(&table.0, &trigger.name) {
+            // One of another table is in the way in any case.
+            return match if_not_exists && owner.id == locked.id {
+                true => Ok(false),
+                false => Err(SqlError::new(ErrorCode::TriggerAlreadyExists, &[])),
+            };
+        }
+        let mut changed = (**locked.def()).clone();
+        let at = position(&changed, trigger, place)?;
+        changed.triggers.insert(at, trigger.clone());
+        changed.version += 1;
+        catalog.replace(locked, changed, tables)?;
+        Ok(true)
+    })
+}
+
+/// Where among all triggers of its table one comes.
+fn position(table: &TableDef, trigger: &TriggerDef, place: &TriggerPlace) -> SqlResult<usize> {
+    let (other, behind) = match place {
+        TriggerPlace::Last => return Ok(table.triggers.len()),
+        TriggerPlace::Behind(other) => (other, 1),
+        TriggerPlace::Before(other) => (other, 0),
+    };
+    let is_it = |known: &TriggerDef| known.is_for(trigger.time, trigger.event) && eq_ignore_case(&known.name, other);
+    match table.triggers.iter().position(is_it) {
+        Some(at) => Ok(at + behind),
+        None => Err(SqlError::new(ErrorCode::ReferencedTriggerDoesNotExist, &[other])),
+    }
+}
+
+/// Takes a trigger from its table; tells whether there was one.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn drop_trigger(state: &ServerState, env: &DdlEnv, database: &str, name: &str) -> SqlResult<bool> {
+    let wanted = |catalog: &Catalog| {
+        let table = catalog.trigger(database, name).map(|(table, _)| (database.to_string(), table.name.clone()));
+        Ok(table.into_iter().collect())
+    };
+    define(state, env, wanted, |tables, catalog| {
+        let Some((table, _)) = catalog.trigger(database, name) else { return Ok(false) };
+        let locked = tables.by_id(table.id)?;
+        let mut changed = (**locked.def()).clone();
+        changed.triggers.retain(|trigger| !eq_ignore_case(&trigger.name, name));
+        changed.version += 1;
+        catalog.replace(locked, changed, tables)?;
+        Ok(true)
+    })
+}

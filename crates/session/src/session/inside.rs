@@ -1,0 +1,129 @@
+//! A session that runs stored programs inside of another's statement.
+
+use super::{Session, SessionLog};
+use crate::plans::session_cache::SessionPlanCache;
+use crate::state::diagnostics::DiagnosticsArea;
+use crate::state::prepared_statements::PreparedStatements;
+use crate::state::transaction::{OpenTransaction, TransactionState};
+use crate::statement_kind::refused_in_function;
+use squall_parser::ast::Statement;
+use squall_registry::StatementContext;
+use squall_row_store::Transaction;
+use squall_types::{ErrorCode, Level, SqlError, SqlResult, Warning};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Statements inside of each other, at most (1424): each of those inside has a thread.
+const DEPTH_MAX: u32 = 16;
+
+/// A table, by database and name.
+pub(crate) type UsedTable = (Arc<str>, Arc<str>);
+
+/// What a session knows of the statements that it is inside of.
+#[derive(Debug)]
+pub(crate) struct Inside {
+    /// When the outermost began: what `NOW()` says.
+    pub now_micros: i64,
+    /// What they read and change: that may not be changed.
+    pub used: Arc<[UsedTable]>,
+}
+
+impl Session {
+    /// A session for the programs of this one's statement: of the same process, with all that this one has set.
+    pub(crate) fn inside_of_statement(&self, context: &StatementContext) -> SqlResult<Session> {
+        if self.nested_depth >= DEPTH_MAX {
+            return Err(SqlError::new(ErrorCode::SpNoRecursion, &[]));
+        }
+        Ok(Session {
+            shared: self.shared.clone(),
+            process: self.process.clone(),
+            account: self.account.clone(),
+            user: self.user.clone(),
+            current_user: self.current_user.clone(),
+            info: self.info.clone(),
+            access: self.access.clone(),
+            accounts_seen: self.accounts_seen,
+            active_roles: self.active_roles.clone(),
+            variables: self.variables.clone(),
+            settings: self.settings.clone(),
+            user_variables: self.user_variables.clone(),
+            transaction: TransactionState::default(),
+            diagnostics: DiagnosticsArea::default(),
+            prepared: PreparedStatements::default(),
+            session_plans: SessionPlanCache::default(),
+            settings_version: 0,
+            command_micros: self.command_micros,
+            command_thread_nanos: None,
+            password_expired: false,
+            temporary_tables: self.temporary_tables.clone(),
+            global_read_lock: None,
+            table_locks: None,
+            found_rows: context.found_rows,
+            row_count: context.row_count,
+            last_insert_id: context.last_insert_id.load(Ordering::Relaxed),
+            random_state: context.random_state.load(Ordering::Relaxed),
+            version: self.version.clone(),
+            multi_statements: false,
+            allows_commit_delay: false,
+            deferred: None,
+            locals: None,
+            changes: Vec::new(),
+            releasing: false,
+            pending_notes: Vec::new(),
+            log: SessionLog::new(self.log.client.clone()),
+            logs_disconnect: false,
+            call_depth: self.call_depth,
+            calls: self.calls.clone(),
+            nested_depth: self.nested_depth + 1,
+            is_within_read_only: self.is_within_read_only,
+            nested: self.nested.clone(),
+            is_read_only_statement: self.is_read_only_statement.clone(),
+            appends: Arc::default(),
+            inside: Some(Inside { now_micros: context.now_micros, used: Arc::default() }),
+        })
+    }
+
+    /// A call begins, in the transaction of the statement around.
+    pub(crate) fn begin_call(&mut self, transaction: Transaction, used: Arc<[UsedTable]>) {
+        let options = transaction.options();
+        self.transaction.open = Some(OpenTransaction {
+            read_only: options.read_only,
+            isolation: options.isolation,
+            transaction: Some(transaction),
+            explicit: true,
+            savepoints: Vec::new(),
+        });
+        self.diagnostics.clear();
+        if let Some(inside) = &mut self.inside {
+            inside.used = used;
+        }
+    }
+
+    /// A call has ended: gives the transaction back, and what a call that succeeded warns of.
+    pub(crate) fn end_call(&mut self, has_succeeded: bool) -> (Option<Transaction>, Vec<Warning>) {
+        let told = self.diagnostics.rows().iter().filter(|row| has_succeeded && row.level != Level::Error);
+        let warnings = told.cloned().collect();
+        self.transaction.undo = None;
+        self.changes.clear();
+        (self.transaction.open.take().and_then(|open| open.transaction), warnings)
+    }
+
+    /// Whether a statement may run here: inside of another it has neither a transaction nor a result of its own (1336, 1422).
+    pub(crate) fn check_inside(&self, statement: &Statement) -> SqlResult<()> {
+        if self.inside.is_none() {
+            return Ok(());
+        }
+        refused_in_function(statement)?;
+        match statement {
+            Statement::LoadData(_) => Err(SqlError::unsupported("LOAD DATA in stored functions")),
+            Statement::Use(_) => Err(SqlError::unsupported("USE in stored functions")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the statement around cannot go on, so that no handler is asked: its transaction is gone.
+    pub(crate) fn has_lost_statement(&mut self) -> bool {
+        let is_alive = self.transaction.current().is_some_and(|transaction| !transaction.is_aborted());
+        self.inside.is_some() && !is_alive
+    }
+}

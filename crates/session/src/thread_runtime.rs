@@ -1,0 +1,27 @@
+//! What drives sessions on threads that are no connection's.
+
+use squall_types::{SqlError, SqlResult};
+use std::cell::RefCell;
+use tokio::runtime::Runtime;
+
+thread_local! {
+    /// What drives the sessions of a thread that is no connection's.
+    static RUNTIME: RefCell<Option<Runtime>> = const { RefCell::new(None) };
+}
+
+/// Drives what a session does to its end, on a thread that may block and is no runtime's.
+///
+/// # Errors
+/// When it cannot be driven.
+pub fn run_on_this_thread<T>(work: impl Future<Output = T>) -> SqlResult<T> {
+    RUNTIME.with_borrow_mut(|runtime| {
+        let runtime = match runtime {
+            Some(runtime) => runtime,
+            None => {
+                let made = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                runtime.insert(made.map_err(SqlError::internal)?)
+            }
+        };
+        Ok(runtime.block_on(work))
+    })
+}

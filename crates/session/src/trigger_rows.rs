@@ -1,0 +1,138 @@
+//! OLD and NEW in the bodies of triggers.
+
+use squall_catalog::{TableDef, TriggerEvent, TriggerTime};
+use squall_parser::ast::{ColumnName, Declaration, Expr, ProgramStatement, Set, SetItem, Statement, Step};
+use squall_types::{ErrorCode, SqlError, SqlResult};
+
+/// The table, time and event that a trigger's body is for.
+#[derive(Clone, Copy)]
+pub(crate) struct TriggerRows<'a> {
+    pub table: &'a TableDef,
+    pub time: TriggerTime,
+    pub event: TriggerEvent,
+}
+
+impl TriggerRows<'_> {
+    /// Whether what a body says of OLD and NEW is there (1054, 1363), and may be set (1362, 3105).
+    pub fn check(&self, body: &Statement) -> SqlResult<()> {
+        self.check_own(body)?;
+        let Statement::Program(program) = body else { return Ok(()) };
+        match &**program {
+            ProgramStatement::Block(block) => {
+                block.declarations.iter().try_for_each(|declaration| match declaration {
+                    Declaration::Handler { step, .. } => self.check(&step.statement),
+                    _ => Ok(()),
+                })?;
+                self.check_steps(&block.steps)
+            }
+            ProgramStatement::If { branches, otherwise } | ProgramStatement::Case { branches, otherwise, .. } => {
+                branches.iter().try_for_each(|(_, steps)| self.check_steps(steps))?;
+                otherwise.iter().try_for_each(|steps| self.check_steps(steps))
+            }
+            ProgramStatement::Loop { body, .. }
+            | ProgramStatement::While { body, .. }
+            | ProgramStatement::Repeat { body, .. } => self.check_steps(body),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_steps(&self, steps: &[Step]) -> SqlResult<()> {
+        steps.iter().try_for_each(|step| self.check(&step.statement))
+    }
+
+    /// What a statement says itself, those that stand in it left out.
+    fn check_own(&self, statement: &Statement) -> SqlResult<()> {
+        let mut found = Ok(());
+        let mut check = |expr: &Expr| {
+            expr.visit(&mut |expr| {
+                if let (Expr::Column(name), true) = (expr, found.is_ok()) {
+                    found = self.check_read(name);
+                }
+            });
+        };
+        own_exprs(statement, &mut check);
+        found?;
+        let Statement::Set(Set::Items(items)) = statement else { return Ok(()) };
+        items.iter().try_for_each(|item| match item {
+            SetItem::NewColumn { column, .. } => self.check_set(column),
+            _ => Ok(()),
+        })
+    }
+
+    /// OLD or NEW, if a name says one of them.
+    fn row_of(&self, name: &ColumnName) -> Option<(&'static str, bool)> {
+        let table = name.table.as_ref().filter(|_| name.schema.is_none())?;
+        if table.is("OLD") {
+            return Some(("OLD", self.event.has_old()));
+        }
+        table.is("NEW").then(|| ("NEW", self.event.has_new()))
+    }
+
+    fn check_read(&self, name: &ColumnName) -> SqlResult<()> {
+        let Some((row, is_there)) = self.row_of(name) else { return Ok(()) };
+        if !is_there {
+            return Err(SqlError::new(ErrorCode::TriggerHasNoSuchRow, &[&row, &self.event.word()]));
+        }
+        match self.table.column(&name.column) {
+            Some(_) => Ok(()),
+            None => Err(SqlError::new(ErrorCode::BadField, &[&name.column.as_str(), &row])),
+        }
+    }
+
+    fn check_set(&self, name: &ColumnName) -> SqlResult<()> {
+        self.check_read(name)?;
+        let cannot = |row: &str, when: &str| Err(SqlError::new(ErrorCode::TriggerCannotChangeRow, &[&row, &when]));
+        match (self.row_of(name), self.time) {
+            (Some(("OLD", _)), _) => return cannot("OLD", ""),
+            (_, TriggerTime::After) => return cannot("NEW", "after "),
+            _ => {}
+        }
+        match self.table.column(&name.column) {
+            Some((_, column)) if column.generated.is_some() => {
+                Err(SqlError::new(ErrorCode::BadValueForGeneratedColumn, &[&column.name, &self.table.name]))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Calls `found` with the expressions of a statement, those of statements in it left out.
+fn own_exprs(statement: &Statement, found: &mut dyn FnMut(&Expr)) {
+    match statement {
+        Statement::Set(Set::Items(items)) => items.iter().for_each(|item| match item {
+            SetItem::User { value, .. } | SetItem::System { value, .. } | SetItem::NewColumn { value, .. } => {
+                found(value);
+            }
+            SetItem::Names { .. } | SetItem::CharacterSet(_) => {}
+        }),
+        Statement::Signal(signal) => signal.items.iter().for_each(|(_, value)| found(value)),
+        Statement::Do(exprs) => exprs.iter().for_each(found),
+        Statement::Call(call) => call.arguments.iter().for_each(found),
+        Statement::Program(program) => match &**program {
+            ProgramStatement::Block(block) => block.declarations.iter().for_each(|declaration| {
+                if let Declaration::Variables { default: Some(default), .. } = declaration {
+                    found(default);
+                }
+            }),
+            ProgramStatement::If { branches, .. } => conditions(branches, found),
+            ProgramStatement::Case { operand, branches, .. } => {
+                operand.iter().for_each(&mut *found);
+                conditions(branches, found);
+            }
+            ProgramStatement::While { condition, .. } => found(condition),
+            ProgramStatement::Repeat { until, .. } => found(until),
+            ProgramStatement::Return(value) => found(value),
+            ProgramStatement::Loop { .. }
+            | ProgramStatement::Leave(_)
+            | ProgramStatement::Iterate(_)
+            | ProgramStatement::Open { .. }
+            | ProgramStatement::Fetch { .. }
+            | ProgramStatement::Close { .. } => {}
+        },
+        _ => {}
+    }
+}
+
+fn conditions(branches: &[(Expr, Vec<Step>)], found: &mut dyn FnMut(&Expr)) {
+    branches.iter().for_each(|(condition, _)| found(condition));
+}
