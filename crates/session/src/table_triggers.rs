@@ -1,9 +1,10 @@
 //! Triggers around the changes of rows.
 //!
 //! A trigger whose body computes (SET of NEW's columns, of local and `@variables`, IF, CASE, loops, SIGNAL) is compiled, and runs where a row is
-//! changed, without a session. [`BoundTriggers::compile`] is the one place where bodies with other statements will be run in another way.
+//! changed, without a session. Any other body is run by the interpreter, in the [session inside of the statement](crate::inner_session).
 
 use crate::compiled::{Compiler, Machine, NEW_ALIAS, NotCompiled, OLD_ALIAS, RowSlots, may_be_compiled};
+use crate::inner_session::{InnerSession, Work, no_place};
 use crate::plans::trigger_cache::{CompiledTrigger, ParsedBody, ParsedTriggers};
 use crate::session::parse_error;
 use crate::stored_functions::StoredFunctions;
@@ -11,7 +12,7 @@ use crate::trigger_rows::TriggerRows;
 use parking_lot::Mutex;
 use squall_catalog::{Invoker, NameKey, Need, Object, Privileges, TableDef, TriggerDef, TriggerEvent, TriggerTime};
 use squall_definitions::data_type::TypeRules;
-use squall_parser::ast::Statement;
+use squall_parser::ast::{Span, Statement};
 use squall_parser::{ParseOptions, parse_body};
 use squall_planner::bind::{RowTable, RowTriggers};
 use squall_planner::{Binder, TableResolver};
@@ -41,12 +42,48 @@ pub(crate) struct BoundTriggers {
 
 /// A trigger that has been found to be one that may run.
 #[derive(Debug)]
-struct ReadyTrigger {
-    compiled: Arc<CompiledTrigger>,
-    /// The settings that its creator had.
-    settings: Arc<BindSettings>,
-    /// Its definer.
-    current_user: Arc<str>,
+enum ReadyTrigger {
+    Compiled {
+        compiled: Arc<CompiledTrigger>,
+        /// The settings that its creator had.
+        settings: Arc<BindSettings>,
+        /// Its definer.
+        current_user: Arc<str>,
+    },
+    /// Statement by statement.
+    Interpreted {
+        /// The columns of NEW that it sets.
+        sets: Vec<usize>,
+    },
+}
+
+impl ReadyTrigger {
+    /// Whether it can run with the `@variables` that there are now.
+    fn holds(&self, variables: &UserVariables) -> bool {
+        match self {
+            ReadyTrigger::Compiled { compiled, .. } => holds(compiled, variables),
+            ReadyTrigger::Interpreted { .. } => true,
+        }
+    }
+
+    /// Whether it runs statements, or what it calls does.
+    fn runs_statements(&self) -> bool {
+        match self {
+            ReadyTrigger::Compiled { compiled, .. } => compiled.program.runs_statements,
+            ReadyTrigger::Interpreted { .. } => true,
+        }
+    }
+
+    /// Whether it sets a column of NEW.
+    fn sets(&self, column: usize) -> bool {
+        match self {
+            ReadyTrigger::Compiled { compiled, .. } => {
+                let rows = &compiled.program.rows;
+                rows.new_at.is_some_and(|begin| rows.sets.contains(&(begin + column)))
+            }
+            ReadyTrigger::Interpreted { sets } => sets.contains(&column),
+        }
+    }
 }
 
 impl BoundTriggers {
@@ -62,46 +99,19 @@ impl BoundTriggers {
     ) -> SqlResult<BoundTriggers> {
         let memory_max = functions.context().settings.parser_memory_max;
         let parsed = functions.shared().triggers.get(table, |trigger| parse(trigger, memory_max))?;
-        Ok(BoundTriggers::of_parsed(database, parsed, tables, functions))
-    }
-
-    /// Those of a table that the catalog does not have.
-    ///
-    /// # Errors
-    /// See [`BoundTriggers::new`].
-    pub fn uncached(
-        database: &str,
-        table: &Arc<TableDef>,
-        tables: BodyTables,
-        functions: StoredFunctions,
-    ) -> SqlResult<BoundTriggers> {
-        let memory_max = functions.context().settings.parser_memory_max;
-        let parsed = Arc::new(ParsedTriggers::new(table, |trigger| parse(trigger, memory_max))?);
-        Ok(BoundTriggers::of_parsed(database, parsed, tables, functions))
-    }
-
-    fn of_parsed(
-        database: &str,
-        parsed: Arc<ParsedTriggers>,
-        tables: BodyTables,
-        functions: StoredFunctions,
-    ) -> BoundTriggers {
         let ready = parsed.bodies.iter().map(|_| Mutex::default()).collect();
-        BoundTriggers { database: database.into(), parsed, tables, functions, ready }
+        let triggers = BoundTriggers { database: database.into(), parsed, tables, functions, ready };
+        triggers.note_statements();
+        Ok(triggers)
     }
 
-    /// Compiles a trigger that is about to be created.
-    ///
-    /// # Errors
-    /// 1235 for a body that is not supported. Errors that it may have when it runs, depending on what is there then, are none.
-    pub fn check(&self, trigger: &TriggerDef) -> SqlResult<()> {
-        let Some(at) = self.parsed.table.triggers.iter().position(|known| known.name == trigger.name) else {
-            return Err(SqlError::internal("a trigger that its table lacks"));
-        };
-        let settings = self.settings_of(trigger)?;
-        match self.compile(trigger, &self.parsed.bodies[at], &settings) {
-            Err(NotCompiled::Other) => Err(not_supported(trigger)),
-            _ => Ok(()),
+    /// Says to the statement whether a trigger runs others as parts of it. What is wrong with one is said when it runs.
+    fn note_statements(&self) {
+        let context = self.functions.context();
+        for (at, trigger) in self.parsed.table.triggers.iter().enumerate() {
+            if self.ready(at, trigger, context).is_ok_and(|ready| ready.runs_statements()) {
+                context.programs.note_call();
+            }
         }
     }
 
@@ -113,35 +123,51 @@ impl BoundTriggers {
     /// How a trigger is run, with the types that `@variables` have now.
     fn ready(&self, at: usize, trigger: &TriggerDef, context: &StatementContext) -> SqlResult<Arc<ReadyTrigger>> {
         let mut ready = self.ready[at].lock();
-        if let Some(known) = ready.as_ref().filter(|known| holds(&known.compiled, &context.user_variables)) {
+        if let Some(known) = ready.as_ref().filter(|known| known.holds(&context.user_variables)) {
             return Ok(known.clone());
         }
+        let made = Arc::new(self.make_ready(at, trigger, context)?);
+        *ready = Some(made.clone());
+        Ok(made)
+    }
+
+    fn make_ready(&self, at: usize, trigger: &TriggerDef, context: &StatementContext) -> SqlResult<ReadyTrigger> {
         let parsed = &self.parsed.bodies[at];
         let settings = self.settings_of(trigger)?;
         let wanted = self.functions.compiled_for(&settings, Invoker::Definer(trigger.definer.clone()));
-        let kept = parsed.compiled(&wanted).filter(|kept| holds(kept, &context.user_variables));
-        let compiled = match kept {
-            Some(compiled) => compiled,
-            None => {
-                let table = Object::Table(self.database.clone(), self.table_name());
-                self.check_definer(trigger, table, Privileges::TRIGGER, "TRIGGER")?;
-                let compiled = self.compile(trigger, parsed, &settings).map_err(|not| match not {
-                    NotCompiled::Other => not_supported(trigger),
-                    NotCompiled::Failed(error) => error,
-                })?;
-                self.check_columns(trigger, &compiled.program.rows)?;
-                let compiled = Arc::new(compiled);
-                // System variables have been taken for the values that they have.
-                if !trigger.body.contains("@@") {
-                    parsed.keep_compiled(wanted, compiled.clone());
-                }
-                compiled
-            }
-        };
         let current_user = format!("{}@{}", trigger.definer.user, trigger.definer.host).into();
-        let made = Arc::new(ReadyTrigger { compiled, settings, current_user });
-        *ready = Some(made.clone());
-        Ok(made)
+        if let Some(compiled) = parsed.compiled(&wanted).filter(|kept| holds(kept, &context.user_variables)) {
+            return Ok(ReadyTrigger::Compiled { compiled, settings, current_user });
+        }
+        let table = Object::Table(self.database.clone(), self.table_name());
+        self.check_definer(trigger, table, Privileges::TRIGGER, "TRIGGER")?;
+        let compiled = match self.compile(trigger, parsed, &settings) {
+            Ok(compiled) => Arc::new(compiled),
+            Err(NotCompiled::Other) => return self.interpreted(trigger, parsed),
+            Err(NotCompiled::Failed(error)) => return Err(error),
+        };
+        self.check_columns(trigger, &compiled.program.rows)?;
+        // System variables have been taken for the values that they have.
+        if !trigger.body.contains("@@") {
+            parsed.keep_compiled(wanted, compiled.clone());
+        }
+        Ok(ReadyTrigger::Compiled { compiled, settings, current_user })
+    }
+
+    /// A body that is run statement by statement. Where it reads OLD or NEW only the interpreter knows: its definer needs SELECT on the whole
+    /// table if it names them at all.
+    fn interpreted(&self, trigger: &TriggerDef, parsed: &ParsedBody) -> SqlResult<ReadyTrigger> {
+        let table = Object::Table(self.database.clone(), self.table_name());
+        let text = trigger.body.to_ascii_lowercase();
+        if text.contains("new") || text.contains("old") {
+            self.check_definer(trigger, table.clone(), Privileges::SELECT, "SELECT")?;
+        }
+        let (time, event) = (trigger.time, trigger.event);
+        let sets = TriggerRows { table: &self.parsed.table, time, event }.columns_set(&parsed.body);
+        if !sets.is_empty() {
+            self.check_definer(trigger, table, Privileges::UPDATE, "UPDATE")?;
+        }
+        Ok(ReadyTrigger::Interpreted { sets })
     }
 
     fn table_name(&self) -> Arc<str> {
@@ -238,35 +264,101 @@ impl BoundTriggers {
         Ok(CompiledTrigger { program, user_variables })
     }
 
+    /// Runs a trigger; gives NEW what it sets.
     fn run(
         &self,
         (at, trigger): (usize, &TriggerDef),
-        (old, new): (&[Value], &[Value]),
+        old: &[Value],
+        new: NewRow<'_>,
         context: &StatementContext,
-    ) -> SqlResult<Finished> {
-        let ready = self.ready(at, trigger, context)?;
-        let program = &ready.compiled.program;
-        let rows = &program.rows;
-        let mut variables = vec![Value::Null; program.variable_count()];
-        for slot in rows.reads.iter().chain(&rows.sets) {
-            let value = match rows.new_at {
-                Some(begin) if *slot >= begin => new.get(*slot - begin),
-                _ => old.get(*slot),
-            };
-            variables[*slot] = value.cloned().unwrap_or_default();
+    ) -> SqlResult<()> {
+        match &*self.ready(at, trigger, context)? {
+            ReadyTrigger::Compiled { compiled, settings, current_user } => {
+                // Its warnings end with it; so does what it makes of LAST_INSERT_ID().
+                let inner = StatementContext {
+                    settings: settings.clone(),
+                    strict_write: settings.sql_mode.is_strict(),
+                    current_user: current_user.clone(),
+                    ..context.fork()
+                };
+                let ran = run_compiled(compiled, old, new, &inner);
+                context.random_state.store(inner.random_state.load(Ordering::Relaxed), Ordering::Relaxed);
+                ran
+            }
+            ReadyTrigger::Interpreted { sets } => {
+                let left = self.run_inside(at, old, new.values(), context)?;
+                if let NewRow::Before(new) = new {
+                    for (column, value) in left.into_iter().enumerate().filter(|(column, _)| sets.contains(column)) {
+                        new[column] = value;
+                    }
+                }
+                Ok(())
+            }
         }
-        // Its warnings end with it; so does what it makes of LAST_INSERT_ID().
-        let inner = StatementContext {
-            settings: ready.settings.clone(),
-            strict_write: ready.settings.sql_mode.is_strict(),
-            current_user: ready.current_user.clone(),
-            ..context.fork()
-        };
-        let ended = Machine::default().run(program, &mut variables, None, usize::MAX, &inner);
-        context.random_state.store(inner.random_state.load(Ordering::Relaxed), Ordering::Relaxed);
-        ended?.map_err(|_| SqlError::internal("a trigger that has not come to its end"))?;
-        Ok(Finished { ready, variables })
     }
+
+    /// Runs a body statement by statement; gives NEW as it is then. What it warns of, and what the functions about the statement before tell in
+    /// it, ends with it.
+    fn run_inside(&self, at: usize, old: &[Value], new: &[Value], context: &StatementContext) -> SqlResult<Vec<Value>> {
+        let session = InnerSession::of(context).ok_or_else(no_place)?;
+        let (database, parsed) = (self.database.clone(), self.parsed.clone());
+        let rows = (old.to_vec(), new.to_vec());
+        let (found_rows, row_count) = (context.found_rows, context.row_count);
+        let last_insert_id = context.last_insert_id.load(Ordering::Relaxed);
+        let work: Work = Box::new(move |session| {
+            Box::pin(async move {
+                (session.found_rows, session.row_count) = (found_rows, row_count);
+                session.last_insert_id = last_insert_id;
+                session.run_trigger(&database, (&parsed, at), rows).await
+            })
+        });
+        session.call(work, &context.fork())
+    }
+}
+
+/// The row that is to come.
+enum NewRow<'r> {
+    /// It may be set.
+    Before(&'r mut [Value]),
+    /// It is there.
+    After(&'r [Value]),
+}
+
+impl NewRow<'_> {
+    fn values(&self) -> &[Value] {
+        match self {
+            NewRow::Before(values) => values,
+            NewRow::After(values) => values,
+        }
+    }
+}
+
+fn run_compiled(
+    compiled: &CompiledTrigger,
+    old: &[Value],
+    new: NewRow<'_>,
+    context: &StatementContext,
+) -> SqlResult<()> {
+    let program = &compiled.program;
+    let rows = &program.rows;
+    let mut variables = vec![Value::Null; program.variable_count()];
+    for slot in rows.reads.iter().chain(&rows.sets) {
+        let value = match rows.new_at {
+            Some(begin) if *slot >= begin => new.values().get(*slot - begin),
+            _ => old.get(*slot),
+        };
+        variables[*slot] = value.cloned().unwrap_or_default();
+    }
+    let ended = Machine::default().run(program, &mut variables, None, usize::MAX, context)?;
+    ended.map_err(|_| SqlError::internal("a trigger that has not come to its end"))?;
+    if let (NewRow::Before(new), Some(begin)) = (new, rows.new_at) {
+        for slot in &rows.sets {
+            if let (Some(column), Some(value)) = (new.get_mut(slot - begin), variables.get_mut(*slot)) {
+                *column = std::mem::take(value);
+            }
+        }
+    }
+    Ok(())
 }
 
 impl Debug for BoundTriggers {
@@ -276,29 +368,9 @@ impl Debug for BoundTriggers {
 }
 
 /// The tree of a body.
-fn parse(trigger: &TriggerDef, memory_max: u64) -> SqlResult<Statement> {
+fn parse(trigger: &TriggerDef, memory_max: u64) -> SqlResult<(Statement, Span)> {
     let options = squall_planner::bind::parse_options(SqlMode(trigger.sql_mode));
-    let (body, _) = parse_body(&trigger.body, &ParseOptions { memory_max, ..options }).map_err(parse_error)?;
-    Ok(body)
-}
-
-/// What a trigger has left.
-struct Finished {
-    ready: Arc<ReadyTrigger>,
-    variables: Vec<Value>,
-}
-
-impl Finished {
-    /// Gives the new row what was set.
-    fn give(mut self, new: &mut [Value]) {
-        let rows = &self.ready.compiled.program.rows;
-        let Some(begin) = rows.new_at else { return };
-        for slot in &rows.sets {
-            if let (Some(column), Some(value)) = (new.get_mut(slot - begin), self.variables.get_mut(*slot)) {
-                *column = std::mem::take(value);
-            }
-        }
-    }
+    parse_body(&trigger.body, &ParseOptions { memory_max, ..options }).map_err(parse_error)
 }
 
 impl RowTriggers for BoundTriggers {
@@ -311,11 +383,8 @@ impl RowTriggers for BoundTriggers {
     }
 
     fn sets(&self, event: TriggerEvent, column: usize) -> bool {
-        self.of(TriggerTime::Before, event).any(|(at, _)| {
-            let ready = self.ready[at].lock();
-            let rows = ready.as_ref().map(|ready| &ready.compiled.program.rows);
-            rows.is_some_and(|rows| rows.new_at.is_some_and(|begin| rows.sets.contains(&(begin + column))))
-        })
+        self.of(TriggerTime::Before, event)
+            .any(|(at, _)| self.ready[at].lock().as_ref().is_some_and(|ready| ready.sets(column)))
     }
 
     fn before(
@@ -326,14 +395,14 @@ impl RowTriggers for BoundTriggers {
         context: &StatementContext,
     ) -> SqlResult<()> {
         for trigger in self.of(TriggerTime::Before, event) {
-            self.run(trigger, (old, new), context)?.give(new);
+            self.run(trigger, old, NewRow::Before(&mut *new), context)?;
         }
         Ok(())
     }
 
     fn after(&self, event: TriggerEvent, old: &[Value], new: &[Value], context: &StatementContext) -> SqlResult<()> {
         for trigger in self.of(TriggerTime::After, event) {
-            self.run(trigger, (old, new), context)?;
+            self.run(trigger, old, NewRow::After(new), context)?;
         }
         Ok(())
     }
@@ -353,11 +422,4 @@ fn row_table<'t>(alias: &'t str, table: &'t Arc<TableDef>) -> RowTable<'t> {
     let mut row = RowTable { database: None, qualified_only: true, any_case: true, ..RowTable::of("", alias, table) };
     row.columns.iter_mut().for_each(|column| column.expr_type.nullable = true);
     row
-}
-
-fn not_supported(trigger: &TriggerDef) -> SqlError {
-    SqlError::unsupported(format_args!(
-        "TRIGGER {}: statements in triggers other than DECLARE of variables and conditions, SET of NEW's columns and of variables, IF, CASE, loops and SIGNAL, without subqueries",
-        trigger.name
-    ))
 }

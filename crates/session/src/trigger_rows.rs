@@ -15,29 +15,31 @@ pub(crate) struct TriggerRows<'a> {
 impl TriggerRows<'_> {
     /// Whether what a body says of OLD and NEW is there (1054, 1363), and may be set (1362, 3105).
     pub fn check(&self, body: &Statement) -> SqlResult<()> {
-        self.check_own(body)?;
-        let Statement::Program(program) = body else { return Ok(()) };
-        match &**program {
-            ProgramStatement::Block(block) => {
-                block.declarations.iter().try_for_each(|declaration| match declaration {
-                    Declaration::Handler { step, .. } => self.check(&step.statement),
-                    _ => Ok(()),
-                })?;
-                self.check_steps(&block.steps)
+        let mut pending = vec![body];
+        while let Some(statement) = pending.pop() {
+            self.check_own(statement)?;
+            if let Statement::Program(program) = statement {
+                push_steps(program, &mut pending);
             }
-            ProgramStatement::If { branches, otherwise } | ProgramStatement::Case { branches, otherwise, .. } => {
-                branches.iter().try_for_each(|(_, steps)| self.check_steps(steps))?;
-                otherwise.iter().try_for_each(|steps| self.check_steps(steps))
-            }
-            ProgramStatement::Loop { body, .. }
-            | ProgramStatement::While { body, .. }
-            | ProgramStatement::Repeat { body, .. } => self.check_steps(body),
-            _ => Ok(()),
         }
+        Ok(())
     }
 
-    fn check_steps(&self, steps: &[Step]) -> SqlResult<()> {
-        steps.iter().try_for_each(|step| self.check(&step.statement))
+    /// The columns of NEW that a body sets.
+    pub fn columns_set(&self, body: &Statement) -> Vec<usize> {
+        let mut sets = Vec::new();
+        let mut pending = vec![body];
+        while let Some(statement) = pending.pop() {
+            match statement {
+                Statement::Set(Set::Items(items)) => sets.extend(items.iter().filter_map(|item| match item {
+                    SetItem::NewColumn { column, .. } => self.table.column(&column.column).map(|(ordinal, _)| ordinal),
+                    _ => None,
+                })),
+                Statement::Program(program) => push_steps(program, &mut pending),
+                _ => {}
+            }
+        }
+        sets
     }
 
     /// What a statement says itself, those that stand in it left out.
@@ -135,4 +137,27 @@ fn own_exprs(statement: &Statement, found: &mut dyn FnMut(&Expr)) {
 
 fn conditions(branches: &[(Expr, Vec<Step>)], found: &mut dyn FnMut(&Expr)) {
     branches.iter().for_each(|(condition, _)| found(condition));
+}
+
+/// The statements that stand in one of a program.
+fn push_steps<'s>(program: &'s ProgramStatement, pending: &mut Vec<&'s Statement>) {
+    let mut push = |steps: &'s [Step]| pending.extend(steps.iter().map(|step| &step.statement));
+    match program {
+        ProgramStatement::Block(block) => {
+            push(&block.steps);
+            for declaration in &block.declarations {
+                if let Declaration::Handler { step, .. } = declaration {
+                    push(std::slice::from_ref(&**step));
+                }
+            }
+        }
+        ProgramStatement::If { branches, otherwise } | ProgramStatement::Case { branches, otherwise, .. } => {
+            branches.iter().for_each(|(_, steps)| push(steps));
+            otherwise.iter().for_each(|steps| push(steps));
+        }
+        ProgramStatement::Loop { body, .. }
+        | ProgramStatement::While { body, .. }
+        | ProgramStatement::Repeat { body, .. } => push(body),
+        _ => {}
+    }
 }

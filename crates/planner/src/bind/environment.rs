@@ -77,6 +77,11 @@ pub trait TableResolver {
         None
     }
 
+    /// A column of OLD or NEW, of the trigger that runs.
+    fn row_column(&self, _row: &str, _column: &str) -> Option<BoundExpr> {
+        None
+    }
+
     /// The triggers of a table that has some, for a change of its rows.
     ///
     /// # Errors

@@ -148,6 +148,12 @@ impl Context<'_> {
             self.is_told_by_text = false;
             return Ok(variable);
         }
+        if let (None, Some(row)) = (&name.schema, &name.table)
+            && let Some(value) = self.binder.tables.row_column(row, &name.column)
+        {
+            self.is_told_by_text = false;
+            return Ok(value);
+        }
         let (clause, in_aggregate) = match self.frames.last() {
             Some(frame) => (frame.clause, frame.in_aggregate),
             None => (Clause::FieldList, false),

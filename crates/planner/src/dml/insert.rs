@@ -289,12 +289,18 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
     }
 
     fn complete(&mut self, row: &mut [Value], given: &[bool]) -> StoreResult<()> {
-        let (options, store) = (&self.context.options, &self.context.env.store);
-        let next = || {
-            let table = &self.plan.target.table;
-            next_auto_increment(store, table, options.auto_increment_increment, options.auto_increment_offset)
-        };
-        match self.filler().complete(row, given, self.row_number, next)? {
+        let (plan, single, number) = (self.plan, self.single, self.row_number);
+        // Defaults may call stored programs, triggers may be some.
+        let source = self.context.evaluate(|context| {
+            let (options, store) = (&context.options, &context.env.store);
+            let next = || {
+                let table = &plan.target.table;
+                next_auto_increment(store, table, options.auto_increment_increment, options.auto_increment_offset)
+            };
+            let filler = RowFiller { env: context.env, plan, parameters: context.parameters, single };
+            filler.complete(row, given, number, next)
+        })?;
+        match source {
             IdSource::None => self.row_id = None,
             IdSource::Given(id) => (self.row_id, self.last_id) = (None, id),
             IdSource::Generated(id) => self.row_id = Some(id),

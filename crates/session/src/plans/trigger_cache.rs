@@ -4,7 +4,7 @@ use crate::compiled::CompiledProgram;
 use crate::plans::routine_cache::CompiledFor;
 use parking_lot::{Mutex, RwLock};
 use squall_catalog::{NameKey, TableDef, TableId, TriggerDef};
-use squall_parser::ast::Statement;
+use squall_parser::ast::{Span, Statement};
 use squall_types::{SqlResult, SqlType};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,6 +26,8 @@ pub(crate) struct ParsedTriggers {
 pub(crate) struct ParsedBody {
     /// The tree.
     pub body: Statement,
+    /// Where that is in its text.
+    pub span: Span,
     /// The same compiled, and what for.
     compiled: Mutex<Option<(CompiledFor, Arc<CompiledTrigger>)>>,
 }
@@ -46,9 +48,12 @@ impl ParsedTriggers {
     /// Those of `parse`.
     pub fn new(
         table: &Arc<TableDef>,
-        parse: impl Fn(&TriggerDef) -> SqlResult<Statement>,
+        parse: impl Fn(&TriggerDef) -> SqlResult<(Statement, Span)>,
     ) -> SqlResult<ParsedTriggers> {
-        let body = |trigger: &TriggerDef| Ok(ParsedBody { body: parse(trigger)?, compiled: Mutex::default() });
+        let body = |trigger: &TriggerDef| {
+            let (body, span) = parse(trigger)?;
+            Ok(ParsedBody { body, span, compiled: Mutex::default() })
+        };
         let bodies = table.triggers.iter().map(body).collect::<SqlResult<_>>()?;
         Ok(ParsedTriggers { table: table.clone(), bodies })
     }
@@ -79,7 +84,7 @@ impl TriggerCache {
     pub fn get(
         &self,
         table: &Arc<TableDef>,
-        parse: impl Fn(&TriggerDef) -> SqlResult<Statement>,
+        parse: impl Fn(&TriggerDef) -> SqlResult<(Statement, Span)>,
     ) -> SqlResult<Arc<ParsedTriggers>> {
         if let Some(known) = self.0.read().get(&table.id).filter(|known| Arc::ptr_eq(&known.table, table)) {
             return Ok(known.clone());

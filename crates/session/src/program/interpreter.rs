@@ -384,8 +384,8 @@ impl<'a> Interpreter<'_, 'a> {
 
     /// A statement that may stand anywhere.
     async fn statement(&mut self, statement: &'a Statement, span: Span) -> Ran<'a> {
-        if self.session.inside.is_some() {
-            refused_for_its_rows(statement, "function")?;
+        if let Some(inside) = &self.session.inside {
+            refused_for_its_rows(statement, inside.word)?;
         }
         let signal = self.signal_of_state(statement)?;
         let statement = signal.as_ref().unwrap_or(statement);

@@ -2,6 +2,7 @@
 
 use crate::converted::converted;
 use crate::session::Session;
+use crate::state::locals::Locals;
 use squall_definitions::data_type::{TypeRules, resolve_type};
 use squall_parser::ast::{DataType, Set, SetItem, Statement};
 use squall_registry::StatementContext;
@@ -18,7 +19,8 @@ impl Session {
     /// Whether a statement gives variables of the program that runs their values, which is as strict as a change of rows.
     pub(crate) fn assigns_locals(&self, statement: &Statement) -> bool {
         let Statement::Set(Set::Items(items)) = statement else { return false };
-        self.locals.is_some() && items.iter().all(|item| matches!(item, SetItem::System { .. }))
+        self.locals.is_some()
+            && items.iter().all(|item| matches!(item, SetItem::System { .. } | SetItem::NewColumn { .. }))
     }
 
     /// The type of a variable as it is declared: texts are in the character set of the default database.
@@ -29,6 +31,24 @@ impl Session {
         let database = Values(&self.variables.session).text(ids::COLLATION_DATABASE);
         let collation = collation(database)?;
         resolve_type(data_type, name, TypeRules { collation, sql_mode: self.settings.bind.sql_mode })
+    }
+
+    /// Gives a column of NEW a value of some type; `false` outside of a trigger.
+    ///
+    /// # Errors
+    /// Those of the conversion to its type.
+    pub(crate) fn set_new_column(
+        &self,
+        column: &str,
+        (value, from): (Value, &SqlType),
+        context: &StatementContext,
+    ) -> SqlResult<bool> {
+        let Some(locals) = &self.locals else { return Ok(false) };
+        let name = Locals::row_column("NEW", column);
+        let Some(sql_type) = locals.lock().type_of(&name) else { return Ok(false) };
+        let value = converted(value, from, &sql_type, column, context)?;
+        locals.lock().set(&name, value);
+        Ok(true)
     }
 
     /// Gives a local variable a value of some type; `false` if there is none of that name.

@@ -5,7 +5,7 @@ use crate::query::view::FoundColumns;
 use crate::result::ResultSet;
 use crate::session::Session;
 use crate::set::check_read_scope;
-use crate::state::locals::SharedLocals;
+use crate::state::locals::{Locals, SharedLocals};
 use crate::stored_functions::StoredFunctions;
 use crate::table_triggers::BoundTriggers;
 use datafusion::catalog::TableProvider;
@@ -172,6 +172,12 @@ impl TableResolver for SessionTables {
 
     fn local_variable(&self, name: &str) -> Option<BoundExpr> {
         let (value, ty) = self.locals.as_ref()?.lock().value(name)?;
+        Some(BoundExpr::Literal(value, ty))
+    }
+
+    fn row_column(&self, row: &str, column: &str) -> Option<BoundExpr> {
+        let mut locals = self.locals.as_ref()?.lock();
+        let (value, ty) = locals.value(&Locals::row_column(row, column))?;
         Some(BoundExpr::Literal(value, ty))
     }
 

@@ -7,4 +7,5 @@ mod ddl;
 mod run;
 mod show;
 
+pub(crate) use run::BodyOf;
 pub(crate) use show::{RoutineView, parameters_of, routine_views};

@@ -26,11 +26,41 @@ const OF_BODY: [VariableId; 6] = [
     ids::COLLATION_DATABASE,
 ];
 
-/// What of a session is otherwise while the body of a routine runs, as it was before.
-struct Outer {
+/// What of a session is otherwise while the body of a stored program runs, as it was before.
+pub(crate) struct Outer {
     values: [Value; OF_BODY.len()],
     database: Option<Arc<str>>,
     identity: Option<Identity>,
+}
+
+/// What the body of a stored program has of its own.
+pub(crate) struct BodyOf<'b> {
+    pub database: &'b Arc<str>,
+    pub sql_mode: u64,
+    pub client_charset: &'b str,
+    pub connection_collation: &'b str,
+    pub database_collation: &'b str,
+    /// What its definer has to be allowed.
+    pub needed: Need,
+}
+
+impl<'b> BodyOf<'b> {
+    fn routine(routine: &'b ParsedRoutine) -> BodyOf<'b> {
+        let def = &*routine.def;
+        let object = Object::Routine {
+            database: routine.database.clone(),
+            is_function: def.kind.is_function(),
+            name: def.name.as_str().into(),
+        };
+        BodyOf {
+            database: &routine.database,
+            sql_mode: def.sql_mode,
+            client_charset: &def.client_charset,
+            connection_collation: &def.connection_collation,
+            database_collation: &def.database_collation,
+            needed: Need::new(object, Privileges::EXECUTE, "execute"),
+        }
+    }
 }
 
 /// As whom a session does things.
@@ -56,7 +86,7 @@ impl Session {
         writer: &mut dyn ResultWriter,
     ) -> Result<(OkInfo, Vec<Value>), Failure> {
         self.check_recursion(routine)?;
-        let outer = self.enter_routine(routine, &routine.runs_as(&Invoker::Session))?;
+        let outer = self.enter_body(&BodyOf::routine(routine), &routine.runs_as(&Invoker::Session))?;
         self.calls.push(routine.clone());
         let parameters = routine.def.parameters.iter().zip(arguments);
         let locals = Locals::of_parameters(
@@ -65,7 +95,7 @@ impl Session {
         let source = routine.def.body.as_bytes();
         let ran = self.run_program(&routine.body, routine.span, source, locals, None, writer).await;
         self.calls.pop();
-        self.leave_routine(outer);
+        self.leave_body(outer);
         let (result, left) = ran?;
         result?;
         let affected_rows = u64::try_from(self.row_count).unwrap_or(0);
@@ -87,11 +117,11 @@ impl Session {
         if self.calls.iter().any(is_same) {
             return Err(SqlError::new(ErrorCode::SpNoRecursion, &[]));
         }
-        let outer = self.enter_routine(routine, runs_as)?;
+        let outer = self.enter_body(&BodyOf::routine(routine), runs_as)?;
         self.calls.push(routine.clone());
         let result = self.function_value(routine, arguments).await;
         self.calls.pop();
-        self.leave_routine(outer);
+        self.leave_body(outer);
         result
     }
 
@@ -127,26 +157,29 @@ impl Session {
         Ok(())
     }
 
-    /// Gives the session the settings and the default database of a routine, and the account that it runs as.
-    fn enter_routine(&mut self, routine: &ParsedRoutine, runs_as: &Invoker) -> SqlResult<Outer> {
-        let def = &*routine.def;
-        let identity = self.enter_identity(routine, runs_as)?;
+    /// Gives the session the settings and the default database of a body, and the account that it runs as.
+    ///
+    /// # Errors
+    /// 1449 for an account that is gone, those of what it needs.
+    pub(crate) fn enter_body(&mut self, body: &BodyOf<'_>, runs_as: &Invoker) -> SqlResult<Outer> {
+        let identity = self.enter_identity(&body.needed, runs_as)?;
         let values = OF_BODY.map(|id| self.variables.session.get(id).clone());
         let charset = |name: &str| collation(name).map(charset_name).map(Value::from);
         let inner = [
-            Value::String(SqlMode(def.sql_mode).to_string()),
-            Value::from(&*def.client_charset),
-            charset(&def.connection_collation)?,
-            Value::from(&*def.connection_collation),
-            charset(&def.database_collation)?,
-            Value::from(&*def.database_collation),
+            Value::String(SqlMode(body.sql_mode).to_string()),
+            Value::from(body.client_charset),
+            charset(body.connection_collation)?,
+            Value::from(body.connection_collation),
+            charset(body.database_collation)?,
+            Value::from(body.database_collation),
         ];
         let database = self.default_database().cloned();
-        self.set_settings(&inner, Some(&routine.database));
+        self.set_settings(&inner, Some(body.database));
         Ok(Outer { values, database, identity })
     }
 
-    fn leave_routine(&mut self, outer: Outer) {
+    /// Takes that back.
+    pub(crate) fn leave_body(&mut self, outer: Outer) {
         self.set_settings(&outer.values, outer.database.as_ref());
         if let Some(identity) = outer.identity {
             self.leave_identity(identity);
@@ -183,9 +216,8 @@ impl Session {
     /// Makes the session do things as whom a routine runs.
     ///
     /// # Errors
-    /// 1449 for one that is gone, 1370 for one that may not run it.
-    fn enter_identity(&mut self, routine: &ParsedRoutine, runs_as: &Invoker) -> SqlResult<Option<Identity>> {
-        let def = &*routine.def;
+    /// 1449 for one that is gone, those of what it needs.
+    fn enter_identity(&mut self, needed: &Need, runs_as: &Invoker) -> SqlResult<Option<Identity>> {
         let key = match runs_as {
             Invoker::Definer(key) if *key != self.account => key,
             _ => return Ok(None),
@@ -197,12 +229,6 @@ impl Session {
                 false => accounts.access_denied(&self.account),
             });
         };
-        let object = Object::Routine {
-            database: routine.database.clone(),
-            is_function: def.kind.is_function(),
-            name: def.name.as_str().into(),
-        };
-        let may_run = Need::new(object, Privileges::EXECUTE, "execute");
         let all_roles = Values(&self.variables.global).on(ids::ACTIVATE_ALL_ROLES_ON_LOGIN);
         let roles = Arc::new(accounts.roles_at_first(definer, all_roles));
         let identity = Identity {
@@ -216,7 +242,7 @@ impl Session {
         self.rebuild_access();
         // Nobody logs in as the definer.
         self.password_expired = false;
-        match self.check_needs(&[may_run]) {
+        match self.check_needs(std::slice::from_ref(needed)) {
             Ok(()) => Ok(Some(identity)),
             Err(error) => {
                 self.leave_identity(identity);

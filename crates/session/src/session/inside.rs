@@ -26,6 +26,8 @@ pub(crate) struct Inside {
     pub now_micros: i64,
     /// What they read and change: that may not be changed.
     pub used: Arc<[UsedTable]>,
+    /// What runs in it: a function or a trigger.
+    pub word: &'static str,
 }
 
 impl Session {
@@ -79,7 +81,7 @@ impl Session {
             nested: self.nested.clone(),
             is_read_only_statement: self.is_read_only_statement.clone(),
             appends: Arc::default(),
-            inside: Some(Inside { now_micros: context.now_micros, used: Arc::default() }),
+            inside: Some(Inside { now_micros: context.now_micros, used: Arc::default(), word: "function" }),
         })
     }
 

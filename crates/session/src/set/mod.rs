@@ -60,8 +60,12 @@ impl Session {
                 SetItem::System { variable, value } => {
                     self.check_item(variable, value, run, &mut assignments).await?;
                 }
-                SetItem::NewColumn { .. } => {
-                    return Err(SqlError::new(ErrorCode::UnknownSystemVariable, &[&"NEW"]));
+                SetItem::NewColumn { column, value } => {
+                    let (value, sql_type) =
+                        self.evaluate(value, run.request.sql, run.request.parameters, &run.context).await?;
+                    if !self.set_new_column(&column.column, (value, &sql_type), &run.context)? {
+                        return Err(SqlError::new(ErrorCode::UnknownSystemVariable, &[&"NEW"]));
+                    }
                 }
                 SetItem::Names { charset, collation } => {
                     self.set_names(charset.as_deref(), collation.as_deref(), &mut assignments)?;

@@ -30,6 +30,11 @@ impl Locals {
         Locals { blocks: vec![parameters.map(local).collect()], handled: Vec::new() }
     }
 
+    /// What the variable is called that a column of OLD or NEW is: no identifier can be this.
+    pub fn row_column(row: &str, column: &str) -> String {
+        format!("{row}\0{column}")
+    }
+
     /// The values that a routine has left in its parameters.
     pub fn into_parameters(self) -> Vec<Value> {
         let parameters = self.blocks.into_iter().next().unwrap_or_default();

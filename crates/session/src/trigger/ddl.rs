@@ -1,11 +1,8 @@
 //! CREATE TRIGGER and DROP TRIGGER.
 
 use crate::program::{ProgramKind, check_program};
-use crate::query::SessionTables;
 use crate::result::Outcome;
 use crate::session::{Session, StatementRun};
-use crate::stored_functions::StoredFunctions;
-use crate::table_triggers::BoundTriggers;
 use crate::trigger_rows::TriggerRows;
 use squall_catalog::{Need, Privileges, TableDef, TriggerDef, TriggerEvent, TriggerTime};
 use squall_definitions::execute::{DdlEnv, QualifiedName, base_table};
@@ -15,7 +12,6 @@ use squall_parser::ast::{self, AccountName, CreateTrigger, DropObject, ObjectNam
 use squall_server_state::charset::collation_name;
 use squall_server_state::variables::{Values, ids};
 use squall_types::{ErrorCode, Level, SqlError, SqlResult};
-use std::sync::Arc;
 
 /// The database whose tables have no triggers.
 const SYSTEM_DATABASE: &str = "mysql";
@@ -72,7 +68,6 @@ impl Session {
         self.check_trigger_table(create, &database, &table)?;
         let def = base_table(&self.shared.catalog.load(), &table)?.clone();
         let trigger = self.trigger_of(create, name, &def, run)?;
-        self.check_trigger_body(&database, &def, &trigger, run)?;
         self.note_missing_definer(create.definer.as_ref(), &run.context)?;
         let place = match &create.order {
             None => TriggerPlace::Last,
@@ -149,20 +144,6 @@ impl Session {
             database_collation: collation_name(collation).to_string(),
             created_micros: run.context.now_micros,
         })
-    }
-
-    /// 1235 for a body that cannot be run.
-    fn check_trigger_body(
-        &self,
-        database: &str,
-        table: &Arc<TableDef>,
-        trigger: &TriggerDef,
-        run: &StatementRun<'_>,
-    ) -> SqlResult<()> {
-        let alone = TableDef { triggers: vec![trigger.clone()], ..(**table).clone() };
-        let tables = SessionTables::new(self, &run.context, None);
-        let functions = StoredFunctions::of(self, &run.context);
-        BoundTriggers::uncached(database, &Arc::new(alone), Box::new(tables), functions)?.check(trigger)
     }
 
     /// DROP TRIGGER.
