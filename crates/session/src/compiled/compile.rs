@@ -334,12 +334,14 @@ impl<'b, 'a> Compiler<'b, 'a> {
     }
 
     fn value(&mut self, expr: &Expr) -> Compiled<(BoundExpr, SqlType)> {
+        without_queries(expr)?;
         let bound = self.bound(|binder| binder.bind_expr(expr, &[]))?;
         let from = bound.sql_type();
         Ok((bound, from))
     }
 
     fn condition(&mut self, expr: &Expr) -> Compiled<BoundExpr> {
+        without_queries(expr)?;
         self.bound(|binder| binder.bind_condition(expr, &[]))
     }
 
@@ -366,6 +368,16 @@ impl<'b, 'a> Compiler<'b, 'a> {
         };
         Ok(bound)
     }
+}
+
+/// A query finds no variables where the compiler has them.
+fn without_queries(expr: &Expr) -> Compiled<()> {
+    let mut has_query = false;
+    expr.visit(&mut |node| {
+        has_query |=
+            matches!(node, Expr::Subquery(_) | Expr::Exists(_) | Expr::InSubquery { .. } | Expr::Quantified { .. })
+    });
+    if has_query { Err(NotCompiled::Other) } else { Ok(()) }
 }
 
 fn is_label(own: Option<&Ident>, label: &Ident) -> bool {
