@@ -52,8 +52,8 @@ const LISTENED_BYTES_MAX: usize = 64 << 10;
 /// LOCK TABLES in force.
 #[derive(Debug)]
 pub(crate) struct HeldTableLocks {
-    /// Given back when it goes.
-    pub _locks: SessionLocks,
+    /// Given back when it goes; a session inside of a statement has none of its own.
+    pub _locks: Option<SessionLocks>,
     /// What may be used.
     pub names: LockedNames,
 }

@@ -60,6 +60,8 @@ pub(crate) struct StoredFunctions {
     client_host: Box<str>,
     access: Arc<AccessMap>,
     context: Arc<StatementContext>,
+    /// Routines whose statements are around this one.
+    running: Vec<Arc<ParsedRoutine>>,
     /// Those whose bodies are being compiled, each inside of the one before.
     compiling: Mutex<Vec<Arc<ParsedRoutine>>>,
 }
@@ -73,6 +75,7 @@ impl StoredFunctions {
             client_host: session.client_host().into(),
             access: session.access.clone(),
             context: context.clone(),
+            running: session.calls.clone(),
             compiling: Mutex::default(),
         }
     }
@@ -85,6 +88,7 @@ impl StoredFunctions {
             client_host: self.client_host.clone(),
             access: self.access.clone(),
             context: self.context.clone(),
+            running: self.running.clone(),
             compiling: Mutex::default(),
         }
     }
@@ -140,7 +144,8 @@ impl StoredFunctions {
         let is_same = |other: &Arc<ParsedRoutine>| Arc::ptr_eq(&other.def, &routine.def);
         {
             let compiling = self.compiling.lock();
-            if compiling.len() >= DEPTH_MAX || compiling.iter().any(is_same) {
+            let mut around = self.running.iter().chain(compiling.iter());
+            if compiling.len() >= DEPTH_MAX || around.any(is_same) {
                 return Err(SqlError::new(ErrorCode::SpNoRecursion, &[]));
             }
         }

@@ -119,7 +119,7 @@ impl Session {
                     continue;
                 }
             }
-            self.table_locks = Some(HeldTableLocks { _locks: locks, names: LockedNames::new(locked) });
+            self.table_locks = Some(HeldTableLocks { _locks: Some(locks), names: LockedNames::new(locked) });
             return Ok(());
         }
     }

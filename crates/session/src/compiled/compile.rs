@@ -480,6 +480,7 @@ impl<'b, 'a> Compiler<'b, 'a> {
     }
 
     fn value(&mut self, expr: &Expr) -> Compiled<(BoundExpr, SqlType)> {
+        without_queries(expr)?;
         self.note_user_variables(expr)?;
         let bound = self.bound(|binder, rows| binder.bind_expr(expr, rows))?;
         let from = bound.sql_type();
@@ -487,6 +488,7 @@ impl<'b, 'a> Compiler<'b, 'a> {
     }
 
     fn condition(&mut self, expr: &Expr) -> Compiled<BoundExpr> {
+        without_queries(expr)?;
         self.note_user_variables(expr)?;
         self.bound(|binder, rows| binder.bind_condition(expr, rows))
     }
@@ -522,6 +524,16 @@ impl<'b, 'a> Compiler<'b, 'a> {
         };
         Ok(bound)
     }
+}
+
+/// A query finds no variables where the compiler has them.
+fn without_queries(expr: &Expr) -> Compiled<()> {
+    let mut has_query = false;
+    expr.visit(&mut |node| {
+        has_query |=
+            matches!(node, Expr::Subquery(_) | Expr::Exists(_) | Expr::InSubquery { .. } | Expr::Quantified { .. })
+    });
+    if has_query { Err(NotCompiled::Other) } else { Ok(()) }
 }
 
 fn is_label(own: Option<&Ident>, label: &Ident) -> bool {

@@ -1,6 +1,6 @@
 //! A session that runs stored programs inside of another's statement.
 
-use super::{Session, SessionLog};
+use super::{HeldTableLocks, Session, SessionLog};
 use crate::plans::session_cache::SessionPlanCache;
 use crate::state::diagnostics::DiagnosticsArea;
 use crate::state::prepared_statements::PreparedStatements;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Statements inside of each other, at most (1424): each of those inside has a thread.
-const DEPTH_MAX: u32 = 16;
+const DEPTH_MAX: u32 = 32;
 
 /// A table, by database and name.
 pub(crate) type UsedTable = (Arc<str>, Arc<str>);
@@ -59,7 +59,10 @@ impl Session {
             password_expired: false,
             temporary_tables: self.temporary_tables.clone(),
             global_read_lock: None,
-            table_locks: None,
+            table_locks: self
+                .table_locks
+                .as_ref()
+                .map(|held| HeldTableLocks { _locks: None, names: held.names.clone() }),
             found_rows: context.found_rows,
             row_count: context.row_count,
             last_insert_id: context.last_insert_id.load(Ordering::Relaxed),

@@ -141,7 +141,7 @@ fn functions_that_wait_or_never_end_in_a_statement_are_killed() {
         let running = std::thread::spawn(move || error(&mut busy, sql));
         let asked =
             format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id} AND info LIKE '%endless%'");
-        wait_until("the statement runs", || value(&mut root, &asked) == "1");
+        wait_until(&format!("{sql} runs"), || value(&mut root, &asked) == "1");
         for _ in 0..8 {
             assert_eq!(value(&mut connect(&server), "SELECT 1"), "1", "{sql}");
         }
