@@ -115,21 +115,22 @@ impl MultiByteSet {
         if let Some(text) = encoding.decode_without_bom_handling_and_without_replacement(bytes) {
             return (text, None);
         }
-        let mut text = String::with_capacity(bytes.len() * 2);
-        let (mut at, mut invalid_at) = (0, None);
+        let (mut text, mut at, mut invalid_at) = (String::new(), 0, None);
         while at < bytes.len() {
+            // What has characters is read at once, up to the first code that has none.
+            let mut decoder = encoding.new_decoder_without_bom_handling();
+            text.reserve(decoder.max_utf8_buffer_length_without_replacement(bytes.len() - at).unwrap_or(0));
+            let (result, read) = decoder.decode_to_string_without_replacement(&bytes[at..], &mut text, true);
+            let DecoderResult::Malformed(malformed, behind) = result else { break };
+            at += read - usize::from(malformed) - usize::from(behind);
             let rest = &bytes[at..];
-            let length = well_formed(self, rest).or_else(|| {
-                // A code that only the tables know.
-                (1..=rest.len().min(4)).find(|length| assigned(encoding, &rest[..*length]).is_some())
-            });
-            let code = length.map(|length| &rest[..length]);
-            let character = code.and_then(|code| assigned(encoding, code).or_else(|| kept(code)));
+            let code = well_formed(self, rest).map(|length| &rest[..length]);
+            let character = code.and_then(kept);
             if character.is_none() {
                 invalid_at = invalid_at.or(Some(at));
             }
             text.push(character.unwrap_or('?'));
-            at += length.filter(|_| character.is_some()).unwrap_or(1);
+            at += code.filter(|_| character.is_some()).map_or(1, <[u8]>::len);
         }
         (Cow::Owned(text), invalid_at)
     }
