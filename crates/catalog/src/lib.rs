@@ -11,6 +11,7 @@ pub mod cell;
 pub mod ids;
 pub mod locked_names;
 pub mod name;
+pub mod partition;
 pub mod privilege;
 mod references;
 pub mod routine;
@@ -27,6 +28,9 @@ pub use cell::CatalogCell;
 pub use ids::{ColumnId, DatabaseId, IndexId, TableId};
 pub use locked_names::LockedNames;
 pub use name::NameKey;
+pub use partition::{
+    PartitionBound, PartitionDef, PartitionScheme, PartitionSet, PartitionStorage, PartitionValues, Partitioning,
+};
 pub use privilege::{DYNAMIC_PRIVILEGES, PrivilegeLevel, Privileges};
 pub use routine::{RoutineDef, RoutineKind, RoutineName, RoutineParameter, RoutineParameterMode, SqlDataAccess};
 pub use snapshot::{Catalog, Database, Reference, TableEntry};

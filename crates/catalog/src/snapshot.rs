@@ -113,6 +113,16 @@ impl Catalog {
         })
     }
 
+    /// The base table that has a storage: the table of that id, or the one with that partition.
+    pub fn table_of_storage(&self, id: TableId) -> Option<&Arc<TableDef>> {
+        self.databases.values().find_map(|database| {
+            database.tables.values().find_map(|entry| match entry {
+                TableEntry::Table(table) if table.storages().any(|storage| storage == id) => Some(table),
+                _ => None,
+            })
+        })
+    }
+
     /// The base table that a foreign key refers to.
     pub fn parent_of(&self, key: &ForeignKey) -> Option<&Arc<TableDef>> {
         self.table(&key.parent_database, &key.parent_table)

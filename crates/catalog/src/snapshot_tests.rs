@@ -20,6 +20,7 @@ fn table(id: u32, name: &str, parents: &[(&str, &str)]) -> TableEntry {
         checks: Vec::new(),
         foreign_keys: parents.iter().map(key).collect(),
         triggers: Vec::new(),
+        partitioning: None,
         collation: CollationId::BINARY,
         comment: String::new(),
         engine: Default::default(),

@@ -2,6 +2,7 @@
 
 use crate::ids::{ColumnId, IndexId, TableId};
 use crate::name::eq_ignore_case;
+use crate::partition::Partitioning;
 use crate::trigger::{TriggerDef, TriggerEvent, TriggerTime};
 use squall_types::{CollationId, SqlType, Value};
 use std::borrow::Cow;
@@ -25,6 +26,8 @@ pub struct TableDef {
     pub foreign_keys: Vec<ForeignKey>,
     /// Triggers. Those of one time and event run in this order.
     pub triggers: Vec<TriggerDef>,
+    /// PARTITION BY.
+    pub partitioning: Option<Box<Partitioning>>,
     /// Default collation of its string columns.
     pub collation: CollationId,
     /// COMMENT.
@@ -423,6 +426,7 @@ impl TableDef {
             checks: Vec::new(),
             foreign_keys: Vec::new(),
             triggers: Vec::new(),
+            partitioning: None,
             collation,
             comment: String::new(),
             engine: EngineName::ROWS,
@@ -503,6 +507,11 @@ impl TableDef {
     /// Ordinals of an index's columns.
     pub fn index_ordinals(&self, index: &IndexDef) -> Vec<usize> {
         index.parts.iter().filter_map(|part| self.ordinal(part.column)).collect()
+    }
+
+    /// The storages that the store keeps for it: its own, which has all rows of a table without partitions, and those of its partitions.
+    pub fn storages(&self) -> impl Iterator<Item = TableId> {
+        std::iter::once(self.id).chain(self.partitioning.iter().flat_map(|partitioning| partitioning.storages()))
     }
 
     /// The AUTO_INCREMENT column's ordinal.

@@ -66,6 +66,7 @@ fn def(keyed: bool) -> TableDef {
         checks: vec![],
         foreign_keys: vec![],
         triggers: Vec::new(),
+        partitioning: None,
         collation: CollationId::UTF8MB4_0900_AI_CI,
         comment: String::new(),
         engine: squall_catalog::EngineName::new(squall_column_tables::COLUMN_ENGINE),

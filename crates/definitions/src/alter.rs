@@ -9,9 +9,11 @@ use crate::edit::ReservedId;
 use crate::edit::change_catalog;
 use crate::edit::define;
 use crate::edit::reserve_table_id;
+use crate::exchange::exchange_partition;
 use crate::execute::{DdlEnv, QualifiedName, base_table};
 use crate::locked::lock_tables;
 use crate::locked::{LockedTable, LockedTables};
+use crate::partition_change::truncated_storages;
 use crate::sorted_rows::for_each_sorted_row;
 use squall_catalog::{Catalog, IndexId, TableDef, TableId};
 use squall_instrumentation::process::{Process, Transfer};
@@ -75,6 +77,10 @@ pub fn alter_table(
     statement: &AlterTable,
     name: &QualifiedName,
 ) -> SqlResult<u64> {
+    if let [AlterAction::ExchangePartition { partition, table }] = &statement.actions[..] {
+        exchange_partition(state, env, name, partition, &env.qualify(table)?)?;
+        return Ok(0);
+    }
     let tables = lock_tables(state, env, |catalog| {
         base_table(catalog, name)?;
         let mut wanted = new_parents(statement, &name.0);
@@ -94,14 +100,15 @@ pub fn alter_table(
     let place = rename.as_ref().unwrap_or(name);
     match alteration.work {
         Work::Metadata => {
-            commit_in_place(state, &tables, old, &alteration.table, rename.as_ref())?;
+            let truncated = truncated(old, statement)?;
+            commit_in_place(state, &tables, old, &alteration.table, (rename.as_ref(), truncated))?;
             set_auto_increment(state, &alteration)?;
             Ok(0)
         }
         Work::Indexes => {
             let table = Arc::new(alteration.table.clone());
             build_indexes(state, &env.context, old, &table)?;
-            commit_in_place(state, &tables, old, &table, rename.as_ref())?;
+            commit_in_place(state, &tables, old, &table, (rename.as_ref(), Vec::new()))?;
             set_auto_increment(state, &alteration)?;
             let before = old.def().clone();
             drop(tables);
@@ -109,15 +116,14 @@ pub fn alter_table(
             Ok(0)
         }
         Work::Rebuild | Work::Copy => {
-            let reserved = reserve_table_id(state)?;
             let mut table = alteration.table.clone();
-            table.id = reserved.id();
+            let reserved = reserve_table_id(state, &mut table)?;
             let (table, rows) = copy_rows(state, env, alter_env, statement, &name.0, old, table)?;
             // While no other session knows the copy.
             let next = set_auto_increment(state, &Alteration { table: (*table).clone(), ..alteration.clone() });
             let commit = next.and_then(|()| commit_copy(state, &tables, old, &reserved, &table, rename.as_ref()));
             if commit.is_err() {
-                state.store.drop_data(table.id)?;
+                state.store.drop_data(&table)?;
             }
             commit?;
             drop(tables);
@@ -244,15 +250,26 @@ fn check_rename(catalog: &Catalog, table: &LockedTable, to: Option<&QualifiedNam
     check_triggers_stay(table, from, to)
 }
 
+/// The storages that TRUNCATE PARTITION empties.
+fn truncated(table: &TableDef, statement: &AlterTable) -> SqlResult<Vec<TableId>> {
+    let mut storages = Vec::new();
+    for action in &statement.actions {
+        if let AlterAction::TruncatePartition(names) = action {
+            storages.extend(truncated_storages(table, names)?);
+        }
+    }
+    Ok(storages)
+}
+
 fn commit_in_place(
     state: &ServerState,
     tables: &LockedTables,
     old: &LockedTable,
     table: &TableDef,
-    rename: Option<&QualifiedName>,
+    (rename, truncated): (Option<&QualifiedName>, Vec<TableId>),
 ) -> SqlResult<()> {
     change_catalog(state, |catalog| {
-        catalog.replace(old, table.clone(), tables)?;
+        catalog.truncate_storages(old, table.clone(), truncated, tables)?;
         match rename.filter(|to| *to != old.name()) {
             Some(to) => rename_entry(catalog, tables, old.name(), to),
             None => Ok(()),
@@ -305,7 +322,7 @@ fn build_indexes(
         progress.add(rows);
         context.kill.check()
     };
-    state.store.build_indexes(&table, &fresh, check).map_err(SqlError::from)
+    state.store.build_indexes(&table, &fresh, &check).map_err(SqlError::from)
 }
 
 /// How far a session's ALTER TABLE is with a table's rows, as the process list and events_stages_current show it.
@@ -395,7 +412,7 @@ fn copy_rows(
     match copied {
         Ok(rows) => Ok((new, rows)),
         Err(error) => {
-            state.store.drop_data(new.id)?;
+            state.store.drop_data(&new)?;
             Err(error)
         }
     }

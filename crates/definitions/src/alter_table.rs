@@ -5,10 +5,12 @@ use crate::constant;
 use crate::constraint::{add_check, add_foreign_key, check_nullable, check_types, has_index_on, has_unique_key_of};
 use crate::context::DdlContext;
 use crate::create_table::{add_column_constraints, add_column_keys, check_table};
-use crate::data_type::named_collation;
+use crate::data_type::{keeps_values, named_collation};
 use crate::functional_key::settle_hidden_columns;
 use crate::index::{add_index, require_not_null, resolve_index_kinds, sort_indexes};
 use crate::names::{check_column_name, check_index_name, check_table_name};
+use crate::partition::{moves_rows, refuse_partition_column};
+use crate::partition_change::{PartitionChange, change_partitions};
 use crate::table_option::{apply_options, table_collation};
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{ColumnDef, ColumnDefault, ColumnId, IndexDef, Reference, ReferencedColumns, TableDef};
@@ -207,6 +209,7 @@ impl Builder<'_> {
             return Err(SqlError::new(ErrorCode::DropColumnOfForeignKey, &[&shown, &key.name]));
         }
         self.refuse_drop_of_referenced(id, &shown)?;
+        refuse_partition_column(&self.table, &shown)?;
         self.refuse_generated_dependency(&shown)?;
         self.table.checks.retain(|check| {
             let mut columns = Vec::new();
@@ -342,8 +345,16 @@ impl Builder<'_> {
                 Err(SqlError::unsupported("ALTER TABLE … TABLESPACE"))
             }
             AlterAction::SecondaryLoad | AlterAction::SecondaryUnload => Err(SqlError::unsupported("SECONDARY_LOAD")),
-            AlterAction::RemovePartitioning => Err(SqlError::new(ErrorCode::PartitionManagementOnNonPartitioned, &[])),
-            _ => Err(SqlError::unsupported("partitioning")),
+            partitions => {
+                let work = match change_partitions(&mut self.table, partitions, self.context)? {
+                    PartitionChange::Metadata => Work::Metadata,
+                    PartitionChange::Rebuild => Work::Rebuild,
+                    PartitionChange::Copy => Work::Copy,
+                    PartitionChange::None => return Err(SqlError::unsupported("this action of ALTER TABLE")),
+                };
+                self.need(work);
+                Ok(())
+            }
         }
     }
 
@@ -604,6 +615,7 @@ impl Builder<'_> {
     /// Generated columns and CHECKs name columns in their text: MySQL refuses to rename those.
     fn rename_in_expressions(&self, old: &str) -> SqlResult<()> {
         self.refuse_generated_dependency(old)?;
+        refuse_partition_column(&self.table, old)?;
         for check in &self.table.checks {
             let mut columns = Vec::new();
             constant::columns_of_text(&check.expression, &mut columns);
@@ -757,34 +769,9 @@ impl Builder<'_> {
         sort_indexes(&mut self.table);
         resolve_index_kinds(&mut self.table, self.context)?;
         self.settle_hidden_columns()?;
+        if moves_rows(self.old, &self.table)? {
+            self.need(Work::Copy);
+        }
         check_table(&self.table, self.context)
-    }
-}
-
-/// Whether every stored value of a type is the same value of another, bit for bit.
-fn keeps_values(from: &SqlType, to: &SqlType) -> bool {
-    match (from, to) {
-        (from, to) if from == to => true,
-        (SqlType::Int { width, unsigned, .. }, SqlType::Int { width: to_width, unsigned: to_unsigned, .. }) => {
-            width == to_width && unsigned == to_unsigned
-        }
-        (
-            SqlType::String { kind: StringKind::Varchar, length, collation },
-            SqlType::String { kind: StringKind::Varchar, length: to_length, collation: to_collation },
-        ) => length <= to_length && collation == to_collation,
-        (
-            SqlType::String { kind: StringKind::Text(size), collation, .. },
-            SqlType::String { kind: StringKind::Text(to_size), collation: to_collation, .. },
-        ) => size <= to_size && collation == to_collation,
-        (SqlType::Enum { members, collation }, SqlType::Enum { members: to_members, collation: to_collation }) => {
-            collation == to_collation && to_members.starts_with(members)
-        }
-        // A SET's stored width follows its members, so it may grow within one byte only.
-        (SqlType::Set { members, collation }, SqlType::Set { members: to_members, collation: to_collation }) => {
-            collation == to_collation
-                && to_members.starts_with(members)
-                && members.len().div_ceil(8) == to_members.len().div_ceil(8)
-        }
-        _ => false,
     }
 }

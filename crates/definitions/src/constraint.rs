@@ -141,6 +141,9 @@ pub fn check_parent(
     parent: &TableDef,
     same_charsets: bool,
 ) -> SqlResult<Vec<ColumnId>> {
+    if parent.partitioning.is_some() {
+        return Err(SqlError::new(ErrorCode::ForeignKeyOnPartitioned, &[]));
+    }
     let Some(ordinals) = key.parent_columns.ordinals(parent) else {
         let names = key.parent_columns.names(None);
         let missing = names.into_iter().find(|name| parent.column(name).is_none()).unwrap_or_default();

@@ -56,6 +56,9 @@ pub fn definition(
     table.created_micros = env.context.now_micros;
     table.temporary = statement.temporary;
     if table.temporary {
+        if table.partitioning.is_some() {
+            return Err(SqlError::new(ErrorCode::TemporaryPartitions, &[]));
+        }
         // LIKE a table that has a copy of columns.
         table.indexes.retain(|index| !index.is_columnar());
     }

@@ -6,6 +6,7 @@ use crate::context::DdlContext;
 use crate::expressions::check_expressions;
 use crate::index::{add_index, check_auto_increment, resolve_index_kinds, sort_indexes};
 use crate::names::check_table_name;
+use crate::partition::{check_partitions, resolve_partitioning};
 use crate::table_option::{apply_options, table_collation};
 use squall_catalog::{ColumnDef, ColumnId, TableDef};
 use squall_parser::ast::{
@@ -24,9 +25,6 @@ const ROW_BYTES_MAX: u64 = 65_535;
 /// that the statement does not define itself come after the ones it does.
 pub fn resolve_table(statement: &CreateTable, selected: &[ColumnDef], context: &DdlContext<'_>) -> SqlResult<TableDef> {
     check_table_name(&statement.name.name)?;
-    if statement.partitioning.is_some() {
-        return Err(SqlError::unsupported("partitioning"));
-    }
     let collation = table_collation(&statement.options, context.database_collation)?;
     let mut table = TableDef::empty(&statement.name.name, collation, statement.temporary, context.statement.now_micros);
     for definition in &statement.columns {
@@ -50,6 +48,9 @@ pub fn resolve_table(statement: &CreateTable, selected: &[ColumnDef], context: &
     sort_indexes(&mut table);
     resolve_index_kinds(&mut table, context)?;
     check_table(&table, context)?;
+    if let Some(partitioning) = &statement.partitioning {
+        resolve_partitioning(&mut table, partitioning, context)?;
+    }
     Ok(table)
 }
 
@@ -71,7 +72,8 @@ pub fn check_table(table: &TableDef, context: &DdlContext<'_>) -> SqlResult<()> 
     if row_bytes(table) > ROW_BYTES_MAX {
         return Err(SqlError::new(ErrorCode::TooBigRowSize, &[&ROW_BYTES_MAX]));
     }
-    check_expressions(table, context)
+    check_expressions(table, context)?;
+    check_partitions(table, context)
 }
 
 /// Appends a column with a new id (1060).

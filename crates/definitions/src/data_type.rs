@@ -244,3 +244,31 @@ fn members(
     }
     Ok(members.into())
 }
+
+/// Whether every stored value of a type is the same value of another, bit for bit.
+pub fn keeps_values(from: &SqlType, to: &SqlType) -> bool {
+    match (from, to) {
+        (from, to) if from == to => true,
+        (SqlType::Int { width, unsigned, .. }, SqlType::Int { width: to_width, unsigned: to_unsigned, .. }) => {
+            width == to_width && unsigned == to_unsigned
+        }
+        (
+            SqlType::String { kind: StringKind::Varchar, length, collation },
+            SqlType::String { kind: StringKind::Varchar, length: to_length, collation: to_collation },
+        ) => length <= to_length && collation == to_collation,
+        (
+            SqlType::String { kind: StringKind::Text(size), collation, .. },
+            SqlType::String { kind: StringKind::Text(to_size), collation: to_collation, .. },
+        ) => size <= to_size && collation == to_collation,
+        (SqlType::Enum { members, collation }, SqlType::Enum { members: to_members, collation: to_collation }) => {
+            collation == to_collation && to_members.starts_with(members)
+        }
+        // A SET's stored width follows its members, so it may grow within one byte only.
+        (SqlType::Set { members, collation }, SqlType::Set { members: to_members, collation: to_collation }) => {
+            collation == to_collation
+                && to_members.starts_with(members)
+                && members.len().div_ceil(8) == to_members.len().div_ceil(8)
+        }
+        _ => false,
+    }
+}

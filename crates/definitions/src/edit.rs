@@ -4,6 +4,7 @@ use crate::constraint::check_parent;
 use crate::execute::{DdlEnv, QualifiedName, missing};
 use crate::locked::lock_tables;
 use crate::locked::{LockedTable, LockedTables};
+use crate::partition::{assign_storages, exchanged, forget_storages};
 use squall_catalog::{
     Catalog, Database, DatabaseId, ForeignKey, ReferencedColumns, RoutineDef, RoutineName, TableDef, TableEntry,
     TableId, ViewDef,
@@ -105,9 +106,14 @@ pub fn define_after<T>(
     }
 }
 
-/// A number that no table of the catalog has or will have.
-pub fn reserve_table_id(state: &ServerState) -> SqlResult<ReservedId> {
-    change_catalog(state, |catalog| Ok(ReservedId(catalog.next_id())))
+/// Gives a table, and each of its storages, a number that nothing of the catalog has or will have.
+pub fn reserve_table_id(state: &ServerState, table: &mut TableDef) -> SqlResult<ReservedId> {
+    change_catalog(state, |catalog| {
+        table.id = catalog.next_id();
+        forget_storages(table);
+        assign_storages(table, || catalog.next_id());
+        Ok(ReservedId(table.id))
+    })
 }
 
 impl CatalogEdit<'_> {
@@ -134,6 +140,9 @@ impl CatalogEdit<'_> {
     /// Puts a new table where nothing is.
     pub fn create_table(&mut self, database: &str, mut table: TableDef, tables: &LockedTables) -> SqlResult<()> {
         table.id = self.next_id();
+        // LIKE has those of another table.
+        forget_storages(&mut table);
+        assign_storages(&mut table, || self.next_id());
         self.put_new(database, Arc::new(table), tables)
     }
 
@@ -174,11 +183,12 @@ impl CatalogEdit<'_> {
     }
 
     /// Gives a locked table another definition.
-    pub fn replace(&mut self, table: &LockedTable, def: TableDef, tables: &LockedTables) -> SqlResult<()> {
+    pub fn replace(&mut self, table: &LockedTable, mut def: TableDef, tables: &LockedTables) -> SqlResult<()> {
         if def.id != table.id {
             return Err(SqlError::internal("a definition of another table"));
         }
         let (database, _) = self.place_of(table)?;
+        assign_storages(&mut def, || self.next_id());
         let def = Arc::new(def);
         self.put_entry(&database, TableEntry::Table(def.clone()))?;
         self.begin_references(Some(table.def()), &def, tables)
@@ -204,9 +214,30 @@ impl CatalogEdit<'_> {
 
     /// Empties a locked table, which gets another definition.
     pub fn truncate(&mut self, table: &LockedTable, def: TableDef, tables: &LockedTables) -> SqlResult<()> {
+        self.changes.truncated.extend(def.storages());
+        self.replace(table, def, tables)
+    }
+
+    /// Empties some of the storages of a locked table, which gets another definition.
+    pub fn truncate_storages(
+        &mut self,
+        table: &LockedTable,
+        def: TableDef,
+        storages: Vec<TableId>,
+        tables: &LockedTables,
+    ) -> SqlResult<()> {
         self.replace(table, def, tables)?;
-        self.changes.truncated.push(table.id);
+        self.changes.truncated.extend(storages);
         Ok(())
+    }
+
+    /// Lets a storage of a partitioned table and another table's change places: both are locked.
+    pub fn exchange(&mut self, whole: &LockedTable, number: usize, table: &LockedTable) -> SqlResult<()> {
+        let (of_whole, of_table) = (self.place_of(whole)?.0, self.place_of(table)?.0);
+        let (whole, table) = exchanged(whole, number, table)?;
+        self.own.push(table.id);
+        self.put_entry(&of_whole, TableEntry::Table(Arc::new(whole)))?;
+        self.put_entry(&of_table, TableEntry::Table(Arc::new(table)))
     }
 
     /// Drops a locked table. Foreign keys of others that are left refer to its name from now on; they are locked too.

@@ -8,6 +8,7 @@ pub mod bind;
 pub mod dml;
 pub mod explain;
 pub mod needs;
+pub mod partition;
 pub mod point;
 #[cfg(test)]
 mod row_tests;

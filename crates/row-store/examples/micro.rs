@@ -229,6 +229,7 @@ fn catalog() -> Catalog {
         checks: vec![],
         foreign_keys: vec![],
         triggers: Vec::new(),
+        partitioning: None,
         collation: CollationId::UTF8MB4_0900_AI_CI,
         comment: String::new(),
         engine: squall_catalog::EngineName::ROWS,

@@ -1,23 +1,23 @@
 //! Catalog objects as records. Every record begins with its version; decoding never panics.
 
 use crate::bytes::{Malformed, Reader, Writer};
+use crate::partition_codec::{read_partitioning, write_partitioning};
 use crate::trigger_codec::{read_trigger, write_trigger};
-use arrow_buffer::i256;
+use crate::value_codec::{read_value, write_value};
 use squall_catalog::{
     ColumnDef, ColumnDefault, ColumnId, ConstraintCheck, DatabaseId, EngineName, ForeignKey, FunctionalPart,
     GeneratedKind, IndexDef, IndexId, IndexPart, IndexType, ReferencedColumns, ReferentialAction, TableDef, TableId,
     ViewDef,
 };
 use squall_types::hex::HEX_DIGITS_MAX;
-use squall_types::json::Document;
-use squall_types::{CollationId, Date, DateTime, Decimal, IntWidth, SqlType, StringKind, TextSize, Time, Value};
+use squall_types::{CollationId, IntWidth, SqlType, StringKind, TextSize};
 use std::sync::Arc;
 
 const VERSION: u8 = 1;
 
 /// Records of tables. Version 1 has the referenced columns of foreign keys by name, version 2 does not say which keys were generated,
-/// version 3 has no triggers.
-const TABLE_VERSION: u8 = 4;
+/// version 3 has no triggers, version 4 no partitions.
+const TABLE_VERSION: u8 = 5;
 
 /// How a foreign key has its referenced columns.
 const REFERENCED_NAMES: u8 = 0;
@@ -122,6 +122,7 @@ pub(crate) fn encode_table(database: DatabaseId, table: &TableDef) -> Vec<u8> {
     out.i64(table.created_micros);
     out.bool(table.temporary);
     out.list(&table.triggers, write_trigger);
+    out.option(table.partitioning.as_deref(), write_partitioning);
     out.finish()
 }
 
@@ -143,6 +144,7 @@ pub(crate) fn decode_table(record: &[u8]) -> Decoded<(DatabaseId, TableDef)> {
         })?,
         foreign_keys: reader.list(|reader| read_foreign_key(reader, version))?,
         triggers: Vec::new(),
+        partitioning: None,
         collation: collation(reader)?,
         comment: reader.string()?,
         engine: EngineName::from(reader.string()?),
@@ -155,6 +157,9 @@ pub(crate) fn decode_table(record: &[u8]) -> Decoded<(DatabaseId, TableDef)> {
     };
     if version >= 4 {
         table.triggers = reader.list(read_trigger)?;
+    }
+    if version >= 5 {
+        table.partitioning = reader.option(read_partitioning)?.map(Box::new);
     }
     Ok((database, table))
 }
@@ -485,78 +490,6 @@ pub fn read_type(reader: &mut Reader<'_>) -> Decoded<SqlType> {
             SqlType::Hex { digits: digits.filter(|digits| *digits <= HEX_DIGITS_MAX).ok_or(Malformed)? }
         }
         16 => SqlType::Uuid,
-        _ => return Err(Malformed),
-    })
-}
-
-/// Appends a value.
-pub fn write_value(out: &mut Writer, value: &Value) {
-    match value {
-        Value::Null => out.u8(0),
-        Value::Int(number) => {
-            out.u8(1);
-            out.i64(*number);
-        }
-        Value::UInt(number) => {
-            out.u8(2);
-            out.uint(*number);
-        }
-        Value::Double(number) => {
-            out.u8(3);
-            out.i64(number.to_bits() as i64);
-        }
-        Value::Decimal(number) => {
-            out.u8(4);
-            out.bytes(&number.unscaled().to_le_bytes());
-            out.u8(number.scale());
-        }
-        Value::String(text) => {
-            out.u8(5);
-            out.str(text);
-        }
-        Value::Bytes(bytes) => {
-            out.u8(6);
-            out.bytes(bytes);
-        }
-        Value::Date(date) => {
-            out.u8(7);
-            out.uint(u64::from(date.to_packed()));
-        }
-        Value::DateTime(at) => {
-            out.u8(8);
-            out.i64(at.to_packed());
-        }
-        Value::Time(time) => {
-            out.u8(9);
-            out.i64(time.to_micros());
-        }
-        Value::Json(document) => {
-            out.u8(10);
-            out.str(document.stored());
-        }
-    }
-}
-
-/// Takes a value off.
-///
-/// # Errors
-/// When there is none.
-pub fn read_value(reader: &mut Reader<'_>) -> Decoded<Value> {
-    Ok(match reader.u8()? {
-        0 => Value::Null,
-        1 => Value::Int(reader.i64()?),
-        2 => Value::UInt(reader.uint()?),
-        3 => Value::Double(f64::from_bits(reader.i64()? as u64)),
-        4 => {
-            let unscaled = reader.bytes()?.try_into().map_err(|_| Malformed)?;
-            Value::Decimal(Decimal::new(i256::from_le_bytes(unscaled), reader.u8()?))
-        }
-        5 => Value::String(reader.string()?),
-        6 => Value::Bytes(reader.bytes()?.to_vec()),
-        7 => Value::Date(Date::from_packed(reader.u32()?)),
-        8 => Value::DateTime(DateTime::from_packed(reader.i64()?)),
-        9 => Value::Time(Time::from_micros(reader.i64()?).ok_or(Malformed)?),
-        10 => Value::Json(Document::from_stored(reader.string()?)),
         _ => return Err(Malformed),
     })
 }

@@ -1,5 +1,11 @@
 use super::*;
-use squall_catalog::{AccountKey, TriggerDef, TriggerEvent, TriggerTime};
+use arrow_buffer::i256;
+use squall_catalog::{
+    AccountKey, PartitionBound, PartitionDef, PartitionScheme, PartitionStorage, PartitionValues, Partitioning,
+    TriggerDef, TriggerEvent, TriggerTime,
+};
+use squall_types::json::Document;
+use squall_types::{Date, DateTime, Decimal, Time, Value};
 
 fn column(id: u32, sql_type: SqlType) -> ColumnDef {
     ColumnDef {
@@ -133,6 +139,7 @@ fn full_table() -> TableDef {
             trigger(TriggerTime::After, TriggerEvent::Update),
             trigger(TriggerTime::After, TriggerEvent::Delete),
         ],
+        partitioning: Some(Box::new(partitioning())),
         collation,
         comment: "table".into(),
         engine: Default::default(),
@@ -203,6 +210,44 @@ fn records_without_generated_keys_are_read() {
     assert_eq!(decode_table(&record).unwrap(), (DatabaseId(9), table));
 }
 
+fn partitioning() -> Partitioning {
+    let partition = |name: &str, values, id| PartitionDef {
+        name: name.to_string(),
+        values,
+        comment: "all".to_string(),
+        storages: (id..id + 2)
+            .map(|id| PartitionStorage { id: TableId(id), name: format!("{name}sp{id}"), comment: String::new() })
+            .collect(),
+    };
+    let bound = |value| PartitionBound::Value(Value::Int(value));
+    Partitioning {
+        scheme: PartitionScheme::RangeColumns(vec![ColumnId(1), ColumnId(2)]),
+        subpartition: Some(PartitionScheme::Key {
+            linear: true,
+            algorithm: Some(2),
+            columns: vec![ColumnId(1)],
+            is_given: false,
+        }),
+        partitions: vec![
+            partition("p0", PartitionValues::LessThan(vec![bound(3), PartitionBound::MaxValue]), 70),
+            partition("p1", PartitionValues::In(vec![vec![Value::Null], vec![Value::String("x".into())]]), 80),
+            partition("p2", PartitionValues::ByNumber, 90),
+        ],
+        is_counted: false,
+        is_subpartition_counted: true,
+    }
+}
+
+#[test]
+fn records_without_partitions_are_read() {
+    let mut table = full_table();
+    table.partitioning = None;
+    let mut record = encode_table(DatabaseId(9), &table);
+    assert_eq!(record.pop(), Some(0));
+    record[0] = 4;
+    assert_eq!(decode_table(&record).unwrap(), (DatabaseId(9), table));
+}
+
 #[test]
 fn records_without_triggers_are_read() {
     let mut table = full_table();
@@ -213,8 +258,9 @@ fn records_without_triggers_are_read() {
 /// The record of a table as version 3 had it, which had no triggers.
 fn without_triggers(table: &mut TableDef) -> Vec<u8> {
     table.triggers.clear();
+    table.partitioning = None;
     let mut record = encode_table(DatabaseId(9), table);
-    assert_eq!(record.pop(), Some(0));
+    assert_eq!([record.pop(), record.pop()], [Some(0); 2]);
     record[0] = 3;
     record
 }

@@ -167,7 +167,7 @@ impl Changes {
     ) {
         let changes = told.count - told.manifest.len() as u64;
         self.counts.push(Counts { changes, ..counts });
-        self.keys.push((data.id, keys));
+        self.keys.push((data.logical.id, keys));
         if !told.manifest.is_empty() {
             self.manifests.push((data.clone(), told.manifest));
         }

@@ -14,8 +14,8 @@ use crate::locks::{LockKey, LockTable, Owner};
 use crate::meta;
 use crate::options::{Durability, TableLock};
 use crate::redo::RedoLog;
-use crate::table::TableData;
 use crate::table::sealed::{SealedLevel, UncommittedRows};
+use crate::table::{LogicalTable, TableData};
 use crate::ticket::{CommitTicket, TicketSender};
 use crate::validation::{CommitLog, ReadSet};
 use crate::visible::VisibleSnapshot;
@@ -46,9 +46,9 @@ pub(crate) struct HeldLocks {
     pub rows: Vec<LockKey>,
     pub tables: Vec<(TableId, TableLock)>,
     /// Tables in which ranges have been searched.
-    pub searched: Vec<Arc<TableData>>,
+    pub searched: Vec<Arc<LogicalTable>>,
     /// Tables that it is a [large writer](crate::locks::LargeWriters) of.
-    pub large: Vec<Arc<TableData>>,
+    pub large: Vec<Arc<LogicalTable>>,
     /// How many of `rows` are of earlier statements, or have been looked through for those that need not be kept.
     pub rows_looked_at: usize,
     /// Where the memory of the locks is charged, and of what they are held for; `None` if nowhere.
@@ -77,12 +77,12 @@ impl HeldLocks {
 
     pub fn release(&mut self) {
         self.rows_looked_at = 0;
-        for data in self.large.drain(..) {
-            data.large_writers.remove(self.owner);
+        for table in self.large.drain(..) {
+            table.large_writers.remove(self.owner);
         }
         // A thread that has waited for a range's lock looks then whether there are others.
-        for data in self.searched.drain(..) {
-            data.searched.remove_all(self.owner);
+        for table in self.searched.drain(..) {
+            table.searched.remove_all(self.owner);
         }
         for key in self.rows.drain(..).rev() {
             self.table.release(self.owner, &key);
@@ -281,7 +281,7 @@ impl Committer {
         // Where the store is closing the deferred ones are not looked at any more.
         if let Some(locks) = &commit.applied.locks
             && !self.closing.load(Ordering::Acquire)
-            && locks.table.holds_up(locks.owner, commit.changes.counts.iter().map(|counts| counts.data.id))
+            && locks.table.holds_up(locks.owner, commit.changes.counts.iter().map(|counts| counts.data.logical.id))
         {
             self.deferred.lock().push(commit);
             return;
@@ -369,7 +369,7 @@ impl Committer {
             copy.source().note_changes(marks.len() as u64);
         }
         for Counts { data, row_delta, changes, sealed, counter } in counts {
-            data.auto_increment_saved.fetch_max(counter, Ordering::Relaxed);
+            data.logical.auto_increment_saved.fetch_max(counter, Ordering::Relaxed);
             data.count_changes(row_delta, changes, sealed);
         }
         self.count_written(bytes);
@@ -377,12 +377,13 @@ impl Committer {
     }
 
     /// Adds a table's next AUTO_INCREMENT value to a batch, if the log has only smaller ones; the value. The caller that has applied the batch
-    /// says that it is [there](TableData::auto_increment_saved), under the same lock of `log`: what is not there is written by the next
+    /// says that it is [there](LogicalTable::auto_increment_saved), under the same lock of `log`: what is not there is written by the next
     /// commit.
     fn put_counter(&self, batch: &mut Batch, data: &TableData) -> u64 {
-        let next = data.auto_increment.load(Ordering::Relaxed);
-        if data.auto_increment_saved.load(Ordering::Relaxed) < next {
-            batch.insert(&self.meta, meta::table_key(meta::AUTO_INCREMENT, data.id), next.to_le_bytes());
+        let table = &data.logical;
+        let next = table.auto_increment.load(Ordering::Relaxed);
+        if table.auto_increment_saved.load(Ordering::Relaxed) < next {
+            batch.insert(&self.meta, meta::table_key(meta::AUTO_INCREMENT, table.id), next.to_le_bytes());
         }
         next
     }
@@ -394,7 +395,7 @@ impl Committer {
         let mut batch = Batch::default();
         let next = self.put_counter(&mut batch, data);
         self.apply(&mut log, batch)?;
-        data.auto_increment_saved.fetch_max(next, Ordering::Relaxed);
+        data.logical.auto_increment_saved.fetch_max(next, Ordering::Relaxed);
         self.unsynced.store(true, Ordering::Release);
         Ok(())
     }
@@ -404,10 +405,9 @@ impl Committer {
         {
             let mut log = self.log.lock();
             let mut batch = Batch::default();
-            batch.insert(&self.meta, meta::table_key(meta::AUTO_INCREMENT, data.id), next.to_le_bytes());
+            batch.insert(&self.meta, meta::table_key(meta::AUTO_INCREMENT, data.logical.id), next.to_le_bytes());
             self.apply(&mut log, batch)?;
-            data.auto_increment.store(next, Ordering::Relaxed);
-            data.auto_increment_saved.store(next, Ordering::Relaxed);
+            data.logical.start_auto_increment(next);
         }
         self.sync()
     }

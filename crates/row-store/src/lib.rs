@@ -46,6 +46,8 @@ mod log_check;
 mod memory_reuse;
 mod meta;
 mod options;
+mod partition_codec;
+mod partition_function;
 mod pending_files;
 mod physical;
 mod read_view;
@@ -64,6 +66,7 @@ mod transaction;
 mod trigger_codec;
 mod unused_files;
 mod validation;
+mod value_codec;
 mod value_text;
 mod visible;
 mod write_set;
@@ -71,7 +74,7 @@ mod written;
 
 pub use bulk::{BulkEncoder, BulkLoad, BulkOutcome, BulkWriter, EncodedRows, OnDuplicate, RowIds};
 pub use bytes::{Malformed, Reader, Writer};
-pub use catalog_codec::{read_type, read_value, write_type, write_value};
+pub use catalog_codec::{read_type, write_type};
 pub use check::IndexFault;
 pub use directory_lock::DirectoryLock;
 pub use error::{DuplicateKey, StoreError, StoreResult};
@@ -81,6 +84,7 @@ pub use locks::{BACKGROUND_FAMILY, LockInfo, LockStrength, LockWaitEvent, LockWa
 pub use options::{
     Durability, IsolationLevel, LockMode, LockRequest, LockWait, StoreOptions, TableLock, TransactionOptions,
 };
+pub use partition_function::{PartitionBinder, PartitionFunction};
 pub use physical::Physical;
 pub use read_view::{Cursor, DeltaRows, IndexEntry, ReadView};
 pub use redo::{LogContents, LogDamage, LogPlace};
@@ -99,4 +103,5 @@ pub use table::{
 pub use table_part::TablePart;
 pub use ticket::CommitTicket;
 pub use transaction::{LockedRow, LockingScan, PiecewiseSearch, Savepoint, Transaction};
+pub use value_codec::{read_value, write_value};
 pub use write_set::ManifestChange;

@@ -1,5 +1,6 @@
 //! How a store is opened and how a transaction begins.
 
+use crate::partition_function::PartitionBinder;
 use std::time::Duration;
 
 /// MySQL's `lock_wait_timeout`: a year.
@@ -42,6 +43,8 @@ pub struct StoreOptions {
     /// Called with `true` when bulk work begins, for which the allocator should keep what is freed, and with `false` when
     /// no more of it is under way.
     pub keep_freed_memory: Option<fn(bool)>,
+    /// Makes the function that places rows of a partitioned table; without one such tables cannot be opened.
+    pub bind_partitions: Option<PartitionBinder>,
 }
 
 impl Default for StoreOptions {
@@ -56,6 +59,7 @@ impl Default for StoreOptions {
             background_threads: 3,
             durability: Durability::Full,
             keep_freed_memory: None,
+            bind_partitions: None,
         }
     }
 }

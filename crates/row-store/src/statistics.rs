@@ -9,7 +9,7 @@ use crate::meta;
 use crate::read_view::ReadView;
 use crate::store::{RowStore, StoreInner, malformed};
 use crate::table::{Table, TableData};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use squall_catalog::IndexId;
 use squall_types::SqlResult;
 use std::sync::Arc;
@@ -37,9 +37,18 @@ pub struct TableStatistics {
 impl RowStore {
     /// What is known of a table's size.
     pub fn table_stats(&self, table: &Table) -> TableStatistics {
-        let row_count = table.data.row_count.load(Ordering::Relaxed).max(0).unsigned_abs();
-        let (data_bytes, index_bytes) = sizes(table, row_count);
-        TableStatistics { row_count, data_bytes, index_bytes }
+        let Some(partitions) = table.partitions() else {
+            let row_count = table.data.row_count.load(Ordering::Relaxed).max(0).unsigned_abs();
+            let (data_bytes, index_bytes) = sizes(table, row_count);
+            return TableStatistics { row_count, data_bytes, index_bytes };
+        };
+        partitions.iter().map(|partition| self.table_stats(partition)).fold(TableStatistics::default(), |sum, part| {
+            TableStatistics {
+                row_count: sum.row_count + part.row_count,
+                data_bytes: sum.data_bytes + part.data_bytes,
+                index_bytes: sum.index_bytes + part.index_bytes,
+            }
+        })
     }
 
     /// Distinct values of each prefix of an index's parts (one column, two, …), as last sampled; `None` before
@@ -52,20 +61,24 @@ impl RowStore {
 
     /// Counts rows and samples every index, as ANALYZE TABLE does.
     pub fn analyze(&self, table: &Arc<Table>) -> SqlResult<()> {
-        let mut rows = 0;
-        let mut cursor = self.read_view().scan(table, &table.rows_codec().full_range(), Direction::Forward);
-        while cursor.next_pair()?.is_some() {
-            rows += 1;
+        for storage in table.partitions().unwrap_or(std::slice::from_ref(table)) {
+            let mut rows = 0;
+            let mut cursor = self.read_view().scan(storage, &table.rows_codec().full_range(), Direction::Forward);
+            while cursor.next_pair()?.is_some() {
+                rows += 1;
+            }
+            storage.data.row_count.store(rows, Ordering::Relaxed);
         }
-        table.data.row_count.store(rows, Ordering::Relaxed);
         self.sample(table)
     }
 
     /// Samples every index.
     fn sample(&self, table: &Arc<Table>) -> SqlResult<()> {
         let view = self.read_view();
-        table.data.changes_unsampled.store(0, Ordering::Relaxed);
-        let rows = table.data.row_count.load(Ordering::Relaxed).max(0).unsigned_abs();
+        for storage in table.partitions().unwrap_or(std::slice::from_ref(table)) {
+            storage.data.changes_unsampled.store(0, Ordering::Relaxed);
+        }
+        let rows = self.table_stats(table).row_count;
         let mut sampled = FxHashMap::default();
         for codec in std::iter::once(table.rows_codec()).chain(table.secondary_codecs()) {
             sampled.insert(codec.id, sample_index(&view, table, codec, rows)?);
@@ -77,7 +90,7 @@ impl RowStore {
 
     /// Samples the indexes of tables of which a tenth has changed since they were last sampled.
     pub(crate) fn sample_changed(&self) -> SqlResult<()> {
-        let changed: Vec<_> = self
+        let changed: FxHashSet<_> = self
             .0
             .data
             .read()
@@ -86,7 +99,7 @@ impl RowStore {
                 let rows = data.row_count.load(Ordering::Relaxed).max(0).unsigned_abs();
                 data.changes_unsampled.load(Ordering::Relaxed) > (rows / 10).max(CHANGES_UNSAMPLED_MIN)
             })
-            .map(|data| data.id)
+            .map(|data| data.logical.id)
             .collect();
         if changed.is_empty() {
             return Ok(());

@@ -80,6 +80,15 @@ fn declared(mut registry: Registry, modules: &[Arc<dyn Module>]) -> (Registry, P
     (registry, procedures)
 }
 
+/// How the store of a database is opened.
+fn store_options(keep_freed_memory: Option<fn(bool)>) -> StoreOptions {
+    StoreOptions {
+        keep_freed_memory,
+        bind_partitions: Some(squall_planner::partition::bind_partitions),
+        ..StoreOptions::default()
+    }
+}
+
 impl Database {
     /// Reads the redo log of a data directory that no process has open and says what is there. Nothing is changed.
     ///
@@ -105,7 +114,7 @@ impl Database {
         let (mut registry, procedures) = declared(options.registry, &modules);
         // The cache's size is a variable of the store's own records, so they are read first with the default.
         let column_cache = Arc::new(ColumnCache::new(0));
-        let store_options = StoreOptions { keep_freed_memory: options.keep_freed_memory, ..StoreOptions::default() };
+        let store_options = store_options(options.keep_freed_memory);
         let engines = storage_engines(&directory, &column_cache);
         let store = RowStore::open_with(directory.join(ROWS_FOLDER), store_options, engines)?;
         let store = Arc::new(store);

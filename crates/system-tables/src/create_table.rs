@@ -1,5 +1,6 @@
 //! SHOW CREATE TABLE, VIEW and DATABASE: definitions as MySQL prints them.
 
+use crate::partition_text::partitioning_text;
 use crate::quoting::{quote, quote_text};
 use crate::type_text::part_text;
 use crate::type_text::{charset_clause, type_text};
@@ -43,6 +44,9 @@ pub fn create_table_text(
     }
     if !table.comment.is_empty() {
         text.push_str(&format!(" COMMENT={}", quote_text(&table.comment)));
+    }
+    if let Some(partitioning) = &table.partitioning {
+        text.push_str(&partitioning_text(table, partitioning));
     }
     text
 }

@@ -20,6 +20,7 @@ mod locks;
 mod logs;
 mod memory_parts;
 mod names;
+mod partition_text;
 mod performance;
 mod performance_empty;
 mod performance_events;

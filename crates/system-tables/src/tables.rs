@@ -150,8 +150,9 @@ fn base_table_row(source: &Source<'_>, database: &str, table: &std::sync::Arc<Ta
     let level = store.level_bytes(&data)?;
     let (data_bytes, index_bytes) = (statistics.data_bytes + level.data, statistics.index_bytes + level.index);
     let next = table.auto_increment_ordinal().map(|_| store.peek_auto_increment(&data));
-    let options: Vec<String> =
+    let mut options: Vec<String> =
         table.options.iter().map(|(name, value)| format!("{}={value}", name.to_ascii_lowercase())).collect();
+    options.extend(table.partitioning.as_ref().map(|_| "partitioned".to_string()));
     Ok(vec![
         s("def"),
         s(database),

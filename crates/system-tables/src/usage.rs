@@ -1,7 +1,8 @@
 //! information_schema's tables of what uses what, and of what MySQL keeps beside columns, tables and databases.
 
 use super::{ColumnSpec, Source, TableSpec, int, json, local_time, long_text, s, text, time, u, uint};
-use squall_catalog::{TableEntry, ViewDef};
+use crate::partition_text;
+use squall_catalog::{PartitionSet, Partitioning, TableDef, TableEntry, ViewDef};
 use squall_parser::ast::ObjectName;
 use squall_parser::keywords;
 use squall_planner::bind::parse_view;
@@ -169,33 +170,70 @@ fn table_constraints_extensions(source: &Source<'_>, scan: &VirtualScan<'_>) -> 
     Ok(rows)
 }
 
-/// Tables have no partitions yet: each is one row without any.
+/// A row for each partition or subpartition, and one for each table without.
 fn partitions(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let store = &source.state.store;
     let mut rows = Vec::new();
     for (database, name, entry) in source.entries(scan.equal_text(1), scan.equal_text(2)) {
         let TableEntry::Table(table) = entry else { continue };
-        let data = store.table(table)?;
-        let (statistics, level) = (store.table_stats(&data), store.level_bytes(&data)?);
-        let bytes = statistics.data_bytes + level.data;
-        let mut row = vec![s("def"), s(&database.name), s(name)];
-        row.resize(12, Value::Null);
-        row.extend([
-            u(statistics.row_count),
-            u(bytes.checked_div(statistics.row_count).unwrap_or(0)),
-            u(bytes),
-            u(0),
-            u(statistics.index_bytes + level.index),
-            u(0),
-            local_time(source.context, table.created_micros),
-            Value::Null,
-            Value::Null,
-            Value::Null,
-            s(""),
-            s(""),
-            Value::Null,
-        ]);
-        rows.push(row);
+        let whole = store.table(table)?;
+        let mut storages = vec![(whole.clone(), vec![Value::Null; 9], Value::Null)];
+        if let Some(partitioning) = &table.partitioning {
+            storages.clear();
+            for (number, (names, comment)) in partition_names(table, partitioning).into_iter().enumerate() {
+                let mut one = PartitionSet::none(partitioning.storages().count());
+                one.insert(number);
+                storages.push((whole.restricted(&one), names, comment));
+            }
+        }
+        for (data, names, comment) in storages {
+            let (statistics, level) = (store.table_stats(&data), store.level_bytes(&data)?);
+            let bytes = statistics.data_bytes + level.data;
+            let mut row = vec![s("def"), s(&database.name), s(name)];
+            let is_partition = !names[0].is_null();
+            row.extend(names);
+            row.extend([
+                u(statistics.row_count),
+                u(bytes.checked_div(statistics.row_count).unwrap_or(0)),
+                u(bytes),
+                u(0),
+                u(statistics.index_bytes + level.index),
+                u(0),
+                local_time(source.context, table.created_micros),
+                Value::Null,
+                Value::Null,
+                Value::Null,
+                comment,
+                if is_partition { s("default") } else { s("") },
+                Value::Null,
+            ]);
+            rows.push(row);
+        }
     }
     Ok(rows)
+}
+
+/// Columns 4 to 12 of each partition or subpartition, and its comment.
+fn partition_names(table: &TableDef, partitioning: &Partitioning) -> Vec<(Vec<Value>, Value)> {
+    let sub = partitioning.subpartition.as_ref();
+    let mut rows = Vec::new();
+    for (at, partition) in partitioning.partitions.iter().enumerate() {
+        for (sub_at, storage) in partition.storages.iter().enumerate() {
+            let optional = |value: Option<Value>| value.unwrap_or(Value::Null);
+            let names = vec![
+                s(&partition.name),
+                optional(sub.map(|_| s(&storage.name))),
+                u(at as u64 + 1),
+                optional(sub.map(|_| u(sub_at as u64 + 1))),
+                s(partitioning.scheme.name()),
+                optional(sub.map(|sub| s(sub.name()))),
+                s(partition_text::expression_text(table, &partitioning.scheme)),
+                optional(sub.map(|sub| s(partition_text::expression_text(table, sub)))),
+                optional(partition_text::values_text(table, &partitioning.scheme, &partition.values).map(s)),
+            ];
+            let comment = if storage.comment.is_empty() { &partition.comment } else { &storage.comment };
+            rows.push((names, s(comment)));
+        }
+    }
+    rows
 }

@@ -11,6 +11,7 @@ pub mod filter;
 pub mod key;
 pub mod lock;
 pub mod order;
+mod partitions;
 pub mod path;
 pub mod predicate;
 pub mod range;

@@ -1,11 +1,12 @@
 //! Which way to read a table: the deciding, free of any execution.
 
 use super::key::{IndexKey, index_prefix, storage_index_id};
+use super::partitions::pruned_partitions;
 use super::predicate::Predicate;
 use super::range::{EncodedRange, IndexRanges, index_ranges};
 use super::table::RowTable;
 use super::terms;
-use squall_catalog::{IndexDef, IndexId, TableDef};
+use squall_catalog::{IndexDef, IndexId, PartitionSet, TableDef};
 use squall_row_store::{Direction, ReadView, RowStore, Table, ValueRange};
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
@@ -66,6 +67,8 @@ pub struct AccessPath {
     pub unique: bool,
     /// Positions of the indexes that the condition could have used.
     pub possible: Vec<usize>,
+    /// Of a table with partitions, those that rows can be in which the condition accepts.
+    pub partitions: Option<Arc<PartitionSet>>,
 }
 
 impl AccessPath {
@@ -172,6 +175,8 @@ pub fn choose(
     hints: &IndexHints,
     lock_cost: f64,
 ) -> SqlResult<AccessPath> {
+    let partitions = pruned_partitions(table, predicate);
+    let table = &partitions.as_ref().map_or_else(|| table.clone(), |set| table.restricted(set));
     let def = table.def();
     let estimate = TableEstimate::of(store, table);
     let matched = terms::matched_indexes(predicate);
@@ -194,7 +199,17 @@ pub fn choose(
             if !best.unique && (cost < best.cost || (best.is_full() && hints.forced)) {
                 let index_id = storage_index_id(index);
                 let (index, ranges, possible) = (Some(position), Some(ranges), Vec::new());
-                best = AccessPath { index, index_id, ranges, covering, rows, cost, unique: false, possible };
+                best = AccessPath {
+                    index,
+                    index_id,
+                    ranges,
+                    covering,
+                    rows,
+                    cost,
+                    unique: false,
+                    possible,
+                    partitions: None,
+                };
             }
             continue;
         }
@@ -235,10 +250,12 @@ pub fn choose(
                 cost,
                 unique,
                 possible: Vec::new(),
+                partitions: None,
             };
         }
     }
     best.possible = possible;
+    best.partitions = partitions.map(Arc::new);
     Ok(best)
 }
 
@@ -263,6 +280,7 @@ pub fn whole_index(store: &RowStore, table: &Table, position: usize, columns: &[
         cost: rows * per_row,
         unique: false,
         possible: Vec::new(),
+        partitions: None,
     })
 }
 
@@ -304,6 +322,7 @@ fn full_scan(
         cost: estimate.rows * COST_ROW,
         unique: false,
         possible: Vec::new(),
+        partitions: None,
     };
     let narrowest = def
         .indexes

@@ -181,7 +181,10 @@ impl RowScanExec {
     }
 
     fn open(&self, partition: usize, env: &Arc<StatementEnv>, batch_rows_max: usize) -> SqlResult<RowReader> {
-        let table = env.store.table(&self.source.def)?;
+        let mut table = self.source.open(&env.store)?;
+        if let Some(partitions) = &self.path.partitions {
+            table = table.restricted(partitions);
+        }
         let mut ranges = self.partitions.get(partition).cloned().unwrap_or_default();
         if self.direction == Direction::Backward {
             ranges.reverse();

@@ -21,7 +21,7 @@ use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::filter::FilterExecBuilder;
 use parking_lot::Mutex;
-use squall_catalog::{ColumnDef, IndexDef, TableDef};
+use squall_catalog::{ColumnDef, IndexDef, PartitionSet, TableDef};
 use squall_column_store::predicate::Predicate;
 use squall_column_tables::ColumnSnapshot;
 use squall_functions::arrow_map::{expr_type_of, field_for};
@@ -59,6 +59,8 @@ pub struct RowTable {
     pub lock: Option<TableLock>,
     /// USE, IGNORE and FORCE INDEX.
     pub hints: IndexHints,
+    /// PARTITION (…): nothing else is read.
+    pub partitions: Option<Arc<PartitionSet>>,
     schema: SchemaRef,
     /// What the statement sees of a column table.
     snapshot: Arc<Mutex<Option<SeenColumns>>>,
@@ -83,6 +85,7 @@ impl RowTable {
             def,
             lock: None,
             hints: IndexHints::default(),
+            partitions: None,
             schema,
             snapshot: Arc::default(),
             answers_filters: Arc::new(AtomicBool::new(table.traits().reads_by_column)),
@@ -95,6 +98,25 @@ impl RowTable {
     pub fn with_lock(mut self, lock: Option<TableLock>) -> RowTable {
         self.lock = lock;
         self
+    }
+
+    /// With some of its partitions.
+    pub fn with_partitions(mut self, partitions: PartitionSet) -> RowTable {
+        self.table = self.table.restricted(&partitions);
+        self.partitions = Some(Arc::new(partitions));
+        self
+    }
+
+    /// The table as a statement reads it, with those of its partitions that are meant.
+    ///
+    /// # Errors
+    /// When the store cannot open it.
+    pub fn open(&self, store: &RowStore) -> SqlResult<Arc<Table>> {
+        let table = store.table(&self.def)?;
+        Ok(match &self.partitions {
+            Some(partitions) => table.restricted(partitions),
+            None => table,
+        })
     }
 
     /// With index hints; hints that are for ORDER BY or GROUP BY alone restrict nothing here.

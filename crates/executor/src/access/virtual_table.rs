@@ -192,6 +192,7 @@ fn definition(columns: &[VirtualColumn]) -> TableDef {
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         triggers: Vec::new(),
+        partitioning: None,
         collation: CollationId::UTF8MB4_0900_AI_CI,
         comment: String::new(),
         engine: Default::default(),

@@ -82,7 +82,7 @@ impl DocumentValuesExec {
     }
 
     fn open(&self, partition: usize, env: &Arc<StatementEnv>) -> SqlResult<ValuesReader> {
-        let table = env.store.table(&self.source.table.def)?;
+        let table = self.source.table.open(&env.store)?;
         let range = self.ranges.get(partition).ok_or_else(|| SqlError::internal("a partition that is none"))?;
         let range = storage_range(&table, storage_index_id(self.index()), range)?;
         let cursor = env.view()?.scan(&table, &range, Direction::Forward);

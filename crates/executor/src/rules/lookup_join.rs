@@ -293,6 +293,7 @@ fn column_scan_as_rows(scan: &ColumnScanExec) -> Result<Option<InnerScan>> {
         cost: COST_COLUMN_SCAN + rows * COST_COLUMN_ROW,
         unique: false,
         possible: Vec::new(),
+        partitions: None,
     };
     let source = scan.source.clone();
     let rows = RowScanExec::new(source, path, projection.into(), Arc::default(), Direction::Forward, None);

@@ -93,7 +93,11 @@ fn ordered_input(sort: &SortExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
             continue;
         }
         for direction in [Direction::Forward, Direction::Backward] {
-            let ordered = AccessPath { possible: scan.path.possible.clone(), ..path.clone() };
+            let ordered = AccessPath {
+                possible: scan.path.possible.clone(),
+                partitions: scan.path.partitions.clone(),
+                ..path.clone()
+            };
             let input = replace_leaf(sort.input(), Arc::new(scan.along(ordered, direction)))?;
             if satisfied(&input)? {
                 return Ok(Some(input));

@@ -120,6 +120,7 @@ fn table(
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         triggers: Vec::new(),
+        partitioning: None,
         collation: CollationId::UTF8MB4_0900_AI_CI,
         comment: comment.to_string(),
         engine: Default::default(),

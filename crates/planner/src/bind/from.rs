@@ -168,12 +168,6 @@ impl Context<'_> {
                 return Err(SqlError::new(ErrorCode::KeyDoesNotExist, &[&index.as_str(), alias]));
             }
         }
-        if !factor.partitions.is_empty() {
-            return Err(SqlError::with_message(
-                ErrorCode::UnknownError,
-                "PARTITION () clause on non partitioned table",
-            ));
-        }
         let request = TableRequest {
             database,
             name: &definition.name,

@@ -9,6 +9,7 @@ use super::rules::RulesCache;
 use super::target::Target;
 use super::view::{insertable, row_of};
 use crate::bind::{Binder, RowColumn, RowLocks, RowTable, TableUse};
+use crate::partition::selected_partitions;
 use crate::point::NamedTable;
 use squall_catalog::{TableDef, TableEntry};
 use squall_executor::access::ROW_KEY_COLUMN;
@@ -119,8 +120,7 @@ impl<'a> DmlBinder<'a> {
     /// Binds INSERT and REPLACE.
     pub fn bind_insert(&self, insert: &ast::Insert) -> SqlResult<InsertPlan> {
         let statement = if insert.replace { "REPLACE" } else { "INSERT" };
-        refuse_partitions(&insert.partitions)?;
-        let target = self.changed(&insert.table, None, statement)?;
+        let target = restricted(self.changed(&insert.table, None, statement)?, &insert.partitions)?;
         let columns = self.insert_columns(&target, statement, insert)?;
         let source = match &insert.source {
             ast::InsertSource::Values(rows) => self.bind_rows(&target, &columns, rows)?,
@@ -316,8 +316,8 @@ impl<'a> DmlBinder<'a> {
     /// Binds UPDATE.
     pub fn bind_update(&self, update: &ast::Update) -> SqlResult<DmlPlan> {
         if let ([ast::TableReference::Table(factor)], None) = (update.tables.as_slice(), &update.with) {
-            refuse_partitions(&factor.partitions)?;
             let target = self.changed(&factor.name, factor.alias.as_ref(), "UPDATE")?;
+            let target = restricted(target, &factor.partitions)?;
             if target.view.is_none() && !self.by_query {
                 match self.bind_single_update(&target, update) {
                     Ok(plan) => return Ok(DmlPlan::Update(Box::new(plan))),
@@ -424,9 +424,8 @@ impl<'a> DmlBinder<'a> {
     pub fn bind_delete(&self, delete: &ast::Delete) -> SqlResult<DmlPlan> {
         let (targets, from) = match &delete.target {
             ast::DeleteTarget::Single { table, alias, partitions } => {
-                refuse_partitions(partitions)?;
                 if delete.with.is_none() {
-                    let target = self.changed(table, alias.as_ref(), "DELETE")?;
+                    let target = restricted(self.changed(table, alias.as_ref(), "DELETE")?, partitions)?;
                     if target.view.is_none() && !self.by_query {
                         match self.bind_single_delete(&target, delete) {
                             Ok(plan) => return Ok(DmlPlan::Delete(Box::new(plan))),
@@ -437,7 +436,7 @@ impl<'a> DmlBinder<'a> {
                 }
                 let factor = ast::TableFactor {
                     name: table.clone(),
-                    partitions: Vec::new(),
+                    partitions: partitions.clone(),
                     alias: alias.clone(),
                     hints: Vec::new(),
                 };
@@ -615,11 +614,12 @@ fn refuse_own_subquery(query: &crate::bind::BoundQuery, target: &Target, stateme
     Err(SqlError::new(ErrorCode::UpdateTableUsed, &[&target.alias]))
 }
 
-fn refuse_partitions(partitions: &[ast::Ident]) -> SqlResult<()> {
-    if partitions.is_empty() {
-        return Ok(());
+/// The target with the partitions that are named: rows of others are not found, and none is put there (1748).
+fn restricted(mut target: Target, names: &[ast::Ident]) -> SqlResult<Target> {
+    if let Some(set) = selected_partitions(target.table.def(), names)? {
+        target.table = target.table.restricted(&set);
     }
-    Err(SqlError::with_message(ErrorCode::UnknownError, "PARTITION () clause on non partitioned table"))
+    Ok(target)
 }
 
 fn item(expr: ast::Expr) -> ast::SelectItem {

@@ -17,7 +17,8 @@ use squall_executor::env::StatementEnv;
 use squall_functions::expr::{BoundExpr, EmptyRow, ParameterisedRow};
 use squall_registry::TableOperation;
 use squall_row_store::{
-    Direction, KeyRange, LockedRow, LockingScan, PiecewiseSearch, ReadView, Row, RowLock, StoreResult, Transaction,
+    Direction, KeyRange, LockedRow, LockingScan, PiecewiseSearch, ReadView, Row, RowLock, StoreResult, Table,
+    Transaction,
 };
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::cmp::Ordering;
@@ -234,7 +235,11 @@ fn scan(
         context.transaction.lock_ranges(&target.table, &ranges, context.write_lock())?;
     }
     let seen = path.repeats().then(HashSet::new);
-    let mut scan = Scan { target, selection, direction, seen, read: 0 };
+    let table = match &path.partitions {
+        Some(partitions) => target.table.restricted(partitions),
+        None => target.table.clone(),
+    };
+    let mut scan = Scan { target, table, selection, direction, seen, read: 0 };
     for range in &ranges {
         if !path.unique && ends_early {
             if scan.visit_pieces(context, range, visit)? == Found::Enough {
@@ -262,6 +267,8 @@ fn scan(
 /// A scan for rows to change.
 struct Scan<'a> {
     target: &'a Target,
+    /// With the partitions that rows can be in.
+    table: Arc<Table>,
     selection: &'a Selection,
     direction: Direction,
     /// Rows that were met, where one may be met again.
@@ -288,7 +295,7 @@ impl Scan<'_> {
         visit: &mut RowVisit<'_>,
     ) -> StoreResult<Found> {
         let mut search = PiecewiseSearch::new(range.clone(), self.direction);
-        let table = &self.target.table;
+        let table = &self.table.clone();
         let mut found = Found::Nothing;
         loop {
             let (request, count) = (context.write_lock(), search.next_count());
@@ -311,7 +318,7 @@ impl Scan<'_> {
         visit: &mut RowVisit<'_>,
     ) -> StoreResult<Found> {
         let request = context.write_lock();
-        let rows = context.transaction.scan_locked(&self.target.table, range, self.direction, request);
+        let rows = context.transaction.scan_locked(&self.table, range, self.direction, request);
         self.visit_rows(context, rows, visit)
     }
 

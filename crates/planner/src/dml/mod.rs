@@ -238,6 +238,8 @@ pub(crate) fn ignorable(error: &StoreError) -> bool {
             Code::RowIsReferenced2,
             Code::BadNull,
             Code::ViewCheckFailed,
+            Code::NoPartitionForValue,
+            Code::RowDoesNotMatchGivenPartitionSet,
         ]
         .iter()
         .any(|code| error.is(*code)),

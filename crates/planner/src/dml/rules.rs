@@ -37,7 +37,7 @@ pub struct TableRules {
     pub auto_increment: Option<usize>,
     /// Columns of type TIMESTAMP, which are stored in UTC.
     pub timestamps: Vec<usize>,
-    /// Whether more happens around a row than that it is written: foreign keys look at rows of other tables, triggers run. Such rows are
+    /// Whether more happens around a row than that it is written: foreign keys look at rows of other tables, triggers run, partitions are chosen. Such rows are
     /// written one by one, inside of a transaction, on the query pool: no way that is faster may be taken.
     pub row_by_row: bool,
 }
@@ -77,7 +77,7 @@ impl TableRules {
             on_update_now: ordinals(&|column| column.on_update_now),
             auto_increment: def.auto_increment_ordinal(),
             timestamps: ordinals(&|column| matches!(column.sql_type, squall_types::SqlType::Timestamp { .. })),
-            row_by_row: !def.foreign_keys.is_empty() || !def.triggers.is_empty(),
+            row_by_row: !def.foreign_keys.is_empty() || !def.triggers.is_empty() || def.partitioning.is_some(),
         })
     }
 }

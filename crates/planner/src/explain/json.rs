@@ -65,6 +65,7 @@ fn table(row: &ExplainRow) -> Node {
     text("table_name", &row.table);
     text("access_type", &row.access_type);
     let names = |text: &str| Node::List(text.split(',').map(|name| Node::Text(name.into())).collect());
+    members.extend(row.partitions.as_deref().map(|partitions| ("partitions", names(partitions))));
     members.extend(row.possible_keys.as_deref().map(|keys| ("possible_keys", names(keys))));
     members.extend(row.key.as_ref().map(|key| ("key", Node::Text(key.clone()))));
     members.extend(row.key_length.map(|length| ("key_length", Node::Text(length.to_string()))));

@@ -11,7 +11,7 @@ use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::{CrossJoinExec, NestedLoopJoinExec};
 use datafusion::physical_plan::union::UnionExec;
-use squall_catalog::TableDef;
+use squall_catalog::{PartitionDef, PartitionSet, PartitionStorage, TableDef};
 use squall_executor::TableOperator;
 use squall_executor::access::path::AccessPath;
 use squall_executor::access::scan::RowScanExec;
@@ -37,6 +37,8 @@ pub struct ExplainRow {
     pub table: Option<String>,
     /// How it is read: `ALL`, `index`, `range`, `ref`, `eq_ref`, `const`.
     pub access_type: Option<String>,
+    /// Partitions that are read.
+    pub partitions: Option<String>,
     /// Indexes that could be used.
     pub possible_keys: Option<String>,
     /// The index that is used.
@@ -82,7 +84,7 @@ impl ExplainRow {
             number(self.id),
             Value::String(self.select_type.clone()),
             text(&self.table),
-            Value::Null,
+            text(&self.partitions),
             text(&self.access_type),
             text(&self.possible_keys),
             text(&self.key),
@@ -345,11 +347,28 @@ fn copy_name(table: &RowTable) -> Option<String> {
     table.copy_def().map(|index| index.name.clone())
 }
 
+/// The partitions of a table that are read, `p` or `p_subpartition`; `None` for a table without.
+fn partition_names(def: &TableDef, read: Option<&PartitionSet>) -> Option<String> {
+    let partitioning = def.partitioning.as_ref()?;
+    let name = |partition: &PartitionDef, storage: &PartitionStorage| match storage.name.as_str() {
+        "" => partition.name.clone(),
+        sub => format!("{}_{sub}", partition.name),
+    };
+    let names = partitioning
+        .partitions
+        .iter()
+        .flat_map(|partition| partition.storages.iter().map(move |storage| name(partition, storage)));
+    let is_read = |at: usize| read.is_none_or(|read| read.contains(at));
+    let names: Vec<String> = names.enumerate().filter(|(at, _)| is_read(*at)).map(|(_, name)| name).collect();
+    (!names.is_empty()).then(|| names.join(","))
+}
+
 /// How a path reads its table.
 pub fn path_row(def: &TableDef, path: &AccessPath, mut row: ExplainRow) -> ExplainRow {
     let possible: Vec<&str> =
         path.possible.iter().filter_map(|at| def.indexes.get(*at)).map(|index| &*index.name).collect();
     row.possible_keys = (!possible.is_empty()).then(|| possible.join(","));
+    row.partitions = partition_names(def, path.partitions.as_deref());
     row.rows = Some(path.rows.ceil().max(1.0) as u64);
     let index = path.index_def(def);
     match (&path.ranges, index) {

@@ -278,6 +278,7 @@ fn table(name: &str, columns: &[(&str, SqlType, bool)], key: usize) -> TableDef 
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         triggers: Vec::new(),
+        partitioning: None,
         collation: CollationId::UTF8MB4_0900_AI_CI,
         comment: String::new(),
         engine: squall_catalog::EngineName::ROWS,

@@ -194,6 +194,7 @@ impl TestDatabase {
             checks: Vec::new(),
             foreign_keys: Vec::new(),
             triggers: Vec::new(),
+            partitioning: None,
             collation: CollationId::UTF8MB4_0900_AI_CI,
             comment: String::new(),
             engine: squall_catalog::EngineName::ROWS,

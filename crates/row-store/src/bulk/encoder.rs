@@ -224,7 +224,7 @@ impl BulkEncoder {
     /// which otherwise happens when the rows are written.
     pub fn observe_auto_increment(&self) {
         if let Some(greatest) = self.rows.auto_increment {
-            self.table.data.observe_auto_increment(greatest);
+            self.table.data.logical.observe_auto_increment(greatest);
         }
     }
 

@@ -33,10 +33,16 @@ impl RowStore {
         &self,
         table: &Arc<Table>,
         indexes: &[IndexId],
-        check: impl Fn(u64) -> SqlResult<()> + Sync,
+        check: &(dyn Fn(u64) -> SqlResult<()> + Sync),
     ) -> StoreResult<()> {
         let codecs = indexes.iter().map(|index| table.index_codec(*index)).collect::<SqlResult<Vec<&IndexCodec>>>()?;
         if codecs.is_empty() {
+            return Ok(());
+        }
+        if let Some(partitions) = table.partitions() {
+            for partition in partitions {
+                self.build_indexes(partition, indexes, check)?;
+            }
             return Ok(());
         }
         for codec in &codecs {
@@ -48,7 +54,7 @@ impl RowStore {
         }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let parts = parts(table, cores.min(THREADS_MAX))?;
-        let (view, check, codecs) = (self.read_view(), &check, &codecs);
+        let (view, codecs) = (self.read_view(), &codecs);
         let sorters = std::thread::scope(|scope| -> SqlResult<Vec<Sorter>> {
             let mut threads = Vec::with_capacity(parts.len());
             for (at, part) in parts.iter().enumerate() {
@@ -85,7 +91,7 @@ pub(crate) fn collect_entries(
     range: &KeyRange,
     first_number: u64,
     sorter: &mut Sorter,
-    check: &(impl Fn(u64) -> SqlResult<()> + Sync),
+    check: &(dyn Fn(u64) -> SqlResult<()> + Sync),
 ) -> SqlResult<()> {
     let mut columns: Vec<usize> = codecs.iter().flat_map(|codec| codec.parts.iter().map(|part| part.ordinal)).collect();
     columns.sort_unstable();

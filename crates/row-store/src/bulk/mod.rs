@@ -11,6 +11,9 @@ mod encoder;
 mod index;
 pub(crate) use index::collect_entries;
 mod ingest;
+mod partitioned;
+
+use self::partitioned::PartitionLoads;
 
 pub use encoder::{BulkEncoder, EncodedRows};
 
@@ -56,13 +59,18 @@ pub enum OnDuplicate {
 pub struct BulkOutcome {
     /// Rows loaded.
     pub loaded: u64,
-    /// Numbers of the rows left out, as they were given to the encoder.
+    /// Numbers of the rows left out, as they were given to the encoder; of a table with partitions as they were given to a partition's.
     pub skipped: Vec<u64>,
 }
 
 impl RowStore {
-    /// Begins a bulk load. It is a statement of its own: it sees no transaction's writes and is in none.
+    /// Begins a bulk load. It is a statement of its own: it sees no transaction's writes and is in none. That of a table with partitions is not
+    /// all or nothing: it is for tables that no catalog has yet.
     pub fn bulk_load(&self, table: &Arc<Table>) -> BulkLoad {
+        if table.is_partitioned() {
+            let loads = PartitionLoads::new(self, table);
+            return BulkLoad { pushed: 0, batch: Vec::new(), encoding: Encoding::Partitions(Box::new(loads)) };
+        }
         let writer = self.bulk_writer(table, 1);
         let encoder = Encoder { encoder: writer.encoder(), writer, encoded: 0 };
         BulkLoad { pushed: 0, batch: Vec::new(), encoding: Encoding::Here(Box::new(encoder)) }
@@ -136,7 +144,7 @@ impl BulkWriter {
             return Ok(());
         }
         if let Some(greatest) = rows.auto_increment() {
-            self.table.data.observe_auto_increment(greatest);
+            self.table.data.logical.observe_auto_increment(greatest);
         }
         self.rows += rows.count();
         self.ascending &= rows.is_ascending() && self.last_key.as_slice() < rows.first_key();
@@ -322,6 +330,8 @@ pub struct BulkLoad {
 enum Encoding {
     /// The session that pushes.
     Here(Box<Encoder>),
+    /// The load of each partition of the table.
+    Partitions(Box<PartitionLoads>),
     /// A thread, which gives the encoder back when no more batches can come.
     There(SyncSender<Vec<Vec<Value>>>, JoinHandle<SqlResult<Box<Encoder>>>),
     /// No session any more: it has failed.
@@ -358,6 +368,9 @@ impl BulkLoad {
     /// an earlier row; the load is over then.
     pub fn push(&mut self, values: Vec<Value>) -> SqlResult<()> {
         self.pushed += 1;
+        if let Encoding::Partitions(loads) = &mut self.encoding {
+            return loads.push(values);
+        }
         self.batch.push(values);
         if self.batch.len() < BATCH_ROWS {
             return Ok(());
@@ -386,7 +399,9 @@ impl BulkLoad {
                 drop(sender);
                 thread.join().map_err(|_| SqlError::internal("a load's thread has panicked"))??
             }
-            Encoding::Failed => return Err(SqlError::internal("a bulk load that has failed goes on")),
+            Encoding::Failed | Encoding::Partitions(_) => {
+                return Err(SqlError::internal("a bulk load that has failed goes on"));
+            }
         };
         encoder.encode(&rest)?;
         Ok(encoder)
@@ -400,6 +415,11 @@ impl BulkLoad {
     /// Makes the rows the table's. Takes the table's exclusive lock for `session` for the time of the last step. Rows
     /// are numbered from 0 in the order in which they were pushed.
     pub fn finish(mut self, session: u64, wait: LockWait, on_duplicate: OnDuplicate) -> StoreResult<BulkOutcome> {
+        if matches!(self.encoding, Encoding::Partitions(_))
+            && let Encoding::Partitions(loads) = std::mem::replace(&mut self.encoding, Encoding::Failed)
+        {
+            return loads.finish(session, wait, on_duplicate);
+        }
         let Encoder { encoder, writer, .. } = *self.end_encoding()?;
         writer.finish(vec![encoder], session, wait, on_duplicate)
     }

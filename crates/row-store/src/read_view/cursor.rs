@@ -1,6 +1,7 @@
 //! Scans: a snapshot's range merged with the transaction's own writes.
 
 use super::ReadView;
+use super::merged::PartitionScans;
 use crate::engine::{Iter, Slice};
 use crate::error::{corrupted, engine_error};
 use crate::forward_scan::ForwardScan;
@@ -25,16 +26,18 @@ const KEPT_ROWS_MAX: u32 = 64;
 
 /// A scan of a range of storage keys; of a table's rows, or of an index's entries.
 pub struct Cursor {
-    table: Arc<Table>,
+    pub(super) table: Arc<Table>,
     committed: Committed,
     next_committed: Option<(Slice, Slice)>,
     committed_done: bool,
     own: Option<OwnWrites>,
-    direction: Direction,
+    pub(super) direction: Direction,
     /// Rows of index entries are read in the same snapshot.
     view: ReadView,
     /// How many of them so far.
     rows_of_entries: u32,
+    /// Of a table with partitions: all that there is.
+    partitions: Option<Box<PartitionScans>>,
 }
 
 /// What is committed.
@@ -122,6 +125,12 @@ struct OwnWrites {
 
 impl Cursor {
     pub(crate) fn open(view: &ReadView, table: &Arc<Table>, range: &KeyRange, direction: Direction) -> Cursor {
+        if let Some(partitions) = table.partitions() {
+            let cursors = partitions.iter().map(|partition| Cursor::open(view, partition, range, direction)).collect();
+            let mut cursor = Self::of_committed(view, table, Committed::Ended(None), direction);
+            cursor.partitions = Some(Box::new(PartitionScans::new(cursors)));
+            return cursor;
+        }
         table.data.note_scan();
         // Bounds that cross are refused by the engine and by the maps of own writes.
         let empty = range.is_empty();
@@ -154,17 +163,22 @@ impl Cursor {
         let own = view
             .own
             .as_ref()
-            .filter(|own| own.any.load(Ordering::Acquire) && own.writes.read().touches(table.id()))
+            .filter(|own| own.any.load(Ordering::Acquire) && own.writes.read().touches(table.storage_id()))
             .map(|_| OwnWrites { fetched: VecDeque::new(), start, end, done: false });
+        Cursor { own, ..Self::of_committed(view, table, committed, direction) }
+    }
+
+    fn of_committed(view: &ReadView, table: &Arc<Table>, committed: Committed, direction: Direction) -> Cursor {
         Cursor {
             table: table.clone(),
             committed,
             next_committed: None,
             committed_done: false,
-            own,
+            own: None,
             direction,
             view: view.clone(),
             rows_of_entries: 0,
+            partitions: None,
         }
     }
 
@@ -173,8 +187,16 @@ impl Cursor {
         &self.table
     }
 
+    /// The table, or the one partition of it, that the last record came from.
+    pub(crate) fn last_table(&self) -> &Arc<Table> {
+        self.partitions.as_ref().and_then(|partitions| partitions.last_table()).unwrap_or(&self.table)
+    }
+
     /// The next key and value.
     pub(crate) fn next_pair(&mut self) -> SqlResult<Option<(Slice, Slice)>> {
+        if let Some(partitions) = &mut self.partitions {
+            return partitions.next_pair();
+        }
         // What most scans are: nothing of the transaction's own to be put in between.
         if self.own.is_none() {
             return self.committed.next(self.direction);
@@ -192,7 +214,7 @@ impl Cursor {
         let as_change = |(key, value): (Slice, Slice)| (key, (*value != DELETED).then_some(value));
         self.fill_committed()?;
         let Some(own) = &mut self.own else { return Ok(self.next_committed.take().map(as_change)) };
-        own.fill(&self.view, self.table.id(), self.direction)?;
+        own.fill(&self.view, self.table.storage_id(), self.direction)?;
         let Some((own_key, _)) = own.fetched.front() else { return Ok(self.next_committed.take().map(as_change)) };
         if let Some((key, _)) = &self.next_committed {
             let committed_first = match self.direction {
@@ -221,11 +243,11 @@ impl Cursor {
     pub fn next_row(&mut self) -> SqlResult<Option<Row>> {
         let Some((key, value)) = self.next_pair()? else { return Ok(None) };
         if is_row_key(&key) {
-            return Row::check(&self.table, key, value).map(Some);
+            return Row::check(self.last_table(), key, value).map(Some);
         }
         self.rows_of_entries = self.rows_of_entries.saturating_add(1);
         let keep = self.rows_of_entries <= KEPT_ROWS_MAX;
-        self.view.row_of_entry(&self.table, &key, &value, keep).map(Some)
+        self.view.row_of_entry(self.last_table(), &key, &value, keep).map(Some)
     }
 
     /// The next entry of an index without its row.

@@ -1,6 +1,7 @@
 //! Reading in one snapshot: a snapshot of what is committed, with a transaction's own writes over it.
 
 mod cursor;
+mod merged;
 
 pub use self::cursor::{Cursor, IndexEntry};
 use crate::engine::{SeqNo, Slice, Snapshot};
@@ -90,17 +91,17 @@ impl Uncommitted {
             let writes = self.writes.read();
             let Some(step) = writes.manifest_changed_at(step) else { return Ok(None) };
             if let Some(manifest) = &*kept
-                && (manifest.table, manifest.seqno, manifest.step) == (table.id(), seqno, step)
+                && (manifest.table, manifest.seqno, manifest.step) == (table.storage_id(), seqno, step)
             {
                 return Ok(Some(manifest.rows.clone()));
             }
-            (step, writes.manifest_changes(table.id(), step)?)
+            (step, writes.manifest_changes(table.storage_id(), step)?)
         };
         if changes.is_empty() {
             return Ok(None);
         }
         let rows = level.source().open(changed_manifest(&table.data.keyspace, seqno, changes)?)?;
-        *kept = Some(OwnManifest { table: table.id(), seqno, step, rows: rows.clone() });
+        *kept = Some(OwnManifest { table: table.storage_id(), seqno, step, rows: rows.clone() });
         Ok(Some(rows))
     }
 }
@@ -126,11 +127,13 @@ impl UncommittedWrites for Uncommitted {
             None if may_wait => self.writes.read(),
             None => return Ok(None),
         };
-        Ok(Some(writes.is_taken() || writes.get(table, key)?.is_some()))
+        Ok(Some(writes.is_taken() || writes.get_of_table(table, key)?.is_some()))
     }
 
     fn is_busy(&self, table: TableId, bounds: (Bound<&[u8]>, Bound<&[u8]>)) -> bool {
-        self.writes.try_read().is_none_or(|writes| writes.is_unsettled(table, bounds))
+        self.writes
+            .try_read()
+            .is_none_or(|writes| writes.storages_of(table).any(|storage| writes.is_unsettled(storage, bounds)))
     }
 
     fn writes_of(
@@ -139,7 +142,24 @@ impl UncommittedWrites for Uncommitted {
         bounds: (Bound<&[u8]>, Bound<&[u8]>),
         limit: usize,
     ) -> SqlResult<Option<Vec<Written>>> {
-        self.range(table, bounds, false, u64::MAX, limit)
+        let storages: Vec<TableId> = {
+            let writes = self.writes.read();
+            if writes.is_taken() {
+                return Ok(None);
+            }
+            writes.storages_of(table).collect()
+        };
+        let mut all = Vec::new();
+        for storage in storages {
+            match self.range(storage, bounds, false, u64::MAX, limit)? {
+                Some(writes) => all.extend(writes),
+                None => return Ok(None),
+            }
+        }
+        // Those of each partition are in order, and as many as there may be.
+        all.sort_by(|left, right| left.key.cmp(&right.key));
+        all.truncate(limit);
+        Ok(Some(all))
     }
 }
 
@@ -167,6 +187,10 @@ impl ReadView {
     /// The row at a storage key; `keep` it for the next reader too.
     fn row_at(&self, table: &Table, key: &[u8], keep: bool) -> SqlResult<Option<Row>> {
         self.note(table, || KeyRange::point(key));
+        if let Some(partitions) = &table.partitions {
+            let storages = table.storages_for_key(partitions, key);
+            return first_found(storages, |storage| self.row_at(storage, key, keep));
+        }
         table.data.check_seqno(key, self.snapshot.seqno())?;
         let value = match self.own_change(table, key)? {
             Some(own) => own,
@@ -181,6 +205,10 @@ impl ReadView {
     /// The row that a unique index has at `entry_key`, as [`Table::unique_key`] makes it.
     pub fn get_by_unique(&self, table: &Table, entry_key: &[u8]) -> SqlResult<Option<Row>> {
         self.note(table, || KeyRange::point(entry_key));
+        if let Some(partitions) = &table.partitions {
+            let storages = table.storages_for_key(partitions, entry_key);
+            return first_found(storages, |storage| self.get_by_unique(storage, entry_key));
+        }
         table.data.check_seqno(entry_key, self.snapshot.seqno())?;
         let value = match self.own_change(table, entry_key)? {
             Some(own) => own,
@@ -193,7 +221,7 @@ impl ReadView {
 
     fn own_change(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Change>> {
         match self.own.as_ref().filter(|own| own.any.load(Ordering::Acquire)) {
-            Some(own) => own.writes.read().get_at(table.id(), key, self.step),
+            Some(own) => own.writes.read().get_at(table.storage_id(), key, self.step),
             None => Ok(None),
         }
     }
@@ -257,6 +285,19 @@ impl ReadView {
             reads.add(table.id(), range());
         }
     }
+}
+
+/// What the first of several storages has that has something.
+pub(crate) fn first_found<T, E>(
+    storages: &[Arc<Table>],
+    mut read: impl FnMut(&Arc<Table>) -> Result<Option<T>, E>,
+) -> Result<Option<T>, E> {
+    for storage in storages {
+        if let Some(found) = read(storage)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 /// What the store itself has of a table, or what has changed since it was copied, in the order of the keys.

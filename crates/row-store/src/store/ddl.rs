@@ -12,10 +12,10 @@ use crate::engine::Keyspace;
 use crate::error::engine_error;
 use crate::meta;
 use crate::routine_codec::{decode_routine, encode_routine};
-use crate::store::{RowStore, StoreInner, malformed};
-use crate::table::TableData;
+use crate::store::{RowStore, StoreInner, malformed, read_u64};
+use crate::table::{LogicalTable, TableData};
 use crate::ticket::CommitTicket;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use squall_catalog::{
     Catalog, Database, DatabaseId, IndexDef, IndexId, RoutineDef, RoutineName, TableDef, TableEntry, TableId, ViewDef,
 };
@@ -27,7 +27,7 @@ use std::sync::atomic::Ordering;
 /// What a DDL statement changes beside the catalog.
 #[derive(Clone, Debug, Default)]
 pub struct DdlChanges {
-    /// Tables to be emptied; the catalog has a new version of each.
+    /// Storages to be emptied: of whole tables all that they have. The catalog has a new version of each table.
     pub truncated: Vec<TableId>,
     /// Other records of the server.
     pub system: Vec<SystemChange>,
@@ -53,6 +53,11 @@ struct Objects<'a> {
 }
 
 impl<'a> Objects<'a> {
+    /// All storages of the tables.
+    fn storages(&self) -> FxHashSet<TableId> {
+        self.tables.values().flat_map(|(_, def)| def.storages()).collect()
+    }
+
     /// The objects that `other` does not share. A table that is in both, in one database, under one name, is neither made nor dropped nor
     /// changed: a definition looks at all tables of its database, and at no more than that of nearly all of them.
     fn not_shared(catalog: &'a Catalog, other: &Catalog) -> Objects<'a> {
@@ -123,11 +128,13 @@ impl RowStore {
         };
         batch.insert(&inner.meta, [meta::COUNTERS], counters.encode());
         push_system(&inner.meta, &mut batch, &changes.system);
+        let moved = inner.put_moved(&mut batch, &old, &new)?;
         let (dropped, mut makes_room) = inner.remove_dropped(&mut batch, &old, &new)?;
         let Redefined { tables: defined, dropped_copies } = inner.redefined(&mut batch, &old, &new);
         let mut fresh = Vec::new();
         let made = inner.make_fresh_data(&mut batch, &old, &new, &changes.truncated, &mut fresh);
-        let filled: Vec<TableId> = new.tables.keys().filter(|id| !old.tables.contains_key(id)).copied().collect();
+        let known = old.storages();
+        let filled: Vec<TableId> = new.storages().difference(&known).copied().collect();
         if let Err(error) = made.and_then(|()| inner.committer.write(batch, true)) {
             // Where the store has stopped it is not known whether the disk has the batch; the next start removes what it does not name.
             if !self.gate().is_stopped() {
@@ -137,15 +144,21 @@ impl RowStore {
         }
         *current = next.clone();
         drop(current);
-        let seqno =
-            inner.show_definition(!filled.is_empty() || !changes.truncated.is_empty() || !defined.is_empty())?;
-        for (table, version, built) in defined {
-            let data = inner.data(table)?;
-            data.defined_since.fetch_max(version, Ordering::AcqRel);
-            if let Some(level) = data.sealed().filter(|_| !built.is_empty()) {
-                level.source().indexes_added();
+        let seqno = inner.show_definition(
+            !moved.is_empty() || !filled.is_empty() || !changes.truncated.is_empty() || !defined.is_empty(),
+        )?;
+        inner.forget_moved(&moved, seqno)?;
+        for (def, built) in defined {
+            let logical = inner.data(def.id)?.logical.clone();
+            logical.defined_since.fetch_max(def.version, Ordering::AcqRel);
+            inner.forget_table(def.id);
+            for storage in def.storages() {
+                let data = inner.data_of(storage, &logical)?;
+                if let Some(level) = data.sealed().filter(|_| !built.is_empty()) {
+                    level.source().indexes_added();
+                }
+                built.iter().for_each(|index| data.built_from(*index, seqno));
             }
-            built.into_iter().for_each(|index| data.built_from(index, seqno));
         }
         for id in &filled {
             // A table that was filled before it came into the catalog. A new one is empty at any moment.
@@ -153,12 +166,12 @@ impl RowStore {
                 data.complete_from(seqno);
             }
         }
-        for (table, index) in dropped_copies {
-            inner.data(table)?.drop_copy(index);
+        for (storage, index) in dropped_copies {
+            inner.stored_data(storage)?.drop_copy(index);
         }
         for data in fresh {
             let id = data.id;
-            inner.forget_table(id);
+            inner.forget_table(data.logical.id);
             let replaced = inner.data.write().insert(id, data.clone());
             if let Some(replaced) = replaced {
                 data.complete_from(seqno);
@@ -166,8 +179,8 @@ impl RowStore {
                 inner.retire(&replaced);
             }
         }
-        for def in &dropped {
-            inner.drop_table(def);
+        for (def, storage) in &dropped {
+            inner.drop_storage(def, *storage);
         }
         if makes_room {
             inner.reserve_space();
@@ -225,30 +238,98 @@ impl RowStore {
     }
 }
 
+/// A storage that goes, and the table that had it.
+type DroppedStorage = (Arc<TableDef>, TableId);
+
+/// A storage that another table has from now on.
+struct Moved {
+    storage: TableId,
+    from: TableId,
+    to: TableId,
+}
+
 /// What becomes of tables that stay.
 struct Redefined {
-    /// Tables with new definitions: their versions, and the indexes that were built.
-    tables: Vec<(TableId, u64, Vec<IndexId>)>,
+    /// Tables with new definitions, and the indexes that were built.
+    tables: Vec<(Arc<TableDef>, Vec<IndexId>)>,
     dropped_copies: Vec<(TableId, IndexId)>,
 }
 
 impl StoreInner {
-    /// Removes the records of tables that go; their definitions, and whether room becomes free.
+    /// Storages that change tables: their new tables count AUTO_INCREMENT on from what either has come to.
+    fn put_moved(&self, batch: &mut Batch, old: &Objects<'_>, new: &Objects<'_>) -> SqlResult<Vec<Moved>> {
+        let mut moved = Vec::new();
+        for (_, def) in old.tables.values() {
+            for storage in def.storages() {
+                let owner = new.tables.values().find(|(_, other)| other.storages().any(|id| id == storage));
+                let to = owner.map(|(_, other)| other.id).filter(|to| *to != def.id);
+                moved.extend(to.map(|to| Moved { storage, from: def.id, to }));
+            }
+        }
+        for Moved { storage, from, to } in &moved {
+            let (from, data) = (self.data(*from)?, self.stored_data_of(old, *storage)?);
+            let mut next = from.logical.auto_increment.load(Ordering::Relaxed);
+            if old.tables.contains_key(to) {
+                next = next.max(self.data(*to)?.logical.auto_increment.load(Ordering::Relaxed));
+            }
+            batch.insert(&self.meta, meta::table_key(meta::AUTO_INCREMENT, *to), next.to_le_bytes());
+            self.put_statistics(batch, &data)?;
+        }
+        Ok(moved)
+    }
+
+    /// The data of a storage that one of the tables has.
+    fn stored_data_of(&self, objects: &Objects<'_>, storage: TableId) -> SqlResult<Arc<TableData>> {
+        let owner = objects.tables.values().find(|(_, def)| def.storages().any(|id| id == storage));
+        let owner = owner.ok_or_else(|| SqlError::internal("a storage without a table"))?.1.id;
+        self.data_of(storage, &self.data(owner)?.logical)
+    }
+
+    /// Has storages that have changed tables opened anew, as their new tables'. Who has an old table is told that it is outdated, and who
+    /// reads at an earlier snapshot that its rows are elsewhere.
+    fn forget_moved(&self, moved: &[Moved], seqno: u64) -> SqlResult<()> {
+        for Moved { storage, from, to } in moved {
+            let from = self.data(*from)?.logical.clone();
+            from.defined_since.fetch_add(1, Ordering::AcqRel);
+            if from.id == *storage {
+                from.defined_since.store(u64::MAX, Ordering::Release);
+            }
+            self.forget_table(from.id);
+            self.forget_table(*to);
+        }
+        for Moved { storage, .. } in moved {
+            self.data.write().remove(storage);
+        }
+        for Moved { storage, from: _, to } in moved {
+            let logical = self.data(*to)?.logical.clone();
+            if let Some(next) = read_u64(&self.meta, &meta::table_key(meta::AUTO_INCREMENT, *to))? {
+                logical.auto_increment.fetch_max(next, Ordering::Relaxed);
+                logical.auto_increment_saved.fetch_max(next, Ordering::Relaxed);
+            }
+            self.data_of(*storage, &logical)?.complete_from(seqno);
+        }
+        Ok(())
+    }
+
+    /// Removes the records of storages that go; whose they were, and whether room becomes free.
     fn remove_dropped(
         &self,
         batch: &mut Batch,
         old: &Objects<'_>,
         new: &Objects<'_>,
-    ) -> SqlResult<(Vec<Arc<TableDef>>, bool)> {
-        let gone = old.tables.iter().filter(|(id, _)| !new.tables.contains_key(id));
-        let dropped: Vec<Arc<TableDef>> = gone.map(|(_, (_, def))| (*def).clone()).collect();
+    ) -> SqlResult<(Vec<DroppedStorage>, bool)> {
+        let kept = new.storages();
+        let mut dropped = Vec::new();
         let mut makes_room = false;
-        for def in &dropped {
-            // Opened, so that its files can be let go once nothing names them.
-            let data = self.data(def.id)?;
-            self.open_levels(&data, def)?;
-            makes_room |= data.keyspace.disk_space() > 0;
-            self.remove_table_records(batch, def.id)?;
+        for (_, def) in old.tables.values() {
+            for storage in def.storages().filter(|storage| !kept.contains(storage)) {
+                // Opened, so that its files can be let go once nothing names them.
+                let data = self.data_of(storage, &self.data(def.id)?.logical)?;
+                self.open_levels(&data, def)?;
+                makes_room |= data.keyspace.disk_space() > 0;
+                self.remove_table_records(batch, storage)?;
+                dropped.push(((*def).clone(), storage));
+            }
         }
         Ok((dropped, makes_room))
     }
@@ -261,14 +342,16 @@ impl StoreInner {
             if !Arc::ptr_eq(before, after) {
                 let is_new = |index: &&IndexDef| before.indexes.iter().all(|old| old.id != index.id);
                 let built: Vec<IndexId> = after.indexes.iter().filter(is_new).map(|index| index.id).collect();
-                redefined.tables.push((*id, after.version, built));
+                redefined.tables.push(((*after).clone(), built));
             }
             for index in before.indexes.iter().filter(|index| after.indexes.iter().all(|kept| kept.id != index.id)) {
-                batch.insert(&self.meta, meta::dropped_index_key(*id, index.id), []);
-                self.dropped_indexes.store(true, Ordering::Release);
-                if index.is_columnar() {
-                    redefined.dropped_copies.push((*id, index.id));
+                for storage in after.storages() {
+                    batch.insert(&self.meta, meta::dropped_index_key(storage, index.id), []);
+                    if index.is_columnar() {
+                        redefined.dropped_copies.push((storage, index.id));
+                    }
                 }
+                self.dropped_indexes.store(true, Ordering::Release);
             }
         }
         redefined
@@ -302,7 +385,7 @@ impl StoreInner {
         Ok(since)
     }
 
-    /// Makes the keyspaces of new and of truncated tables, and adds them to `fresh`.
+    /// Makes the keyspaces of new and of truncated storages, and adds them to `fresh`.
     fn make_fresh_data(
         &self,
         batch: &mut Batch,
@@ -311,43 +394,77 @@ impl StoreInner {
         truncated: &[TableId],
         fresh: &mut Vec<Arc<TableData>>,
     ) -> SqlResult<()> {
-        for (id, (_, def)) in new.tables.iter().filter(|(id, _)| !old.tables.contains_key(id)) {
-            let existing = self.data.read().get(id).cloned();
-            let (place, auto_increment) = match existing {
-                // The table's data was made, and perhaps filled, before it came into the catalog.
-                Some(data) => (data.place_record(), data.auto_increment.load(Ordering::Relaxed)),
+        let known = old.storages();
+        for (_, def) in new.tables.values() {
+            if def.storages().all(|storage| known.contains(&storage)) {
+                continue;
+            }
+            let logical = match self.data.read().get(&def.id) {
+                Some(data) => data.logical.clone(),
+                None if known.contains(&def.id) => self.data(def.id)?.logical.clone(),
                 None => {
-                    let data = self.create_data(def, 1)?;
-                    let next = def.auto_increment_start.max(1);
-                    data.auto_increment.store(next, Ordering::Relaxed);
-                    data.auto_increment_saved.store(next, Ordering::Relaxed);
-                    let place = data.place_record();
-                    fresh.push(data);
-                    (place, next)
+                    let logical = LogicalTable::new(def.id);
+                    logical.start_auto_increment(def.auto_increment_start.max(1));
+                    Arc::new(logical)
                 }
             };
-            batch.insert(&self.meta, meta::table_key(meta::GENERATION, *id), place);
-            batch.insert(&self.meta, meta::table_key(meta::AUTO_INCREMENT, *id), auto_increment.to_le_bytes());
-        }
-        for id in truncated {
-            let before = self.data(*id)?;
-            let generation = before.generation.checked_add(1).ok_or_else(|| malformed("generation"))?;
-            let (_, def) =
-                new.tables.get(id).ok_or_else(|| SqlError::internal("a truncated table is not in the catalog"))?;
-            self.open_levels(&before, def)?;
-            let data = self.create_data(def, generation)?;
-            for (number, layout) in before.layouts().read().iter().enumerate() {
-                debug_assert_eq!(usize::from(layout.number), number + 1);
-                data.layouts().write().push(layout.clone());
+            for storage in def.storages().filter(|storage| !known.contains(storage)) {
+                let existing = self.data.read().get(&storage).cloned();
+                let place = match existing {
+                    // The table's data was made, and perhaps filled, before it came into the catalog.
+                    Some(data) => data.place_record(),
+                    None => {
+                        let data = self.create_data(def, storage, &logical, 1)?;
+                        let place = data.place_record();
+                        fresh.push(data);
+                        place
+                    }
+                };
+                batch.insert(&self.meta, meta::table_key(meta::GENERATION, storage), place);
             }
-            let start = def.auto_increment_start.max(1);
-            data.auto_increment.store(start, Ordering::Relaxed);
-            data.auto_increment_saved.store(start, Ordering::Relaxed);
-            batch.insert(&self.meta, meta::table_key(meta::GENERATION, *id), data.place_record());
-            batch.insert(&self.meta, meta::table_key(meta::AUTO_INCREMENT, *id), start.to_le_bytes());
-            batch.remove(&self.meta, meta::table_key(meta::STATISTICS, *id));
-            batch.remove(&self.meta, meta::dictionary_key(*id, before.generation));
-            fresh.push(data);
+            if !known.contains(&def.id) {
+                let next = logical.auto_increment.load(Ordering::Relaxed);
+                batch.insert(&self.meta, meta::table_key(meta::AUTO_INCREMENT, def.id), next.to_le_bytes());
+            }
+        }
+        self.make_truncated(batch, new, truncated, fresh)
+    }
+
+    /// Makes the next generations of storages that are emptied.
+    fn make_truncated(
+        &self,
+        batch: &mut Batch,
+        new: &Objects<'_>,
+        truncated: &[TableId],
+        fresh: &mut Vec<Arc<TableData>>,
+    ) -> SqlResult<()> {
+        for (_, def) in new.tables.values() {
+            let storages: Vec<TableId> = def.storages().filter(|storage| truncated.contains(storage)).collect();
+            if storages.is_empty() {
+                continue;
+            }
+            let mut logical = self.data(def.id)?.logical.clone();
+            if storages.contains(&def.id) {
+                let start = def.auto_increment_start.max(1);
+                let emptied = LogicalTable::new(def.id);
+                emptied.start_auto_increment(start);
+                batch.insert(&self.meta, meta::table_key(meta::AUTO_INCREMENT, def.id), start.to_le_bytes());
+                logical = Arc::new(emptied);
+            }
+            for storage in storages {
+                let before = self.data_of(storage, &logical)?;
+                let generation = before.generation.checked_add(1).ok_or_else(|| malformed("generation"))?;
+                self.open_levels(&before, def)?;
+                let data = self.create_data(def, storage, &logical, generation)?;
+                for (number, layout) in before.layouts().read().iter().enumerate() {
+                    debug_assert_eq!(usize::from(layout.number), number + 1);
+                    data.layouts().write().push(layout.clone());
+                }
+                batch.insert(&self.meta, meta::table_key(meta::GENERATION, storage), data.place_record());
+                batch.remove(&self.meta, meta::table_key(meta::STATISTICS, storage));
+                batch.remove(&self.meta, meta::dictionary_key(storage, before.generation));
+                fresh.push(data);
+            }
         }
         Ok(())
     }

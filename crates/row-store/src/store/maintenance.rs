@@ -124,7 +124,7 @@ impl StoreInner {
         for guard in self.meta.prefix([meta::DROPPED_INDEX]) {
             let key = guard.key().map_err(engine_error)?;
             let (table, index) = meta::split_dropped_index_key(&key).ok_or_else(|| malformed("dropped index"))?;
-            if let Ok(data) = self.data(table) {
+            if let Ok(data) = self.stored_data(table) {
                 self.clear_range(&data, &crate::index_key::index_range(index))?;
             }
             let mut batch = Batch::default();

@@ -31,10 +31,11 @@ use crate::locks::{LockInfo, LockTable, LockWaitEvent, LockWaits, OWN_FAMILY, Ow
 use crate::memory_reuse::MemoryReuse;
 use crate::meta::{self, TablePlace};
 use crate::options::{LockWait, StoreOptions, TableLock};
+use crate::read_view::first_found;
 use crate::row_cache::{RowCache, RowCacheStatus};
 use crate::table::row::Row;
 use crate::table::sealed::read_manifest;
-use crate::table::{Table, TableData};
+use crate::table::{LogicalTable, Partitions, Table, TableData};
 use crate::table_part::TablePart;
 use crate::write_set::SpillPlace;
 use parking_lot::{Mutex, RwLock};
@@ -291,6 +292,10 @@ impl RowStore {
 
     /// The newest committed version of a row: a plain autocommit read of one row needs no more.
     pub fn get(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Row>> {
+        if let Some(partitions) = &table.partitions {
+            let storages = table.storages_for_key(partitions, key);
+            return first_found(storages, |storage| self.get(storage, key));
+        }
         // The newest version needs no snapshot to be registered and is never collected. That of a commit which is not
         // durable yet is not to be seen, so then, and where nothing is found (which may be such a commit's DELETE), the
         // answer is a snapshot's.
@@ -329,11 +334,7 @@ impl RowStore {
         {
             return Ok(table.clone());
         }
-        let data = self.0.data(def.id)?;
-        self.0.open_levels(&data, def)?;
-        let layout = self.0.layout_for(&data, def)?;
-        let traits = self.0.engines.get(&def.engine)?.traits();
-        let table = Arc::new(Table::new(def.clone(), data, layout, traits)?);
+        let table = Arc::new(self.open_table(def)?);
         let mut tables = self.0.tables.write();
         // A session that drops a table says so before it is forgotten here: what is gone must not come back.
         if !table.is_retired() {
@@ -342,25 +343,50 @@ impl RowStore {
         Ok(table)
     }
 
+    fn open_table(&self, def: &Arc<TableDef>) -> SqlResult<Table> {
+        let whole = self.open_storage(def, self.0.data(def.id)?)?;
+        let Some(partitioning) = &def.partitioning else { return Ok(whole) };
+        let logical = &whole.data.logical;
+        let partitions = partitioning
+            .storages()
+            .map(|id| Ok(Arc::new(self.open_storage(def, self.0.data_of(id, logical)?)?)))
+            .collect::<SqlResult<Vec<_>>>()?;
+        let bind = self.0.options.bind_partitions;
+        let bind = bind.ok_or_else(|| SqlError::internal("a store that cannot place rows in partitions"))?;
+        Ok(whole.with_partitions(Some(Box::new(Partitions::new(partitions, bind(def)?)))))
+    }
+
+    fn open_storage(&self, def: &Arc<TableDef>, data: Arc<TableData>) -> SqlResult<Table> {
+        self.0.open_levels(&data, def)?;
+        let layout = self.0.layout_for(&data, def)?;
+        let traits = self.0.engines.get(&def.engine)?.traits();
+        Table::new(def.clone(), data, layout, traits)
+    }
+
     /// Makes the files of a table that is in no catalog yet, or never will be (a TEMPORARY table, the copy that an ALTER
     /// fills). They are gone after a restart unless a catalog with the table has been committed by then.
     pub fn create_data(&self, def: &Arc<TableDef>) -> SqlResult<Arc<Table>> {
         self.gate().check_definition(true)?;
         self.0.forget_table(def.id);
-        let data = self.0.create_data(def, 1)?;
-        data.auto_increment.store(def.auto_increment_start.max(1), Ordering::Relaxed);
-        if let Some(replaced) = self.0.data.write().insert(def.id, data) {
-            replaced.retired.store(true, Ordering::Release);
+        let logical = Arc::new(LogicalTable::new(def.id));
+        logical.auto_increment.store(def.auto_increment_start.max(1), Ordering::Relaxed);
+        for storage in def.storages() {
+            let data = self.0.create_data(def, storage, &logical, 1)?;
+            if let Some(replaced) = self.0.data.write().insert(storage, data) {
+                replaced.retired.store(true, Ordering::Release);
+            }
         }
         self.table(def)
     }
 
     /// Removes the files of a table that is in no catalog.
-    pub fn drop_data(&self, table: TableId) -> SqlResult<()> {
+    pub fn drop_data(&self, def: &TableDef) -> SqlResult<()> {
         let mut batch = Batch::default();
-        self.0.remove_table_records(&mut batch, table)?;
+        for storage in def.storages() {
+            self.0.remove_table_records(&mut batch, storage)?;
+        }
         self.0.committer.write(batch, false)?;
-        self.0.drop_data(table);
+        def.storages().for_each(|storage| self.0.drop_data(storage));
         Ok(())
     }
 
@@ -371,12 +397,12 @@ impl RowStore {
 
     /// Takes `count` AUTO_INCREMENT values in a row and returns the first.
     pub fn next_auto_increment(&self, table: &Table, count: u64) -> u64 {
-        table.data.auto_increment.fetch_add(count, Ordering::Relaxed)
+        table.data.logical.auto_increment.fetch_add(count, Ordering::Relaxed)
     }
 
     /// The next AUTO_INCREMENT value, not taken.
     pub fn peek_auto_increment(&self, table: &Table) -> u64 {
-        table.data.auto_increment.load(Ordering::Relaxed)
+        table.data.logical.auto_increment.load(Ordering::Relaxed)
     }
 
     /// Sets the next AUTO_INCREMENT value, as ALTER TABLE … AUTO_INCREMENT does; durable when it returns. The caller
@@ -447,19 +473,31 @@ impl RowStore {
 }
 
 impl StoreInner {
-    /// Makes the keyspace of a table's generation.
-    pub fn create_data(&self, def: &TableDef, generation: u64) -> SqlResult<Arc<TableData>> {
+    /// Makes the keyspace of a generation of one of a table's storages.
+    pub fn create_data(
+        &self,
+        def: &TableDef,
+        id: TableId,
+        logical: &Arc<LogicalTable>,
+        generation: u64,
+    ) -> SqlResult<Arc<TableData>> {
         let failed = |error| self.committer.gate.files_failed(error);
-        let id = def.id;
         let name = keyspace_name(id, generation);
         let keyspace = self.db.create_keyspace(&name, kind_of(def, &self.engines)).map_err(failed)?;
         self.files.add(&keyspace);
-        Ok(Arc::new(self.new_data(id, generation, keyspace, Vec::new())))
+        Ok(Arc::new(self.new_data(id, logical.clone(), generation, keyspace, Vec::new())))
     }
 
-    fn new_data(&self, id: TableId, generation: u64, keyspace: Keyspace, layouts: Vec<Arc<RowLayout>>) -> TableData {
+    fn new_data(
+        &self,
+        id: TableId,
+        logical: Arc<LogicalTable>,
+        generation: u64,
+        keyspace: Keyspace,
+        layouts: Vec<Arc<RowLayout>>,
+    ) -> TableData {
         let files_seen = FilesSeen::new(self.db.seqno.clone());
-        TableData::new(id, generation, keyspace, files_seen, layouts, self.row_cache.clone())
+        TableData::new(id, logical, generation, keyspace, files_seen, layouts, self.row_cache.clone())
     }
 
     /// Gives a table the levels that its engine keeps its rows in, and another one its copy of columns.
@@ -489,8 +527,16 @@ impl StoreInner {
         Ok(())
     }
 
-    /// The data of a table that exists.
+    /// The data of a table that exists, or of a storage of one that has been read before.
     pub fn data(&self, id: TableId) -> SqlResult<Arc<TableData>> {
+        if let Some(data) = self.data.read().get(&id) {
+            return Ok(data.clone());
+        }
+        self.data_of(id, &Arc::new(LogicalTable::new(id)))
+    }
+
+    /// The data of a storage of a table.
+    pub fn data_of(&self, id: TableId, logical: &Arc<LogicalTable>) -> SqlResult<Arc<TableData>> {
         if let Some(data) = self.data.read().get(&id) {
             return Ok(data.clone());
         }
@@ -501,12 +547,21 @@ impl StoreInner {
         if let Some((_, data)) = self.leaving.lock().iter().find(|(_, data)| data.id == id) {
             return Ok(data.clone());
         }
-        let data = Arc::new(self.open_data(id)?);
+        let data = Arc::new(self.open_data(id, logical)?);
         all.insert(id, data.clone());
         Ok(data)
     }
 
-    fn open_data(&self, id: TableId) -> SqlResult<TableData> {
+    /// The data of a storage that a table of the catalog has.
+    pub fn stored_data(&self, id: TableId) -> SqlResult<Arc<TableData>> {
+        let owner = self.catalog.lock().table_of_storage(id).map(|def| def.id);
+        match owner {
+            Some(owner) if owner != id => self.data_of(id, &self.data(owner)?.logical),
+            _ => self.data(id),
+        }
+    }
+
+    fn open_data(&self, id: TableId, logical: &Arc<LogicalTable>) -> SqlResult<TableData> {
         // The definition is of a catalog that is not the newest one any more.
         let dropped = || SqlError::new(ErrorCode::DoesNotSupportSchemaChange, &[]);
         let record = self.meta.get(meta::table_key(meta::GENERATION, id)).map_err(engine_error)?.ok_or_else(dropped)?;
@@ -523,13 +578,14 @@ impl StoreInner {
             }
             layouts.push(Arc::new(RowLayout::decode(number, &record).map_err(|_| malformed("row layout"))?));
         }
-        let data = self.new_data(id, generation, keyspace, layouts);
+        let data = self.new_data(id, logical.clone(), generation, keyspace, layouts);
         if let Some(dictionary) = self.meta.get(meta::dictionary_key(id, generation)).map_err(engine_error)? {
             data.packing.set_dictionary(&dictionary);
         }
-        if let Some(next) = read_u64(&self.meta, &meta::table_key(meta::AUTO_INCREMENT, id))? {
-            data.auto_increment.store(next, Ordering::Relaxed);
-            data.auto_increment_saved.store(next, Ordering::Relaxed);
+        if logical.id == id
+            && let Some(next) = read_u64(&self.meta, &meta::table_key(meta::AUTO_INCREMENT, id))?
+        {
+            data.logical.start_auto_increment(next);
         }
         self.load_statistics(&data)?;
         Ok(data)
@@ -550,7 +606,7 @@ impl StoreInner {
             .map_err(|_| SqlError::internal("the table's columns have been changed too often; copy the table"))?;
         let layout = Arc::new(RowLayout::new(number, columns));
         let mut batch = Batch::default();
-        batch.insert(&self.meta, meta::layout_key(def.id, number), layout.encode());
+        batch.insert(&self.meta, meta::layout_key(data.id, number), layout.encode());
         self.committer.write(batch, false)?;
         layouts.push(layout.clone());
         Ok(layout)
@@ -562,11 +618,11 @@ impl StoreInner {
         data.iter().for_each(|data| self.retire(data));
     }
 
-    /// As [`StoreInner::drop_data`] of a table that the last catalog had: who reads by that one still finds its rows.
-    pub fn drop_table(&self, def: &Arc<TableDef>) {
+    /// As [`StoreInner::drop_data`] of a storage that the last catalog had: who reads by that one still finds its rows.
+    pub fn drop_storage(&self, def: &Arc<TableDef>, id: TableId) {
         let data = {
             let mut all = self.data.write();
-            let Some(data) = all.remove(&def.id) else { return };
+            let Some(data) = all.remove(&id) else { return };
             self.leaving.lock().push((Arc::downgrade(def), data.clone()));
             data
         };
@@ -600,7 +656,7 @@ impl StoreInner {
     /// Lets the files of a generation go as soon as no reader has them.
     pub fn retire(&self, data: &TableData) {
         data.retired.store(true, Ordering::Release);
-        self.forget_table(data.id);
+        self.forget_table(data.logical.id);
         self.files.retire(&data.keyspace);
         self.db.drop_keyspace(&data.keyspace);
     }

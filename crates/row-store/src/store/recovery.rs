@@ -184,9 +184,10 @@ fn open_tables(
     let tables = catalog.databases().values().flat_map(|database| database.tables.values());
     let kinds: FxHashMap<TableId, Kind> = tables
         .filter_map(|entry| match entry {
-            TableEntry::Table(def) => Some((def.id, kind_of(def, engines))),
+            TableEntry::Table(def) => Some(def.storages().map(|storage| (storage, kind_of(def, engines)))),
             TableEntry::View(_) => None,
         })
+        .flatten()
         .collect();
     for guard in meta.prefix([meta::GENERATION]) {
         let (key, record) = guard.into_inner().map_err(engine_error)?;
@@ -268,7 +269,7 @@ fn remove_orphans(db: &Engine, catalog: &Catalog, engines: &Engines) -> SqlResul
             TablePart::Copy(index) => def.column_copy().is_some_and(|copy| copy.id == index),
         };
         engine.retain(&|table, generation, part| {
-            catalog.table_by_id(table).is_some_and(|(_, def)| has(def, part))
+            catalog.table_of_storage(table).is_some_and(|def| has(def, part))
                 && db.keyspaces().contains_key(keyspace_name(table, generation).as_str())
         })?;
     }

@@ -3,13 +3,17 @@
 mod column;
 mod engine_traits;
 mod keys;
+mod logical;
 pub(crate) mod packing;
+mod partitions;
 pub(crate) mod row;
 pub(crate) mod sealed;
 
 pub use self::column::FixedColumn;
 pub use self::engine_traits::{EngineTraits, TableFeature};
+pub(crate) use self::logical::LogicalTable;
 use self::packing::Packing;
+pub(crate) use self::partitions::Partitions;
 use self::row::encode_row;
 pub use self::row::{Row, RowKey, RowView, ValueRef};
 pub use self::sealed::{
@@ -23,7 +27,6 @@ use crate::forward_scan::FilesSeen;
 use crate::index_key::is_row_key;
 use crate::index_key::{IndexCodec, push_index_id, split_index_id};
 use crate::layout::{Projection, RowLayout};
-use crate::locks::{LargeWriters, SearchedRanges};
 use crate::meta::TablePlace;
 use crate::row_cache::{Place, RowCache, Version};
 use crate::table_part::TablePart;
@@ -37,7 +40,10 @@ use std::sync::{Arc, OnceLock};
 
 /// What a table is on disk, whatever its definition says at the moment.
 pub(crate) struct TableData {
+    /// What it is stored under: the table's id, or that of a partition.
     pub id: TableId,
+    /// What it has in common with the other partitions of its table.
+    pub logical: Arc<LogicalTable>,
     pub generation: u64,
     pub keyspace: Keyspace,
     pub files_seen: FilesSeen,
@@ -53,12 +59,6 @@ pub(crate) struct TableData {
     pub packing: Packing,
     /// By number, from 1.
     layouts: RwLock<Vec<Arc<RowLayout>>>,
-    /// The next AUTO_INCREMENT value.
-    pub auto_increment: AtomicU64,
-    /// What of it is in the meta keyspace. Changes under the lock of the log, when it is there.
-    pub auto_increment_saved: AtomicU64,
-    /// The next hidden row id; 0 until the last one has been looked up.
-    next_row_id: AtomicU64,
     /// Committed rows, as far as it is known.
     pub row_count: AtomicI64,
     /// Committed changes since statistics were saved.
@@ -69,15 +69,8 @@ pub(crate) struct TableData {
     pub overwrites: AtomicU64,
     /// Whether ranges have been read since then.
     pub scanned: AtomicBool,
-    /// What open transactions have searched.
-    pub searched: SearchedRanges,
-    /// Those that have written so much that they do not keep locks of it.
-    pub large_writers: LargeWriters,
     /// Dropped or truncated: nothing may be written any more.
     pub retired: AtomicBool,
-    /// The version of the newest definition: a statement with an older one would leave entries of new indexes out, and not see to
-    /// new constraints.
-    pub defined_since: AtomicU64,
     /// The first sequence number at which readers find everything: a copy that took the place of a table, or what is left of a truncated
     /// one, has nothing of what was there before. 0 if it was so at the start.
     complete_since: AtomicU64,
@@ -108,6 +101,7 @@ fn next_serial() -> u64 {
 impl TableData {
     pub fn new(
         id: TableId,
+        logical: Arc<LogicalTable>,
         generation: u64,
         keyspace: Keyspace,
         files_seen: FilesSeen,
@@ -116,6 +110,7 @@ impl TableData {
     ) -> TableData {
         TableData {
             id,
+            logical,
             generation,
             files_seen,
             keyspace,
@@ -125,18 +120,12 @@ impl TableData {
             unused_files: Mutex::default(),
             packing: Packing::default(),
             layouts: RwLock::new(layouts),
-            auto_increment: AtomicU64::new(1),
-            auto_increment_saved: AtomicU64::new(1),
-            next_row_id: AtomicU64::new(0),
             row_count: AtomicI64::new(0),
             changes: AtomicU64::new(0),
             changes_unsampled: AtomicU64::new(0),
             overwrites: AtomicU64::new(0),
             scanned: AtomicBool::new(false),
-            searched: SearchedRanges::default(),
-            large_writers: LargeWriters::default(),
             retired: AtomicBool::new(false),
-            defined_since: AtomicU64::new(0),
             complete_since: AtomicU64::new(0),
             built_since: RwLock::default(),
             newest_built: AtomicU64::new(0),
@@ -303,28 +292,6 @@ impl TableData {
             self.scanned.store(true, Ordering::Relaxed);
         }
     }
-
-    /// Makes sure that no AUTO_INCREMENT value up to `value` is given again.
-    pub fn observe_auto_increment(&self, value: u64) {
-        self.auto_increment.fetch_max(value.saturating_add(1), Ordering::Relaxed);
-    }
-
-    /// A number of hidden row ids, the first one of them; `last_sealed` is the last key below the store.
-    fn take_row_ids(&self, count: u64, last_sealed: impl FnOnce() -> SqlResult<Option<Slice>>) -> SqlResult<u64> {
-        if self.next_row_id.load(Ordering::Acquire) == 0 {
-            let mut prefix = Vec::new();
-            push_index_id(IndexId(0), &mut prefix);
-            let stored = self.keyspace.prefix(&prefix).next_back().map(|guard| guard.key().map_err(engine_error));
-            let last = match stored.transpose()?.max(last_sealed()?) {
-                Some(key) => hidden_row_number(&key)?,
-                None => 0,
-            };
-            let next = last.checked_add(1).ok_or_else(|| SqlError::internal("the table's row ids are used up"))?;
-            // A later statement finds the counter set; no id has been taken before it is.
-            let _ = self.next_row_id.compare_exchange(0, next, Ordering::AcqRel, Ordering::Acquire);
-        }
-        Ok(self.next_row_id.fetch_add(count, Ordering::Relaxed))
-    }
 }
 
 impl Drop for TableData {
@@ -344,12 +311,14 @@ pub struct Table {
     current: Arc<Projection>,
     older: RwLock<FxHashMap<u16, Arc<Projection>>>,
     /// The first one is where rows lie.
-    indexes: Vec<IndexCodec>,
+    indexes: Arc<[IndexCodec]>,
     primary_id: Option<IndexId>,
     traits: EngineTraits,
     packs_rows: bool,
     /// Ordinal of the AUTO_INCREMENT column.
     auto_increment: Option<usize>,
+    /// Of a table that has some; its own data has no rows then.
+    pub(crate) partitions: Option<Box<Partitions>>,
 }
 
 impl std::fmt::Debug for Table {
@@ -392,10 +361,27 @@ impl Table {
             current: Arc::new(Projection::new(&def, layout)),
             older: RwLock::default(),
             auto_increment: def.auto_increment_ordinal(),
-            indexes,
+            indexes: indexes.into(),
             data,
             def,
+            partitions: None,
         })
+    }
+
+    /// The same table with other partitions.
+    pub(crate) fn with_partitions(&self, partitions: Option<Box<Partitions>>) -> Table {
+        Table {
+            def: self.def.clone(),
+            data: self.data.clone(),
+            current: self.current.clone(),
+            older: RwLock::default(),
+            indexes: self.indexes.clone(),
+            primary_id: self.primary_id,
+            traits: self.traits,
+            packs_rows: self.packs_rows,
+            auto_increment: self.auto_increment,
+            partitions,
+        }
     }
 
     /// The definition.
@@ -405,6 +391,11 @@ impl Table {
 
     /// The table's id.
     pub fn id(&self) -> TableId {
+        self.data.logical.id
+    }
+
+    /// What its rows are stored under: of a partition its own, else the table's id.
+    pub(crate) fn storage_id(&self) -> TableId {
         self.data.id
     }
 
@@ -472,6 +463,15 @@ impl Table {
 
     /// What is newest at a key, seen by others or not, and the number of the commit that wrote it if the store has it.
     pub(crate) fn newest(&self, key: &[u8]) -> SqlResult<(Option<Slice>, Option<SeqNo>)> {
+        if let Some(partitions) = &self.partitions {
+            for storage in self.storages_for_key(partitions, key) {
+                let found = storage.newest(key)?;
+                if found.0.is_some() {
+                    return Ok(found);
+                }
+            }
+            return Ok((None, None));
+        }
         let _still = self.data.sealed().map(|level| level.hold_still());
         let entry = self.data.keyspace.tree.get_internal_entry(key, SeqNo::MAX);
         let entry = entry.map_err(|error| engine_error(error.into()))?;
@@ -499,8 +499,38 @@ impl Table {
 
     /// A number of hidden row ids; the first one of them.
     pub(crate) fn take_row_ids(&self, count: u64) -> SqlResult<u64> {
+        self.find_last_row_id()?;
+        Ok(self.data.logical.next_row_id.fetch_add(count, Ordering::Relaxed))
+    }
+
+    /// Lets the counter of hidden row ids begin behind the last one. A table with partitions does so before one of them takes an id.
+    pub(crate) fn find_last_row_id(&self) -> SqlResult<()> {
+        let next_row_id = &self.data.logical.next_row_id;
+        if next_row_id.load(Ordering::Acquire) == 0 {
+            let last = match &self.partitions {
+                Some(partitions) => {
+                    let numbers = partitions.all().iter().map(|partition| partition.last_row_number());
+                    numbers.collect::<SqlResult<Vec<_>>>()?.into_iter().max().unwrap_or(0)
+                }
+                None => self.last_row_number()?,
+            };
+            let next = last.checked_add(1).ok_or_else(|| SqlError::internal("the table's row ids are used up"))?;
+            // A later statement finds the counter set; no id has been taken before it is.
+            let _ = next_row_id.compare_exchange(0, next, Ordering::AcqRel, Ordering::Acquire);
+        }
+        Ok(())
+    }
+
+    /// The greatest hidden row id that a storage has.
+    fn last_row_number(&self) -> SqlResult<u64> {
         let _still = self.data.sealed().map(|level| level.hold_still());
-        self.data.take_row_ids(count, || self.last_sealed_key())
+        let mut prefix = Vec::new();
+        push_index_id(IndexId(0), &mut prefix);
+        let stored = self.data.keyspace.prefix(&prefix).next_back().map(|guard| guard.key().map_err(engine_error));
+        match stored.transpose()?.max(self.last_sealed_key()?) {
+            Some(key) => hidden_row_number(&key),
+            None => Ok(0),
+        }
     }
 
     fn last_sealed_key(&self) -> SqlResult<Option<Slice>> {
@@ -516,7 +546,7 @@ impl Table {
 
     /// Whether there is a newer definition, with indexes or constraints that rows which are written by this one would lack.
     pub fn is_outdated(&self) -> bool {
-        self.def.version < self.data.defined_since.load(Ordering::Acquire)
+        self.def.version < self.data.logical.defined_since.load(Ordering::Acquire)
     }
 
     pub(crate) fn current_projection(&self) -> &Projection {
@@ -558,7 +588,7 @@ impl Table {
     /// Makes sure that the row's AUTO_INCREMENT value is not given again.
     pub(crate) fn observe_auto_increment(&self, values: &[squall_types::Value]) {
         if let Some(number) = self.auto_increment_of(values) {
-            self.data.observe_auto_increment(number);
+            self.data.logical.observe_auto_increment(number);
         }
     }
 

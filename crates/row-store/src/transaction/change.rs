@@ -50,7 +50,16 @@ impl Transaction {
     pub fn insert(&mut self, table: &Table, values: &[Value]) -> StoreResult<RowKey> {
         self.check_writable(table)?;
         self.check_room(table)?;
+        if table.is_partitioned() && table.has_hidden_row_id() {
+            table.find_last_row_id()?;
+        }
+        let table = table.storage_for(values)?;
         let key = Slice::from(table.place_row(values)?);
+        self.insert_at(table, key, values)
+    }
+
+    /// Inserts a row into a storage, at its key.
+    fn insert_at(&mut self, table: &Table, key: Slice, values: &[Value]) -> StoreResult<RowKey> {
         if !table.has_hidden_row_id() {
             self.lock_row(table, &key, self.write_request())?;
             if self.newest(table, &key)?.is_some() {
@@ -138,6 +147,18 @@ impl Transaction {
     pub fn update(&mut self, table: &Table, old: &Row, values: &[Value]) -> StoreResult<RowKey> {
         self.lock_for_change(table, old)?;
         self.check_room(table)?;
+        let from = table.storage_of_row(old)?;
+        let table = table.storage_for(values)?;
+        if table.storage_id() != from.storage_id() {
+            let key = match table.has_hidden_row_id() {
+                true => old.key.clone(),
+                false => Slice::from(table.rows_codec().primary_key(values)?),
+            };
+            // No unique key is the same in both: each has the columns that have changed.
+            let key = self.insert_at(table, key, values)?;
+            self.delete_at(from, old)?;
+            return Ok(key);
+        }
         let old_values = indexed_values(table, old)?;
         let moved_to = if table.has_hidden_row_id() {
             None
@@ -217,6 +238,11 @@ impl Transaction {
     /// Deletes a row that this transaction has read under a lock.
     pub fn delete(&mut self, table: &Table, row: &Row) -> StoreResult<()> {
         self.lock_for_change(table, row)?;
+        self.delete_at(table.storage_of_row(row)?, row)
+    }
+
+    /// Deletes a row from a storage.
+    fn delete_at(&mut self, table: &Table, row: &Row) -> StoreResult<()> {
         let values = indexed_values(table, row)?;
         let mut entries = Vec::with_capacity(table.secondary_codecs().len());
         let mut mark = None;

@@ -16,11 +16,11 @@ impl Transaction {
     /// # Errors
     /// [`StoreError::WouldBlock`] where that would be to wait for a large writer's file.
     pub(super) fn meet_large_writers(&self, table: &Table, key: &LockKey, wait: LockWait) -> StoreResult<bool> {
-        if table.data.large_writers.is_empty() {
+        if table.data.logical.large_writers.is_empty() {
             return Ok(false);
         }
         let mut any = false;
-        for (owner, written) in table.data.large_writers.others(self.locks.owner) {
+        for (owner, written) in table.data.logical.large_writers.others(self.locks.owner) {
             let may_wait = wait != LockWait::WouldBlock;
             // What is being committed cannot be looked into any more: its end is waited for.
             let has_written = written.has_written(key.table, &key.key, may_wait)?.ok_or(StoreError::WouldBlock)?;
@@ -40,9 +40,9 @@ impl Transaction {
         if locks.rows.len() < LOCKS_MAX && locks.large.is_empty() {
             return;
         }
-        if let Some(table) = table.filter(|table| locks.large.iter().all(|data| data.id != table.id())) {
-            table.data.large_writers.add(locks.owner, self.own.clone());
-            locks.large.push(table.data.clone());
+        if let Some(table) = table.filter(|table| locks.large.iter().all(|large| large.id != table.id())) {
+            table.data.logical.large_writers.add(locks.owner, self.own.clone());
+            locks.large.push(table.data.logical.clone());
         }
         let writes = self.own.writes.read();
         // Locks that were given back may have been among those that were looked at.
@@ -50,9 +50,9 @@ impl Transaction {
         let mut kept = looked_at;
         for at in looked_at..locks.rows.len() {
             let key = &locks.rows[at];
-            let is_large = locks.large.iter().any(|data| data.id == key.table);
+            let is_large = locks.large.iter().any(|large| large.id == key.table);
             // What cannot be read is taken for not written: its lock stays.
-            if is_large && matches!(writes.get(key.table, &key.key), Ok(Some(_))) {
+            if is_large && matches!(writes.get_of_table(key.table, &key.key), Ok(Some(_))) {
                 locks.table.release(locks.owner, key);
             } else {
                 locks.rows.swap(kept, at);

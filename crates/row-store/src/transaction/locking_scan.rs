@@ -7,8 +7,10 @@ use crate::index_key::row_key_of_entry;
 use crate::locks::RowLock;
 use crate::options::{LockRequest, LockWait};
 use crate::read_view::Cursor;
+use crate::table::Table;
 use crate::table::row::Row;
 use squall_types::ErrorCode;
+use std::sync::Arc;
 
 /// A row in its newest version, and its lock.
 #[derive(Debug)]
@@ -24,7 +26,7 @@ pub struct LockingScan {
     pub(super) cursor: Cursor,
     pub(super) request: LockRequest,
     /// A row that could not be locked at once.
-    pub(super) pending: Option<Slice>,
+    pub(super) pending: Option<(Arc<Table>, Slice)>,
     /// See [`Transaction::scan_newest`].
     pub(super) of_newest: bool,
 }
@@ -32,24 +34,24 @@ pub struct LockingScan {
 impl LockingScan {
     /// The next row, locked, in its newest version. After [`StoreError::WouldBlock`] the same row is tried again.
     pub fn next(&mut self, txn: &mut Transaction) -> StoreResult<Option<LockedRow>> {
-        let table = self.cursor.table().clone();
         loop {
-            let key = match self.pending.take() {
-                Some(key) => key,
+            let (table, key) = match self.pending.take() {
+                Some(pending) => pending,
                 None => {
                     let Some((key, value)) = self.cursor.next_pair()? else { return Ok(None) };
+                    let table = self.cursor.last_table().clone();
                     if crate::index_key::is_row_key(&key) {
-                        key
+                        (table, key)
                     } else {
                         let row_key = row_key_of_entry(&key, &value).ok_or_else(|| corrupted(&table.def().name))?;
-                        row_key.into()
+                        (table, row_key.into())
                     }
                 }
             };
             let lock = match txn.lock_found(&table, &key, self.request) {
                 Ok(lock) => lock,
                 Err(StoreError::WouldBlock) => {
-                    self.pending = Some(key);
+                    self.pending = Some((table, key));
                     return Err(StoreError::WouldBlock);
                 }
                 Err(error) if self.request.wait == LockWait::SkipLocked && is_held(&error) => continue,

@@ -15,7 +15,7 @@ use crate::index_key::{Direction, KeyRange};
 use crate::locks::{Acquired, LockFailure, LockKey, RowLock, UncommittedWrites};
 use crate::options::{IsolationLevel, LockMode, LockRequest, LockWait, TableLock, TransactionOptions};
 use crate::read_view::Cursor;
-use crate::read_view::{ReadView, Uncommitted};
+use crate::read_view::{ReadView, Uncommitted, first_found};
 use crate::store::RowStore;
 use crate::table::Table;
 use crate::table::row::Row;
@@ -195,6 +195,10 @@ impl Transaction {
         if let Some(reads) = &self.own.reads {
             reads.add(table.id(), KeyRange::point(key));
         }
+        if let Some(partitions) = &table.partitions {
+            let storages = table.storages_for_key(partitions, key);
+            return first_found(storages, |storage| self.get(storage, key));
+        }
         let value = match self.own_change(table, key)? {
             Some(change) => change,
             None => {
@@ -218,7 +222,7 @@ impl Transaction {
         if !self.has_writes() {
             return Ok(None);
         }
-        self.own.writes.read().get(table.id(), key)
+        self.own.writes.read().get(table.storage_id(), key)
     }
 
     // ---- locks ----
@@ -403,6 +407,10 @@ impl Transaction {
     }
 
     fn newest_row(&mut self, table: &Table, key: &Slice, fails: bool) -> StoreResult<Option<Row>> {
+        if let Some(partitions) = &table.partitions {
+            let storages = table.storages_for_key(partitions, key);
+            return first_found(storages, |storage| self.newest_row(storage, key, fails));
+        }
         match self.newest_checked(table, key, fails)? {
             Some(value) => Ok(Some(Row::check(table, key.clone(), value)?)),
             None => Ok(None),

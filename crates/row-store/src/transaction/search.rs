@@ -107,7 +107,7 @@ impl Transaction {
     fn lock_range(&mut self, table: &Table, range: &KeyRange, request: LockRequest) -> StoreResult<()> {
         let whole = match &range.start {
             Bound::Included(key) | Bound::Excluded(key)
-                if table.data.searched.count_of(self.locks.owner) >= SEARCHED_MAX =>
+                if table.data.logical.searched.count_of(self.locks.owner) >= SEARCHED_MAX =>
             {
                 split_index_id(key).map(|(index, _)| index_range(index))
             }
@@ -115,14 +115,14 @@ impl Transaction {
         };
         let range = whole.as_ref().unwrap_or(range);
         let lock = range_lock(table.id(), range);
-        if !table.data.searched.add(self.locks.owner, range, &lock) {
+        if !table.data.logical.searched.add(self.locks.owner, range, &lock) {
             return Ok(());
         }
-        if self.locks.searched.iter().all(|data| data.id != table.id()) {
-            self.locks.searched.push(table.data.clone());
+        if self.locks.searched.iter().all(|searched| searched.id != table.id()) {
+            self.locks.searched.push(table.data.logical.clone());
         }
         let met = self.meet_writers(table, range, &lock, request.wait).inspect_err(|_| {
-            table.data.searched.remove(self.locks.owner, &lock);
+            table.data.logical.searched.remove(self.locks.owner, &lock);
         })?;
         let wait = match met {
             Met::Committing if request.wait == LockWait::Nowait => LockWait::Timeout(COMMIT_WAIT),
@@ -130,14 +130,14 @@ impl Transaction {
         };
         match self.locks.table.lock_row(self.locks.owner, &lock, LockMode::Shared, wait) {
             Ok(acquired) => {
-                table.data.searched.forget_covered(self.locks.owner, range, &lock);
+                table.data.logical.searched.forget_covered(self.locks.owner, range, &lock);
                 if acquired.is_new() {
                     self.locks.rows.push(lock);
                 }
                 Ok(())
             }
             Err(failure) => {
-                table.data.searched.remove(self.locks.owner, &lock);
+                table.data.logical.searched.remove(self.locks.owner, &lock);
                 let is_unasked = failure == LockFailure::Timeout && request.wait == LockWait::Nowait;
                 Err(self.lock_failed(if is_unasked { LockFailure::Nowait } else { failure }))
             }
@@ -155,7 +155,8 @@ impl Transaction {
     /// [what was searched stays as it is](Transaction::lock_ranges).
     pub fn give_back(&mut self, lock: RowLock) {
         // What cannot be read is taken to have been written.
-        let is_written = |at: &LockKey| self.own.writes.read().get(at.table, &at.key).map_or(true, |own| own.is_some());
+        let is_written =
+            |at: &LockKey| self.own.writes.read().get_of_table(at.table, &at.key).map_or(true, |own| own.is_some());
         if self.keeps_searched() || lock.key().is_some_and(is_written) {
             return;
         }
@@ -225,7 +226,7 @@ impl Transaction {
     ) -> StoreResult<()> {
         loop {
             let mut writes = self.own.writes.write();
-            let met = table.data.searched.met_by(self.locks.owner, |range| {
+            let met = table.data.logical.searched.met_by(self.locks.owner, |range| {
                 let entry_meets = |entry: &EntryChange| entry.value.is_some() && range.contains(&entry.key);
                 (row_delta > 0 || moved_from.is_some()) && range.contains(&key) || entries.iter().any(entry_meets)
             });
@@ -260,7 +261,7 @@ impl Transaction {
                 false => writes.put(&table.data, key.into(), value.map(Slice::from), 0),
             }
         }
-        Ok(writes.spill_if_large(table.id(), place)?)
+        Ok(writes.spill_if_large(table.storage_id(), place)?)
     }
 
     /// Ends the transaction if some of its changes were lost.

@@ -227,6 +227,21 @@ impl WriteSet {
         Ok(None)
     }
 
+    /// What the table of that id, or one of its partitions, has at a key.
+    pub fn get_of_table(&self, table: TableId, key: &[u8]) -> SqlResult<Option<Change>> {
+        for storage in self.storages_of(table) {
+            if let Some(change) = self.get(storage, key)? {
+                return Ok(Some(change));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The storages of a table that were written to.
+    pub fn storages_of(&self, table: TableId) -> impl Iterator<Item = TableId> {
+        self.tables.values().filter(move |writes| writes.data.logical.id == table).map(|writes| writes.data.id)
+    }
+
     /// Whether a table has been written to.
     pub fn touches(&self, table: TableId) -> bool {
         self.tables.get(&table).is_some_and(|writes| !writes.is_empty())

@@ -5,6 +5,7 @@ use crate::engine::{Engine, EngineOptions, Kind};
 use crate::forward_scan::FilesSeen;
 use crate::gate::WriteGate;
 use crate::row_cache::RowCache;
+use crate::table::LogicalTable;
 use squall_test_support::random::Random;
 use std::collections::BTreeMap;
 
@@ -30,7 +31,15 @@ impl Fixture {
         let table = |at: u32| {
             let keyspace = db.create_keyspace(&format!("t{at}"), Kind::Plain).unwrap();
             let (seen, cache) = (FilesSeen::new(db.seqno.clone()), Arc::new(RowCache::new(0)));
-            Arc::new(TableData::new(TableId(at), 1, keyspace, seen, Vec::new(), cache))
+            Arc::new(TableData::new(
+                TableId(at),
+                Arc::new(LogicalTable::new(TableId(at))),
+                1,
+                keyspace,
+                seen,
+                Vec::new(),
+                cache,
+            ))
         };
         let gate = Arc::new(WriteGate::new(folder.path()));
         let place = Arc::new(SpillPlace::new(folder.path().join("temporary"), gate, bytes_max));

@@ -214,7 +214,7 @@ fn an_index_is_built_over_rows_and_dropped_with_its_entries() {
     def.indexes.push(index(3, "v", &[3], true));
     let next = catalog_of(&[&def]);
     let new_table = fixture.store.table(next.table("d", "t1").unwrap()).unwrap();
-    fixture.store.build_indexes(&new_table, &[IndexId(3)], |_| Ok(())).unwrap();
+    fixture.store.build_indexes(&new_table, &[IndexId(3)], &|_| Ok(())).unwrap();
     fixture.store.commit_ddl(&next, &DdlChanges::default()).unwrap();
     drop(table);
     let table = fixture.table("t1");
@@ -229,7 +229,7 @@ fn an_index_is_built_over_rows_and_dropped_with_its_entries() {
     def.indexes.push(index(4, "k_unique", &[2], true));
     let next = catalog_of(&[&def]);
     let broken = fixture.store.table(next.table("d", "t1").unwrap()).unwrap();
-    let error = fixture.store.build_indexes(&broken, &[IndexId(4)], |_| Ok(())).unwrap_err();
+    let error = fixture.store.build_indexes(&broken, &[IndexId(4)], &|_| Ok(())).unwrap_err();
     assert_eq!(SqlError::from(error).message, "Duplicate entry '7' for key 't1.k_unique'");
     drop(broken);
 

@@ -73,7 +73,7 @@ fn pairs(fixture: &Fixture, first: u32, count: u32, life: Life) {
             def.temporary = true;
             let table = fixture.store.create_data(&Arc::new(def)).unwrap();
             fill(fixture, &table);
-            fixture.store.drop_data(table.id()).unwrap();
+            fixture.store.drop_data(table.def()).unwrap();
             continue;
         }
         fixture.store.commit_ddl(&catalog(&[&kept, &def], id + 1), &DdlChanges::default()).unwrap();

@@ -67,6 +67,7 @@ pub fn table_def(id: u32, name: &str, columns: Vec<ColumnDef>, indexes: Vec<Inde
         checks: vec![],
         foreign_keys: vec![],
         triggers: Vec::new(),
+        partitioning: None,
         collation: CollationId::UTF8MB4_0900_AI_CI,
         comment: String::new(),
         engine: squall_catalog::EngineName::ROWS,

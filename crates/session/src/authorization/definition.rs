@@ -100,6 +100,14 @@ impl Session {
                     needs.push(self.defined(name, Privileges::DROP)?);
                     needs.push(self.made(to, MADE)?);
                 }
+                AlterAction::DropPartition { .. } | AlterAction::TruncatePartition(_) => {
+                    needs.push(self.defined(name, Privileges::DROP)?);
+                }
+                AlterAction::ExchangePartition { table, .. } => {
+                    let needed = Privileges::INSERT.union(Privileges::CREATE).union(Privileges::DROP);
+                    needs.push(self.defined(name, needed)?);
+                    needs.push(self.defined(table, needed.union(Privileges::ALTER))?);
+                }
                 AlterAction::AddConstraint(constraint) => needs.extend(self.needs_of_constraint(name, constraint)?),
                 AlterAction::AddColumn { column, .. }
                 | AlterAction::ChangeColumn { column, .. }

@@ -80,8 +80,7 @@ impl Session {
         check_constraint_names(&catalog, &name.0, &table)?;
         let (table, reserved) = self
             .blocking(move |shared| {
-                let reserved = reserve_table_id(shared)?;
-                table.id = reserved.id();
+                let reserved = reserve_table_id(shared, &mut table)?;
                 let table = Arc::new(table);
                 shared.store.create_data(&table)?;
                 Ok((table, reserved))
@@ -104,8 +103,8 @@ impl Session {
         };
         if created.is_err() {
             self.statement_failed().await;
-            let id = table.id;
-            self.blocking(move |shared| shared.store.drop_data(id)).await?;
+            let made = table.clone();
+            self.blocking(move |shared| shared.store.drop_data(&made)).await?;
         }
         Ok(Outcome::Ok(created?))
     }

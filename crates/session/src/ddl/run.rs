@@ -146,7 +146,7 @@ impl Session {
             let qualified = env.qualify(name)?;
             if let Some(table) = self.temporary_tables.remove(&qualified) {
                 self.session_plans.forget_plans();
-                self.shared.store.drop_data(table.id)?;
+                self.shared.store.drop_data(&table)?;
                 continue;
             }
             names.push(qualified);
@@ -184,7 +184,7 @@ impl Session {
     pub(crate) fn drop_temporary_tables(&mut self) {
         for (_, table) in self.temporary_tables.drain() {
             // What stays behind is removed at the next start.
-            if self.shared.store.drop_data(table.id).is_err() {
+            if self.shared.store.drop_data(&table).is_err() {
                 return;
             }
         }
@@ -246,7 +246,7 @@ impl Session {
         for place in self.temporary_tables.values_mut().filter(|other| other.id == table.id) {
             *place = fresh.clone();
         }
-        self.shared.store.drop_data(table.id)
+        self.shared.store.drop_data(table)
     }
 
     async fn create_table(&mut self, statement: &ast::CreateTable, run: &StatementRun<'_>) -> Result<Outcome, Failure> {
@@ -290,7 +290,7 @@ impl Session {
         if let Some(existing) = self.temporary_tables.get(name).cloned() {
             if statement.or_replace {
                 self.temporary_tables.remove(name);
-                self.shared.store.drop_data(existing.id)?;
+                self.shared.store.drop_data(&existing)?;
             } else {
                 let error = squall_types::SqlError::new(squall_types::ErrorCode::TableExists, &[&name.1]);
                 if statement.if_not_exists {
@@ -334,6 +334,21 @@ impl Session {
             env.note(no_such_table(&name));
             return Ok(Outcome::done());
         }
+        if let [action] = &statement.actions[..]
+            && let Some((kind, names)) = partition_maintenance(action)
+        {
+            let def = squall_definitions::execute::base_table(&catalog, &name)?;
+            squall_definitions::partition_change::truncated_storages(def, names)?;
+            let maintenance = ast::TableMaintenance {
+                kind,
+                local: false,
+                tables: vec![statement.name.clone()],
+                options: Vec::new(),
+                histogram: None,
+                view: false,
+            };
+            return self.maintain_tables(&maintenance, context).await;
+        }
         let (statement, alter_env) = (statement.clone(), AlterEnv { strict: self.settings.bind.sql_mode.is_strict() });
         let rows = self.blocking(move |shared| alter::alter_table(shared, &env, &alter_env, &statement, &name)).await?;
         Ok(Outcome::Ok(copied(rows)))
@@ -353,7 +368,7 @@ impl Session {
             .await?;
         self.temporary_tables.remove(name);
         if changed.id != table.id {
-            self.shared.store.drop_data(table.id)?;
+            self.shared.store.drop_data(table)?;
         }
         self.temporary_tables.insert(rename.unwrap_or_else(|| name.clone()), changed);
         Ok(Outcome::Ok(copied(rows)))
@@ -362,4 +377,15 @@ impl Session {
 
 fn copied(rows: u64) -> OkInfo {
     crate::session::info_text(rows, 0)
+}
+
+/// ANALYZE, CHECK, OPTIMIZE and REPAIR PARTITION. The work is that of the whole table: what is not asked for does no harm.
+fn partition_maintenance(action: &ast::AlterAction) -> Option<(ast::MaintenanceKind, &ast::PartitionNames)> {
+    match action {
+        ast::AlterAction::AnalyzePartition(names) => Some((ast::MaintenanceKind::Analyze, names)),
+        ast::AlterAction::CheckPartition(names) => Some((ast::MaintenanceKind::Check, names)),
+        ast::AlterAction::OptimizePartition(names) => Some((ast::MaintenanceKind::Optimize, names)),
+        ast::AlterAction::RepairPartition(names) => Some((ast::MaintenanceKind::Repair, names)),
+        _ => None,
+    }
 }

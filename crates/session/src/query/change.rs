@@ -287,7 +287,7 @@ impl Session {
         if filled.is_err() {
             self.statement_failed().await;
             if let Some(table) = self.temporary_tables.remove(name) {
-                self.shared.store.drop_data(table.id)?;
+                self.shared.store.drop_data(&table)?;
             }
         }
         filled

@@ -18,6 +18,7 @@ use squall_parser::ast::{
     TableReference, VariableScope,
 };
 use squall_planner::bind::RowTriggers;
+use squall_planner::partition::selected_partitions;
 use squall_planner::{TableRequest, TableResolver};
 use squall_registry::{
     ReadScope, Registry, ScalarFunction, StatementContext, VirtualColumn, VirtualScan, VirtualTable,
@@ -111,9 +112,7 @@ impl SessionTables {
 
 impl TableResolver for SessionTables {
     fn base_table(&self, request: &TableRequest<'_>, definition: &Arc<TableDef>) -> SqlResult<Arc<dyn TableProvider>> {
-        if !request.partitions.is_empty() {
-            return Err(SqlError::new(ErrorCode::PartitionClauseOnNonPartitioned, &[]));
-        }
+        let partitions = selected_partitions(definition, request.partitions)?;
         let lock = request.lock.map(|(strength, wait)| TableLock::of(strength, wait, self.lock_wait));
         for name in request.hints.iter().flat_map(|hint| &hint.indexes) {
             if definition.index(name).is_none() {
@@ -121,7 +120,11 @@ impl TableResolver for SessionTables {
             }
         }
         let table = RowTable::new(request.database, request.alias, definition.clone(), &self.store)?;
-        Ok(Arc::new(table.with_lock(lock).with_hints(request.hints)))
+        let table = table.with_lock(lock).with_hints(request.hints);
+        Ok(Arc::new(match partitions {
+            Some(partitions) => table.with_partitions(partitions),
+            None => table,
+        }))
     }
 
     fn wants_columns(&self) -> bool {

@@ -19,6 +19,7 @@ mod lock_model;
 mod logs;
 mod long_statements;
 mod memory;
+mod partitions;
 mod plans;
 mod protocol;
 mod routines;

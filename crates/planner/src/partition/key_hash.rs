@@ -1,0 +1,66 @@
+//! The hash of KEY.
+//!
+//! That of MySQL's binary collation, taken over the bytes that its engines keep a value as (`Field::hash`, ALGORITHM = 2). Texts are hashed by
+//! their sort keys, so that what is equal lies together.
+
+use squall_types::collation::sort_key;
+use squall_types::convert::to_text;
+use squall_types::{IntWidth, SqlType, Value};
+
+/// A hash that values are added to.
+pub struct KeyHash {
+    first: u64,
+    second: u64,
+}
+
+impl KeyHash {
+    pub fn new() -> KeyHash {
+        KeyHash { first: 1, second: 4 }
+    }
+
+    /// Adds a column's value.
+    pub fn add(&mut self, value: &Value, sql_type: &SqlType) {
+        match value {
+            Value::Null => self.first ^= (self.first << 1) | 1,
+            Value::Int(number) => self.add_integer(number.to_le_bytes(), sql_type),
+            Value::UInt(number) => self.add_integer(number.to_le_bytes(), sql_type),
+            Value::String(text) => match sql_type {
+                SqlType::String { collation, .. } => {
+                    let mut key = Vec::new();
+                    sort_key(*collation, text, &mut key);
+                    self.add_bytes(&key);
+                }
+                _ => self.add_bytes(text.as_bytes()),
+            },
+            Value::Bytes(bytes) => self.add_bytes(bytes),
+            other => self.add_bytes(to_text(other, sql_type).as_bytes()),
+        }
+    }
+
+    fn add_integer(&mut self, bytes: [u8; 8], sql_type: &SqlType) {
+        let width = match sql_type {
+            SqlType::Int { width, .. } => match width {
+                IntWidth::Tiny => 1,
+                IntWidth::Small => 2,
+                IntWidth::Medium => 3,
+                IntWidth::Int => 4,
+                IntWidth::Big => 8,
+            },
+            SqlType::Year => 1,
+            _ => 8,
+        };
+        self.add_bytes(&bytes[..width]);
+    }
+
+    fn add_bytes(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            let mixed = (self.first & 63).wrapping_add(self.second).wrapping_mul(u64::from(*byte));
+            self.first ^= mixed.wrapping_add(self.first << 8);
+            self.second = self.second.wrapping_add(3);
+        }
+    }
+
+    pub fn finish(&self) -> u64 {
+        self.first
+    }
+}

@@ -1,0 +1,49 @@
+//! What the storages of a table have in common.
+
+use crate::locks::{LargeWriters, SearchedRanges};
+use squall_catalog::TableId;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The table that locks, searched ranges and counters are of: one for all partitions of a table, and for its own storage.
+pub(crate) struct LogicalTable {
+    /// The id of the table's definition.
+    pub id: TableId,
+    /// The next AUTO_INCREMENT value.
+    pub auto_increment: AtomicU64,
+    /// What of it is in the meta keyspace. Changes under the lock of the log, when it is there.
+    pub auto_increment_saved: AtomicU64,
+    /// The next hidden row id; 0 until the last one has been looked up.
+    pub next_row_id: AtomicU64,
+    /// What open transactions have searched.
+    pub searched: SearchedRanges,
+    /// Those that have written so much that they do not keep locks of it.
+    pub large_writers: LargeWriters,
+    /// The version of the newest definition: a statement with an older one would leave entries of new indexes out, and not see to
+    /// new constraints.
+    pub defined_since: AtomicU64,
+}
+
+impl LogicalTable {
+    pub fn new(id: TableId) -> LogicalTable {
+        LogicalTable {
+            id,
+            auto_increment: AtomicU64::new(1),
+            auto_increment_saved: AtomicU64::new(1),
+            next_row_id: AtomicU64::new(0),
+            searched: SearchedRanges::default(),
+            large_writers: LargeWriters::default(),
+            defined_since: AtomicU64::new(0),
+        }
+    }
+
+    /// Sets the next AUTO_INCREMENT value of a table that nobody has yet.
+    pub fn start_auto_increment(&self, next: u64) {
+        self.auto_increment.store(next, Ordering::Relaxed);
+        self.auto_increment_saved.store(next, Ordering::Relaxed);
+    }
+
+    /// Makes sure that no AUTO_INCREMENT value up to `value` is given again.
+    pub fn observe_auto_increment(&self, value: u64) {
+        self.auto_increment.fetch_max(value.saturating_add(1), Ordering::Relaxed);
+    }
+}
