@@ -30,6 +30,7 @@ impl Session {
         if commits_first(run.request.statement) {
             self.implicit_commit().await?;
         }
+        self.close_handlers(run.request.statement)?;
         if let Some(stage) = stage_of(run.request.statement) {
             self.stage(stage);
         }
@@ -61,6 +62,7 @@ impl Session {
     async fn run_command(&mut self, run: &StatementRun<'_>, writer: &mut dyn ResultWriter) -> Result<Outcome, Failure> {
         match run.request.statement {
             Statement::LoadData(load) => self.load_data(load, run, writer).await,
+            Statement::Handler(handler) => self.run_handler(handler, run, writer).await,
             Statement::Do(exprs) => Ok(self.run_do(exprs, run).await?),
             Statement::Explain(explain) => self.run_explain(explain, run, writer).await,
             Statement::Show(show) => Ok(self.run_show(show, &run.context).await?),
@@ -145,7 +147,6 @@ fn stage_of(statement: &Statement) -> Option<&'static str> {
 /// What a statement that is not supported is called in the error.
 fn statement_name(statement: &Statement) -> &'static str {
     match statement {
-        Statement::Handler(_) => "HANDLER",
         Statement::CreateSequence(_) | Statement::AlterSequence(_) | Statement::DropSequence(_) => "SEQUENCE",
         Statement::CreateServer(_) | Statement::AlterServer { .. } | Statement::DropServer { .. } => "SERVER",
         Statement::CreateLoadableFunction(_) => "loadable FUNCTION",

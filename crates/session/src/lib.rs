@@ -25,6 +25,7 @@ pub mod deferred;
 mod dispatch;
 mod event;
 mod event_scheduler;
+mod handler;
 mod hints;
 mod inner_session;
 pub mod listener;

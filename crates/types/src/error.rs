@@ -285,6 +285,7 @@ error_codes! {
     SpNoRecursiveCreate = 1303, b"2F003", "Can't create a %s from within another stored routine";
     SpAlreadyExists = 1304, b"42000", "%s %s already exists";
     SpDoesNotExist = 1305, b"42000", "%s %s does not exist";
+    SpBadStatement = 1314, b"0A000", "%s is not allowed in stored procedures";
     QueryInterrupted = 1317, b"70100", "Query execution was interrupted";
     SpWrongArgumentCount = 1318, b"42000", "Incorrect number of arguments for %s %s; expected %s, got %s";
     SpNoReturn = 1320, b"42000", "No RETURN found in FUNCTION %s";

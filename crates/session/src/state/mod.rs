@@ -6,6 +6,7 @@ pub(crate) mod diagnostics;
 pub(crate) mod image;
 pub(crate) mod locals;
 pub(crate) mod log;
+pub(crate) mod open_handler;
 pub(crate) mod prepared_statements;
 pub(crate) mod settings;
 pub(crate) mod timer;

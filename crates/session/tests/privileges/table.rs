@@ -75,6 +75,9 @@ pub const ROWS: &[Row] = &[
     reads("Query", "SELECT x.a FROM (SELECT a FROM d.t) x", &[("SELECT (a) ON d.t", 1142)]),
     reads("Query", "SELECT a FROM d.t UNION SELECT b FROM d.s", &[("SELECT ON d.t", 1142), ("SELECT ON d.s", 1142)]),
     reads("Query", "VALUES ROW((SELECT MAX(a) FROM d.t))", &[("SELECT (a) ON d.t", 1142)]),
+    reads("Handler", "HANDLER d.t OPEN AS opened", &[("SELECT ON d.t", 1142)]),
+    refused("Handler", "HANDLER nothing READ FIRST", &[], 1109),
+    refused("Handler", "HANDLER nothing CLOSE", &[], 1109),
     reads("Query", "SELECT a FROM d.v", &[("SELECT (a) ON d.v", 1142)]),
     reads("Query", "SELECT id, a FROM d.v", &[("SELECT (a) ON d.v", 1143), ("SELECT (id) ON d.v", 1143)]),
     reads("Query", "SELECT a FROM d.invoked", &[("SELECT ON d.invoked", 1142), ("SELECT (id, a) ON d.t", 1356)]),
@@ -518,7 +521,6 @@ pub const ROWS: &[Row] = &[
     reads("GetDiagnostics", "GET DIAGNOSTICS @n = NUMBER", &[]),
     refused("Signal", "SIGNAL SQLSTATE '45000'", &[], 1644),
     // ---- what is refused for all accounts ----
-    refused("Handler", "HANDLER d.t OPEN", &[], 1235),
     refused("CreateSequence", "CREATE SEQUENCE d.n", &[], 1235),
     refused("AlterSequence", "ALTER SEQUENCE d.n RESTART 1", &[], 1235),
     refused("DropSequence", "DROP SEQUENCE d.n", &[], 1235),
