@@ -24,7 +24,8 @@
 //! 7. After each 24 MB of changes the background thread (`maintenance`) has the memory tables written to files.
 //!
 //! From the bottom up: `engine` (the key-value engine), `index_key`, `locks`, `table` (its rows, keys and the level below the store's),
-//! `write_set`, `redo`, `commit`, `store` (with recovery, definitions, storage engines and the background thread), `read_view`, `transaction`, `bulk`.
+//! `write_set`, `redo`, `commit`, `store` (with recovery, definitions, storage engines and the background thread), `read_view`, `transaction`,
+//! `prepared` (branches of global transactions), `bulk`.
 
 mod batch;
 mod bulk;
@@ -48,6 +49,7 @@ mod meta;
 mod options;
 mod pending_files;
 mod physical;
+mod prepared;
 mod read_view;
 mod redo;
 mod routine_codec;
@@ -82,6 +84,7 @@ pub use options::{
     Durability, IsolationLevel, LockMode, LockRequest, LockWait, StoreOptions, TableLock, TransactionOptions,
 };
 pub use physical::Physical;
+pub use prepared::{Branches, RunningBranch, Xid};
 pub use read_view::{Cursor, DeltaRows, IndexEntry, ReadView};
 pub use redo::{LogContents, LogDamage, LogPlace};
 pub use row_cache::RowCacheStatus;

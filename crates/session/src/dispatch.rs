@@ -12,7 +12,7 @@ use crate::statement_kind::{
 };
 use squall_instrumentation::stages;
 use squall_instrumentation::statement_kind::StatementKind;
-use squall_parser::ast::Statement;
+use squall_parser::ast::{Statement, Transaction};
 use squall_types::{ErrorCode, SqlError};
 
 impl Session {
@@ -24,6 +24,7 @@ impl Session {
     ) -> Result<Outcome, Failure> {
         self.process.status.statements.count(StatementKind::of(run.request.statement));
         self.check_inside(run.request.statement)?;
+        self.check_branch(run.request.statement)?;
         if self.is_read_only_now() && never_read_only(run.request.statement) {
             return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]).into());
         }
@@ -68,6 +69,7 @@ impl Session {
             Statement::Show(show) => Ok(self.run_show(show, &run.context).await?),
             Statement::DescribeTable(describe) => Ok(self.describe_table(describe)?),
             Statement::Empty => Ok(Outcome::done()),
+            Statement::Transaction(Transaction::Xa(xa)) => Ok(Box::pin(self.run_xa(xa, &run.context)).await?),
             Statement::Transaction(transaction) => Ok(self.run_transaction(transaction).await?),
             Statement::Set(set) => Ok(Box::pin(self.run_set(set, run)).await?),
             Statement::Use(name) => {

@@ -56,6 +56,7 @@ pub mod time_slice;
 mod transaction;
 mod trigger;
 mod trigger_rows;
+mod xa;
 
 pub use database::{Database, Module, Procedure, ProcedureCall, WeakDatabase};
 pub use listener::{EndedStatement, ListenedSession, Listener};

@@ -22,7 +22,7 @@ use squall_logs::error_log::{Severity, error_log};
 use squall_planner::dml::RulesCache;
 use squall_registry::Registry;
 use squall_row_store::{
-    DdlChanges, DirectoryLock, EngineWork, LogContents, RowStore, StoreOptions, TableEngine, WorkFailed,
+    Branches, DdlChanges, DirectoryLock, EngineWork, LogContents, RowStore, StoreOptions, TableEngine, WorkFailed,
 };
 use squall_server_state::accounts::AccountStore;
 use squall_server_state::globals::GlobalVariables;
@@ -108,6 +108,8 @@ impl Database {
         let store_options = StoreOptions { keep_freed_memory: options.keep_freed_memory, ..StoreOptions::default() };
         let engines = storage_engines(&directory, &column_cache);
         let store = RowStore::open_with(directory.join(ROWS_FOLDER), store_options, engines)?;
+        // Before anybody else locks anything.
+        let branches = Branches::recover(&store)?;
         let store = Arc::new(store);
         let globals = Arc::new(GlobalVariables::load(&registry.variables, &store)?);
         for (name, value) in options.startup_variables {
@@ -160,6 +162,7 @@ impl Database {
             };
             Shared {
                 engine_work,
+                branches,
                 state,
                 procedures,
                 modules,

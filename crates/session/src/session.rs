@@ -27,6 +27,7 @@ use crate::state::open_handler::OpenHandler;
 use crate::state::prepared_statements::PreparedStatements;
 use crate::state::settings::Settings;
 use crate::state::transaction::TransactionState;
+use crate::state::xa::XaBranch;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use squall_catalog::{AccessMap, AccountKey, LockedNames, TableDef};
@@ -98,6 +99,8 @@ pub struct Session {
     pub(crate) global_read_lock: Option<GlobalReadLock>,
     /// LOCK TABLES.
     pub(crate) table_locks: Option<HeldTableLocks>,
+    /// The branch of a global transaction that it works in, between XA START and XA PREPARE.
+    pub(crate) xa: Option<XaBranch>,
     /// Tables that HANDLER has opened.
     pub(crate) handlers: Vec<OpenHandler>,
     pub(crate) found_rows: u64,
@@ -227,6 +230,7 @@ impl Session {
             locals: None,
             global_read_lock: None,
             table_locks: None,
+            xa: None,
             handlers: Vec::new(),
             found_rows: 0,
             row_count: -1,
@@ -531,6 +535,7 @@ impl Session {
         self.give_up_transaction();
         self.drop_temporary_tables();
         self.table_locks = None;
+        self.xa = None;
         self.handlers.clear();
         self.global_read_lock = None;
         self.shared.user_locks.release_all(self.process.id);

@@ -316,6 +316,12 @@ error_codes! {
     PsManyParameters = 1390, b"HY000", "Prepared statement contains too many placeholders";
     KeyPartZeroLength = 1391, b"HY000", "Key part '%s' length cannot be 0";
     CannotUser = 1396, b"HY000", "Operation %s failed for %s";
+    XaerNota = 1397, b"XAE04", "XAER_NOTA: Unknown XID";
+    XaerInval = 1398, b"XAE05", "XAER_INVAL: Invalid arguments (or unsupported command)";
+    XaerRmfail = 1399, b"XAE07", "XAER_RMFAIL: The command cannot be executed when global transaction is in the  %s state";
+    XaerOutside = 1400, b"XAE09", "XAER_OUTSIDE: Some work is done outside global transaction";
+    XaerRmerr = 1401, b"XAE03", "XAER_RMERR: Fatal error occurred in the transaction branch - check your data for consistency";
+    XaRbrollback = 1402, b"XA100", "XA_RBROLLBACK: Transaction branch was rolled back";
     DataTooLong = 1406, b"22001", "Data too long for column '%s' at row %s";
     CannotCreateUserWithGrant = 1410, b"42000", "You are not allowed to create a user with GRANT";
     WrongValueForType = 1411, b"HY000", "Incorrect %s value: '%s' for function %s";
@@ -330,6 +336,7 @@ error_codes! {
     MBiggerThanD = 1427, b"42000", "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '%s').";
     TriggerInWrongSchema = 1435, b"HY000", "Trigger in wrong schema";
     TooBigDisplayWidth = 1439, b"42000", "Display width out of range for column '%s' (max = %s)";
+    XaerDupid = 1440, b"XAE08", "XAER_DUPID: The XID already exists";
     DatetimeFunctionOverflow = 1441, b"22008", "Datetime function: %s field overflow";
     CantUpdateUsedTable = 1442, b"HY000", "Can't update table '%s' in stored function/trigger because it is already used by statement which invoked this stored function/trigger.";
     ViewPreventsOperation = 1443, b"HY000", "The definition of table '%s' prevents operation %s on table '%s'.";
@@ -365,6 +372,8 @@ error_codes! {
     NativeFunctionNameCollision = 1585, b"HY000", "This function '%s' has the same name as a native function";
     EventCreatedInPast = 1588, b"HY000", "Event execution time is in the past and ON COMPLETION NOT PRESERVE is set. The event was dropped immediately after creation.";
     EventAlteredIntoPast = 1589, b"HY000", "Event execution time is in the past and ON COMPLETION NOT PRESERVE is set. The event was not changed. Specify a time in the future.";
+    XaRbtimeout = 1613, b"XA106", "XA_RBTIMEOUT: Transaction branch was rolled back: took too long";
+    XaRbdeadlock = 1614, b"XA102", "XA_RBDEADLOCK: Transaction branch was rolled back: deadlock was detected";
     NeedReprepare = 1615, b"HY000", "Prepared statement needs to be re-prepared";
     TooLongTableComment = 1628, b"HY000", "Comment for table '%s' is too long (max = 2048)";
     TooLongFieldComment = 1629, b"HY000", "Comment for field '%s' is too long (max = %s)";
@@ -501,6 +510,7 @@ error_codes! {
     RoleGrantedToItself = 4027, b"HY000", "User account `%s`@`%s` is directly or indirectly granted to the role `%s`@`%s`. The GRANT would create a loop";
     InvisibleColumnsOnly = 4028, b"HY000", "A table must have at least one visible column.";
     ClientInteractionTimeout = 4031, b"HY000", "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
+    XaTempTable = 4091, b"HY000", "Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON";
     ForeignKeyMissingUniqueKey = 6125, b"HY000", "Failed to add the foreign key constraint. Missing unique key for constraint '%s' in the referenced table '%s'";
 }
 

@@ -11,3 +11,4 @@ pub(crate) mod prepared_statements;
 pub(crate) mod settings;
 pub(crate) mod timer;
 pub(crate) mod transaction;
+pub(crate) mod xa;

@@ -495,6 +495,12 @@ pub const ROWS: &[Row] = &[
     refused("Deallocate", "DEALLOCATE PREPARE missing", &[], 1243),
     reads("ExecuteImmediate", "EXECUTE IMMEDIATE 'SELECT a FROM d.t'", &[("SELECT (a) ON d.t", 1142)]),
     reads("Transaction", "START TRANSACTION", &[]),
+    reads("Transaction", "XA RECOVER", &[("XA_RECOVER_ADMIN ON *.*", 1401)]),
+    refused("Transaction", "XA START 'x' JOIN", &[], 1398),
+    refused("Transaction", "XA END 'x'", &[], 1399),
+    refused("Transaction", "XA PREPARE 'x'", &[], 1399),
+    refused("Transaction", "XA COMMIT 'x'", &[], 1397),
+    refused("Transaction", "XA ROLLBACK 'x'", &[], 1397),
     reads("LockTables", "LOCK TABLES d.t READ", &[("LOCK TABLES ON d.*", 1044), ("SELECT ON d.t", 1142)]),
     reads(
         "LockTables",
