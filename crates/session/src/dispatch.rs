@@ -64,6 +64,7 @@ impl Session {
         match run.request.statement {
             Statement::LoadData(load) => self.load_data(load, run, writer).await,
             Statement::Handler(handler) => self.run_handler(handler, run, writer).await,
+            Statement::Help(wanted) => Ok(self.run_help(wanted)),
             Statement::Do(exprs) => Ok(self.run_do(exprs, run).await?),
             Statement::Explain(explain) => self.run_explain(explain, run, writer).await,
             Statement::Show(show) => Ok(self.run_show(show, &run.context).await?),
@@ -153,7 +154,6 @@ fn statement_name(statement: &Statement) -> &'static str {
         Statement::CreateServer(_) | Statement::AlterServer { .. } | Statement::DropServer { .. } => "SERVER",
         Statement::CreateLoadableFunction(_) => "loadable FUNCTION",
         Statement::LockInstance | Statement::UnlockInstance => "LOCK INSTANCE",
-        Statement::Help(_) => "HELP",
         Statement::CacheIndex { .. } => "CACHE INDEX",
         Statement::LoadIndex { .. } => "LOAD INDEX",
         Statement::Install(_) | Statement::Uninstall(_) => "INSTALL",

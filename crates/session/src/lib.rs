@@ -26,6 +26,7 @@ mod dispatch;
 mod event;
 mod event_scheduler;
 mod handler;
+mod help;
 mod hints;
 mod inner_session;
 pub mod listener;

@@ -15,6 +15,7 @@ pub mod create_table;
 mod described;
 mod files;
 mod grant_tables;
+pub mod help;
 mod innodb;
 mod jobs;
 mod locks;

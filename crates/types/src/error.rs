@@ -255,6 +255,9 @@ error_codes! {
     TableNotAllowedHere = 1250, b"42000", "Table '%s' from one of the SELECTs cannot be used in %s";
     NotSupportedAuthMode = 1251, b"08004", "Client does not support authentication protocol requested by server; consider upgrading MySQL client";
     CollationCharsetMismatch = 1253, b"42000", "COLLATION '%s' is not valid for CHARACTER SET '%s'";
+    TooBigForUncompress = 1256, b"HY000", "Uncompressed data size too large; the maximum size is %s (probably, length of uncompressed data was corrupted)";
+    ZlibBufferError = 1258, b"HY000", "ZLIB: Not enough room in the output buffer (probably, length of uncompressed data was corrupted)";
+    ZlibDataError = 1259, b"HY000", "ZLIB: Input data corrupted";
     WarnCutValueGroupConcat = 1260, b"HY000", "Row %s was cut by GROUP_CONCAT()";
     WarnTooFewRecords = 1261, b"01000", "Row %s doesn't contain data for all columns";
     WarnTooManyRecords = 1262, b"01000", "Row %s was truncated; it contained more data than there were input columns";
@@ -375,6 +378,7 @@ error_codes! {
     XaRbtimeout = 1613, b"XA106", "XA_RBTIMEOUT: Transaction branch was rolled back: took too long";
     XaRbdeadlock = 1614, b"XA102", "XA_RBDEADLOCK: Transaction branch was rolled back: deadlock was detected";
     NeedReprepare = 1615, b"HY000", "Prepared statement needs to be re-prepared";
+    WarnOptionIgnored = 1618, b"HY000", "<%s> option ignored";
     TooLongTableComment = 1628, b"HY000", "Comment for table '%s' is too long (max = 2048)";
     TooLongFieldComment = 1629, b"HY000", "Comment for field '%s' is too long (max = %s)";
     UnknownLocale = 1649, b"HY000", "Unknown locale: '%s'";
@@ -402,6 +406,7 @@ error_codes! {
     AlterOperationNotSupported = 1845, b"0A000", "%s is not supported for this operation. Try %s.";
     MustChangePasswordLogin = 1862, b"HY000", "Your password has expired. To log in you must change it using a client that supports expired passwords.";
     AccessDeniedChangeUser = 1873, b"28000", "Access denied trying to change to user '%s'@'%s' (using password: %s). Disconnecting.";
+    AesInvalidIv = 1882, b"HY000", "The initialization vector supplied to %s is too short. Must be at least %s bytes long";
     GeneratedValueIgnored = 1906, b"HY000", "The value specified for generated column '%s' in table '%s' has been ignored";
     ForeignKeyDepthExceeded = 3008, b"HY000", "Foreign key cascade delete/update exceeds max depth of %s.";
     ReferencedTriggerDoesNotExist = 3011, b"HY000", "Referenced trigger '%s' for the given action time and event type does not exist.";
@@ -437,6 +442,10 @@ error_codes! {
     AuditApiAbort = 3164, b"HY000", "Aborted by Audit API ('%s';%s).";
     InvalidJsonPathArrayCell = 3165, b"42000", "A path expression is not a path to a cell in an array.";
     CapacityExceeded = 3170, b"HY000", "Memory capacity of %s bytes for '%s' exceeded. %s";
+    AesInvalidKdfName = 3235, b"HY000", "KDF method name is not valid. Please use hkdf or pbkdf2_hmac method name";
+    AesInvalidKdfIterations = 3236, b"HY000", "For KDF method pbkdf2_hmac iterations value less than 1000 or more than 65535, due to security reasons. Please use iterations >= 1000 and iterations < 65535";
+    WarnAesKeySize = 3237, b"HY000", "AES key size should be %s bytes length or secure KDF methods hkdf or pbkdf2_hmac should be used, please provide exact AES key size or use KDF methods for better security.";
+    AesInvalidKdfOptionSize = 3238, b"HY000", "KDF option size is invalid. Please provide valid size < %s bytes and not NULL.";
     PrimaryKeyInvisible = 3522, b"HY000", "A primary key index cannot be invisible";
     UnknownAuthorizationId = 3523, b"HY000", "Unknown authorization ID `%s`@`%s`";
     RoleNotGranted = 3530, b"HY000", "`%s`@`%s` is not granted to `%s`@`%s`";

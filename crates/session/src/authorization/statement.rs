@@ -109,6 +109,8 @@ impl Session {
             | Statement::GetDiagnostics(_)
             | Statement::Signal(_) => Ok(Vec::new()),
             Statement::Handler(handler) => self.needs_of_handler(handler),
+            // What it tells is the same for all.
+            Statement::Help(_) => Ok(Vec::new()),
             // Refused for all accounts.
             Statement::CreateSequence(_)
             | Statement::AlterSequence(_)
@@ -119,7 +121,6 @@ impl Session {
             | Statement::CreateLoadableFunction(_)
             | Statement::LockInstance
             | Statement::UnlockInstance
-            | Statement::Help(_)
             | Statement::CacheIndex { .. }
             | Statement::LoadIndex { .. }
             | Statement::Install(_)

@@ -536,7 +536,7 @@ pub const ROWS: &[Row] = &[
     refused("CreateLoadableFunction", "CREATE FUNCTION n RETURNS INTEGER SONAME 'f.so'", &[], 1235),
     refused("LockInstance", "LOCK INSTANCE FOR BACKUP", &[], 1235),
     refused("UnlockInstance", "UNLOCK INSTANCE", &[], 1235),
-    refused("Help", "HELP 'SELECT'", &[], 1235),
+    reads("Help", "HELP 'SELECT'", &[]),
     refused("CacheIndex", "CACHE INDEX d.t IN hot", &[], 1235),
     refused("LoadIndex", "LOAD INDEX INTO CACHE d.t", &[], 1235),
     refused("Install", "INSTALL COMPONENT 'file://c'", &[], 1235),
