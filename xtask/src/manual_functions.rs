@@ -53,7 +53,8 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
 
 /// Whether a name is one of those, of which `ST_*` stands for many.
 fn is_among(names: &BTreeSet<&str>, name: &str) -> bool {
-    names.contains(name) || names.iter().any(|known| known.strip_suffix('*').is_some_and(|start| name.starts_with(start)))
+    names.contains(name)
+        || names.iter().any(|known| known.strip_suffix('*').is_some_and(|start| name.starts_with(start)))
 }
 
 /// Compares the lists.
@@ -62,9 +63,8 @@ fn is_among(names: &BTreeSet<&str>, name: &str) -> bool {
 /// The functions that are missing without a reason, and the reasons for those that are there.
 pub fn run(root: &Path) -> Result<(), String> {
     eprintln!("==> functions");
-    let read = |path: &str| {
-        std::fs::read_to_string(root.join(path)).map_err(|error| format!("cannot read {path}: {error}"))
-    };
+    let read =
+        |path: &str| std::fs::read_to_string(root.join(path)).map_err(|error| format!("cannot read {path}: {error}"));
     let (reference, ledger) = (read("docs/reference/functions.md")?, read("COMPATIBILITY.md")?);
     let there: BTreeSet<&str> = quoted(&reference).collect();
     let section = ledger.split("\n## ").find_map(|section| section.strip_prefix("Functions\n"));
@@ -73,11 +73,17 @@ pub fn run(root: &Path) -> Result<(), String> {
     let missing: Vec<&str> =
         manual.iter().copied().filter(|name| !there.contains(name) && !is_among(&reasons, name)).collect();
     if !missing.is_empty() {
-        return Err(format!("functions of MySQL's manual without a reason in COMPATIBILITY.md: {}", missing.join(", ")));
+        return Err(format!(
+            "functions of MySQL's manual without a reason in COMPATIBILITY.md: {}",
+            missing.join(", ")
+        ));
     }
     let outdated: Vec<&str> = reasons.iter().copied().filter(|name| there.contains(name)).collect();
     if !outdated.is_empty() {
-        return Err(format!("COMPATIBILITY.md says that functions are missing which are there: {}", outdated.join(", ")));
+        return Err(format!(
+            "COMPATIBILITY.md says that functions are missing which are there: {}",
+            outdated.join(", ")
+        ));
     }
     Ok(())
 }

@@ -115,7 +115,7 @@ impl HandlerRead {
         let scope = [RowTable::of(&target.database, &target.alias, target.def())];
         let condition = selection.map(|condition| binder.bind_expr(condition, &scope)).transpose()?;
         let constant = |expr: Option<&ast::Expr>| expr.map(|expr| binder.bind_expr(expr, &[])).transpose();
-        let ordinals = query.columns.iter().map(|column| ordinal_of(column)).collect::<SqlResult<_>>()?;
+        let ordinals = query.columns.iter().map(ordinal_of).collect::<SqlResult<_>>()?;
         Ok(HandlerRead {
             ordinals,
             index,
