@@ -250,5 +250,33 @@ def queries_in_the_background():
     check((row["completed"], row["state"], row["errno"]), (1, "ERROR", "42S02"), "check")
 
 
+def two_phases():
+    """XA as a transaction manager uses it: SQLAlchemy's statements, and Connector/J's, which write names as hexadecimal digits."""
+    con = connect()
+    cur = fresh(con)
+    cur.execute("CREATE TABLE t (id INT PRIMARY KEY)")
+    for begin, name, end in (("XA BEGIN %s", "first", "COMMIT"), ("XA START 0x7365636f6e64,0x,0x1", None, "ROLLBACK")):
+        cur.execute(begin % "'first'" if name else begin)
+        cur.execute("INSERT INTO t VALUES (%s)", (1 if name else 2,))
+        xid = "'first'" if name else "0x7365636f6e64,0x,0x1"
+        cur.execute(f"XA END {xid}")
+        cur.execute(f"XA PREPARE {xid}")
+        con.close()
+        con = connect(database="client_py")
+        cur = con.cursor()
+        cur.execute("XA RECOVER")
+        check([row[3] for row in cur.fetchall()], [b"first" if name else b"second"], "the branch that is prepared")
+        cur.execute("SELECT COUNT(*) FROM t")
+        check(cur.fetchone(), (0 if name else 1,), "rows that nobody has decided about")
+        cur.execute(f"XA {end} {xid}")
+    cur.execute("SELECT id FROM t")
+    check(cur.fetchall(), ((1,),), "rows that were committed")
+    try:
+        cur.execute("XA COMMIT 'first'")
+        raise AssertionError("a branch that has ended")
+    except pymysql.err.MySQLError as error:
+        check(error.args[0], 1397, "XAER_NOTA")
+
+
 run([every_type_as_text, tls, unix_socket, passwords, full_authentication_by_rsa, errors, transactions, local_infile, big_rows,
-     many_rows, multi_statements, kill_query, warnings_and_insert_ids, queries_in_the_background])
+     many_rows, multi_statements, kill_query, warnings_and_insert_ids, queries_in_the_background, two_phases])

@@ -2,6 +2,7 @@
 
 mod commands;
 mod frames;
+mod manual_functions;
 mod module_order;
 mod tidy;
 
@@ -15,6 +16,7 @@ Commands:
   test           Runs every test: crates, golden scripts, crash runs and real clients
   tidy           Checks what the compiler does not: crate order, file sizes, scripts that no runner reads
   reference      Writes docs/reference anew from the program's lists of functions, variables and errors
+  functions      Compares the functions with those of MySQL's manual, and with what COMPATIBILITY.md says of them
   frames         Looks for large stack frames in the server that the tests have built
   release-flags  Runs the golden scripts on a server that has the release profile's flags
   fuzz           Runs the fuzz targets, a minute each: see fuzz/src/main.rs for what may follow
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
         "test" => commands::test(&root, &rest),
         "tidy" => tidy::run(&root),
         "reference" => commands::reference(&root),
+        "functions" => manual_functions::run(&root),
         "frames" => commands::frames(),
         "release-flags" => commands::release_flags(&root),
         "fuzz" => commands::fuzz(&root, &rest),

@@ -239,6 +239,7 @@ counters! {
     created_tmp_disk_tables = "Created_tmp_disk_tables";
     created_tmp_tables = "Created_tmp_tables";
     handler_commit = "Handler_commit";
+    handler_prepare = "Handler_prepare";
     handler_rollback = "Handler_rollback";
     plan_hits = "Plan_cache_hits";
     plan_misses = "Plan_cache_misses";

@@ -31,6 +31,8 @@ pub struct BindSettings {
     pub group_concat_max_len: u64,
     /// `div_precision_increment`, digits.
     pub div_precision_increment: u8,
+    /// `block_encryption_mode`.
+    pub block_encryption_mode: Arc<str>,
     /// `default_week_format`.
     pub default_week_format: u8,
     /// `cte_max_recursion_depth`.
@@ -53,6 +55,7 @@ impl Default for BindSettings {
             max_allowed_packet: 64 << 20,
             group_concat_max_len: 1024,
             div_precision_increment: 4,
+            block_encryption_mode: "aes-128-ecb".into(),
             default_week_format: 0,
             cte_max_recursion_depth: 1000,
             safe_updates: false,

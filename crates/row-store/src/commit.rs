@@ -111,6 +111,8 @@ pub(crate) struct CommitRequest {
     pub locks: HeldLocks,
     /// See [`TransactionOptions::allows_commit_delay`](crate::TransactionOptions::allows_commit_delay).
     pub allows_commit_delay: bool,
+    /// A record of the store's own that goes with the commit: that of a prepared transaction.
+    pub removes: Option<Vec<u8>>,
     pub ticket: TicketSender,
 }
 
@@ -241,10 +243,10 @@ impl Committer {
     /// Commits with a durability; the request's ticket tells when it is done. Where changes [have left memory](WriteSet::is_spilled) it
     /// takes a while to return.
     pub fn commit(&self, request: CommitRequest, durability: Durability) -> CommitTicket {
-        let CommitRequest { writes, sealed, reads, since, locks, allows_commit_delay, ticket } = request;
+        let CommitRequest { writes, sealed, reads, since, locks, allows_commit_delay, removes, ticket } = request;
         let answer = ticket.0.clone();
         let applied = Applied { ticket, locks: Some(locks) };
-        let changes = match Changes::of(writes, &self.db, &self.gate) {
+        let mut changes = match Changes::of(writes, &self.db, &self.gate) {
             Ok(changes) => changes,
             Err(error) => {
                 since.into_iter().for_each(|since| self.log.lock().unregister(since));
@@ -252,6 +254,7 @@ impl Committer {
                 return answer;
             }
         };
+        removes.into_iter().for_each(|record| changes.batch.remove(&self.meta, record));
         for files in changes.batch.files() {
             // Its buffer becomes a file when they are adopted, while no other commit can run: the less there is in it, the better. An error
             // is met again then.

@@ -24,7 +24,8 @@
 //! 7. After each 24 MB of changes the background thread (`maintenance`) has the memory tables written to files.
 //!
 //! From the bottom up: `engine` (the key-value engine), `index_key`, `locks`, `table` (its rows, keys and the level below the store's),
-//! `write_set`, `redo`, `commit`, `store` (with recovery, definitions, storage engines and the background thread), `read_view`, `transaction`, `bulk`.
+//! `write_set`, `redo`, `commit`, `store` (with recovery, definitions, storage engines and the background thread), `read_view`, `transaction`,
+//! `prepared` (branches of global transactions), `bulk`.
 
 mod batch;
 mod bulk;
@@ -50,6 +51,7 @@ mod partition_codec;
 mod partition_function;
 mod pending_files;
 mod physical;
+mod prepared;
 mod read_view;
 mod redo;
 mod routine_codec;
@@ -86,6 +88,7 @@ pub use options::{
 };
 pub use partition_function::{PartitionBinder, PartitionFunction};
 pub use physical::Physical;
+pub use prepared::{Branches, RunningBranch, Xid};
 pub use read_view::{Cursor, DeltaRows, IndexEntry, ReadView};
 pub use redo::{LogContents, LogDamage, LogPlace};
 pub use row_cache::RowCacheStatus;

@@ -15,6 +15,8 @@
 //! a table                  next AUTO_INCREMENT value
 //! n table                  row count and other statistics
 //! x table index            a dropped index whose entries are still there
+//! p number                 a prepared transaction
+//! q number part            a part of what it has written and locked
 //! ```
 //!
 //! Ids are big-endian so that records lie in their order.
@@ -36,6 +38,8 @@ pub(crate) const DICTIONARY: u8 = b'z';
 pub(crate) const AUTO_INCREMENT: u8 = b'a';
 pub(crate) const STATISTICS: u8 = b'n';
 pub(crate) const DROPPED_INDEX: u8 = b'x';
+pub(crate) const PREPARED: u8 = b'p';
+pub(crate) const PREPARED_PART: u8 = b'q';
 
 pub(crate) fn table_key(kind: u8, table: TableId) -> Vec<u8> {
     let mut key = vec![kind];
@@ -59,6 +63,30 @@ pub(crate) fn dropped_index_key(table: TableId, index: IndexId) -> Vec<u8> {
     let mut key = table_key(DROPPED_INDEX, table);
     key.extend_from_slice(&index.0.to_be_bytes());
     key
+}
+
+pub(crate) fn prepared_key(number: u64) -> Vec<u8> {
+    let mut key = vec![PREPARED];
+    key.extend_from_slice(&number.to_be_bytes());
+    key
+}
+
+/// What keys of the parts of a prepared transaction begin with.
+pub(crate) fn prepared_parts(number: u64) -> Vec<u8> {
+    let mut key = vec![PREPARED_PART];
+    key.extend_from_slice(&number.to_be_bytes());
+    key
+}
+
+pub(crate) fn prepared_part_key(number: u64, part: u32) -> Vec<u8> {
+    let mut key = prepared_parts(number);
+    key.extend_from_slice(&part.to_be_bytes());
+    key
+}
+
+/// The number in a key of a prepared transaction, or of a part of one.
+pub(crate) fn prepared_number(key: &[u8]) -> Option<u64> {
+    Some(u64::from_be_bytes(key.get(1..9)?.try_into().ok()?))
 }
 
 /// Where the rows of a table are.

@@ -31,6 +31,11 @@ impl ReadSet {
         }
     }
 
+    /// The ranges that were read, by table.
+    pub fn ranges(&self) -> Vec<(TableId, Vec<KeyRange>)> {
+        self.0.lock().iter().map(|(table, ranges)| (*table, ranges.clone())).collect()
+    }
+
     /// Hands over what was read.
     pub fn take(&self) -> ReadSet {
         ReadSet(Mutex::new(std::mem::take(&mut *self.0.lock())))

@@ -42,6 +42,7 @@ pub mod ids {
         PARSER_MAX_MEM_SIZE = "parser_max_mem_size";
         GROUP_CONCAT_MAX_LEN = "group_concat_max_len";
         DIV_PRECISION_INCREMENT = "div_precision_increment";
+        BLOCK_ENCRYPTION_MODE = "block_encryption_mode";
         DEFAULT_WEEK_FORMAT = "default_week_format";
         CTE_MAX_RECURSION_DEPTH = "cte_max_recursion_depth";
         SQL_SELECT_LIMIT = "sql_select_limit";

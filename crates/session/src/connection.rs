@@ -89,7 +89,11 @@ impl Session {
         }
         if matches!(
             parsed.statement,
-            Statement::Prepare(_) | Statement::Execute(_) | Statement::Deallocate(_) | Statement::Empty
+            Statement::Prepare(_)
+                | Statement::Execute(_)
+                | Statement::Deallocate(_)
+                | Statement::Handler(_)
+                | Statement::Empty
         ) {
             return Err(SqlError::new(ErrorCode::UnsupportedPs, &[]));
         }

@@ -12,7 +12,7 @@ use crate::statement_kind::{
 };
 use squall_instrumentation::stages;
 use squall_instrumentation::statement_kind::StatementKind;
-use squall_parser::ast::Statement;
+use squall_parser::ast::{Statement, Transaction};
 use squall_types::{ErrorCode, SqlError};
 
 impl Session {
@@ -24,12 +24,14 @@ impl Session {
     ) -> Result<Outcome, Failure> {
         self.process.status.statements.count(StatementKind::of(run.request.statement));
         self.check_inside(run.request.statement)?;
+        self.check_branch(run.request.statement)?;
         if self.is_read_only_now() && never_read_only(run.request.statement) {
             return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]).into());
         }
         if commits_first(run.request.statement) {
             self.implicit_commit().await?;
         }
+        self.close_handlers(run.request.statement)?;
         if let Some(stage) = stage_of(run.request.statement) {
             self.stage(stage);
         }
@@ -61,11 +63,14 @@ impl Session {
     async fn run_command(&mut self, run: &StatementRun<'_>, writer: &mut dyn ResultWriter) -> Result<Outcome, Failure> {
         match run.request.statement {
             Statement::LoadData(load) => self.load_data(load, run, writer).await,
+            Statement::Handler(handler) => self.run_handler(handler, run, writer).await,
+            Statement::Help(wanted) => Ok(self.run_help(wanted)),
             Statement::Do(exprs) => Ok(self.run_do(exprs, run).await?),
             Statement::Explain(explain) => self.run_explain(explain, run, writer).await,
             Statement::Show(show) => Ok(self.run_show(show, &run.context).await?),
             Statement::DescribeTable(describe) => Ok(self.describe_table(describe)?),
             Statement::Empty => Ok(Outcome::done()),
+            Statement::Transaction(Transaction::Xa(xa)) => Ok(Box::pin(self.run_xa(xa, &run.context)).await?),
             Statement::Transaction(transaction) => Ok(self.run_transaction(transaction).await?),
             Statement::Set(set) => Ok(Box::pin(self.run_set(set, run)).await?),
             Statement::Use(name) => {
@@ -145,12 +150,10 @@ fn stage_of(statement: &Statement) -> Option<&'static str> {
 /// What a statement that is not supported is called in the error.
 fn statement_name(statement: &Statement) -> &'static str {
     match statement {
-        Statement::Handler(_) => "HANDLER",
         Statement::CreateSequence(_) | Statement::AlterSequence(_) | Statement::DropSequence(_) => "SEQUENCE",
         Statement::CreateServer(_) | Statement::AlterServer { .. } | Statement::DropServer { .. } => "SERVER",
         Statement::CreateLoadableFunction(_) => "loadable FUNCTION",
         Statement::LockInstance | Statement::UnlockInstance => "LOCK INSTANCE",
-        Statement::Help(_) => "HELP",
         Statement::CacheIndex { .. } => "CACHE INDEX",
         Statement::LoadIndex { .. } => "LOAD INDEX",
         Statement::Install(_) | Statement::Uninstall(_) => "INSTALL",

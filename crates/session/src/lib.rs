@@ -25,6 +25,8 @@ pub mod deferred;
 mod dispatch;
 mod event;
 mod event_scheduler;
+mod handler;
+mod help;
 mod hints;
 mod inner_session;
 pub mod listener;
@@ -55,6 +57,7 @@ pub mod time_slice;
 mod transaction;
 mod trigger;
 mod trigger_rows;
+mod xa;
 
 pub use database::{Database, Module, Procedure, ProcedureCall, WeakDatabase};
 pub use listener::{EndedStatement, ListenedSession, Listener};

@@ -22,7 +22,7 @@ use squall_logs::error_log::{Severity, error_log};
 use squall_planner::dml::RulesCache;
 use squall_registry::Registry;
 use squall_row_store::{
-    DdlChanges, DirectoryLock, EngineWork, LogContents, RowStore, StoreOptions, TableEngine, WorkFailed,
+    Branches, DdlChanges, DirectoryLock, EngineWork, LogContents, RowStore, StoreOptions, TableEngine, WorkFailed,
 };
 use squall_server_state::accounts::AccountStore;
 use squall_server_state::globals::GlobalVariables;
@@ -115,9 +115,7 @@ impl Database {
         // The cache's size is a variable of the store's own records, so they are read first with the default.
         let column_cache = Arc::new(ColumnCache::new(0));
         let store_options = store_options(options.keep_freed_memory);
-        let engines = storage_engines(&directory, &column_cache);
-        let store = RowStore::open_with(directory.join(ROWS_FOLDER), store_options, engines)?;
-        let store = Arc::new(store);
+        let (store, branches) = open_store(&directory, store_options, &column_cache)?;
         let globals = Arc::new(GlobalVariables::load(&registry.variables, &store)?);
         for (name, value) in options.startup_variables {
             globals.set_startup(&registry.variables, &name, value)?;
@@ -169,6 +167,7 @@ impl Database {
             };
             Shared {
                 engine_work,
+                branches,
                 state,
                 procedures,
                 modules,
@@ -209,6 +208,18 @@ impl Database {
         let id = self.0.processes.next_id();
         Session::new(self.0.clone(), id, account, info, Arc::new(|| {}))
     }
+}
+
+/// Opens the row store, with the branches of global transactions that are prepared: their locks come before anybody else's.
+fn open_store(
+    directory: &Path,
+    options: StoreOptions,
+    column_cache: &Arc<ColumnCache>,
+) -> SqlResult<(Arc<RowStore>, Branches)> {
+    let engines = storage_engines(directory, column_cache);
+    let store = RowStore::open_with(directory.join(ROWS_FOLDER), options, engines)?;
+    let branches = Branches::recover(&store)?;
+    Ok((Arc::new(store), branches))
 }
 
 /// The storage engines beside that of rows.

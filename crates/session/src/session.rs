@@ -23,9 +23,11 @@ use crate::state::before_pool::BeforePool;
 use crate::state::diagnostics::DiagnosticsArea;
 use crate::state::locals::SharedLocals;
 use crate::state::log::{Logged, SessionLog};
+use crate::state::open_handler::OpenHandler;
 use crate::state::prepared_statements::PreparedStatements;
 use crate::state::settings::Settings;
 use crate::state::transaction::TransactionState;
+use crate::state::xa::XaBranch;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use squall_catalog::{AccessMap, AccountKey, LockedNames, TableDef};
@@ -97,6 +99,10 @@ pub struct Session {
     pub(crate) global_read_lock: Option<GlobalReadLock>,
     /// LOCK TABLES.
     pub(crate) table_locks: Option<HeldTableLocks>,
+    /// The branch of a global transaction that it works in, between XA START and XA PREPARE.
+    pub(crate) xa: Option<XaBranch>,
+    /// Tables that HANDLER has opened.
+    pub(crate) handlers: Vec<OpenHandler>,
     pub(crate) found_rows: u64,
     pub(crate) row_count: i64,
     pub(crate) last_insert_id: u64,
@@ -224,6 +230,8 @@ impl Session {
             locals: None,
             global_read_lock: None,
             table_locks: None,
+            xa: None,
+            handlers: Vec::new(),
             found_rows: 0,
             row_count: -1,
             last_insert_id: 0,
@@ -527,6 +535,8 @@ impl Session {
         self.give_up_transaction();
         self.drop_temporary_tables();
         self.table_locks = None;
+        self.xa = None;
+        self.handlers.clear();
         self.global_read_lock = None;
         self.shared.user_locks.release_all(self.process.id);
         self.shared.prepared_count.fetch_sub(self.prepared.len() as u64, Ordering::Relaxed);

@@ -94,6 +94,20 @@ impl Session {
         self.track_transaction(access);
     }
 
+    /// As BEGIN does.
+    pub(crate) fn open_explicit_transaction(&mut self) {
+        self.open_transaction(None, true);
+    }
+
+    /// A branch's transaction has left the session, prepared, or rolled back.
+    pub(crate) fn branch_has_ended(&mut self, prepared: bool) {
+        self.track_transaction(None);
+        match prepared {
+            true => squall_instrumentation::process::count(&self.process.status.handler_prepare),
+            false => self.count_rollback(),
+        }
+    }
+
     fn begin_transaction(&self, options: TransactionOptions) -> Transaction {
         let mut transaction = self.shared.store.begin_with(options, Some(self.process.id));
         transaction.charge_to(&self.process.memory);
@@ -103,6 +117,9 @@ impl Session {
 
     /// Commits what is open; without anything open it does nothing.
     pub(crate) async fn commit(&mut self) -> SqlResult<()> {
+        if let Some(branch) = &self.xa {
+            return Err(SqlError::new(ErrorCode::XaerRmfail, &[&branch.state()]));
+        }
         let Some(open) = self.transaction.open.take() else { return Ok(()) };
         squall_instrumentation::process::count(&self.process.status.handler_commit);
         self.track_transaction(None);
@@ -205,7 +222,8 @@ impl Session {
             }
             AstTransaction::RollbackTo(name) => self.rollback_to(name),
             AstTransaction::ReleaseSavepoint(name) => self.release_savepoint(name),
-            AstTransaction::Xa(_) => Err(SqlError::unsupported("XA")),
+            // Beside these, as a branch is no session's for long.
+            AstTransaction::Xa(_) => Err(SqlError::internal("XA among the statements about one's own transaction")),
         }
     }
 

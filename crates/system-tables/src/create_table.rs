@@ -280,7 +280,7 @@ fn without_database(query: &mut Query, database: &str) -> Option<String> {
     query.for_each_name_mut(&mut |name| match name {
         NameMut::Table(name) => name.schema = None,
         NameMut::Column(name) => name.schema = None,
-        NameMut::Alias(_) | NameMut::Aggregate(_) => {}
+        NameMut::Alias(_) | NameMut::Aggregate(_) | NameMut::Function(_) => {}
     });
     Some(query.to_string())
 }

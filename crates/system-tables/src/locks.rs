@@ -89,7 +89,7 @@ fn tables(catalog: &Catalog) -> HashMap<TableId, (&str, &Arc<TableDef>)> {
 }
 
 /// A name for a lock that only its waiters and holders share.
-fn lock_id(lock: &LockInfo, owner: u64) -> String {
+pub(crate) fn lock_id(lock: &LockInfo, owner: u64) -> String {
     let key = xxhash_rust::xxh3::xxh3_64(&lock.key);
     format!("{owner}:{}:{key:016x}", lock.table.0)
 }

@@ -1,6 +1,6 @@
 //! Tables of things that Squall has none of yet: they are there, with MySQL's columns, and empty.
 
-use super::{ColumnSpec, TableSpec, double, int, json, long_text, no_rows, text, time, uint};
+use super::{ColumnSpec, TableSpec, int, json, long_text, no_rows, text, uint};
 
 const INFORMATION: &str = "information_schema";
 
@@ -30,13 +30,8 @@ empty! {
         text("RESOURCE_GROUP_NAME", 64), text("RESOURCE_GROUP_TYPE", 6), int("RESOURCE_GROUP_ENABLED"),
         text("VCPU_IDS", 64).or_null(), int("THREAD_PRIORITY"),
     ];
-    "INNODB_TRX": &[
-        text("trx_id", 18), text("trx_state", 13), time("trx_started"), uint("trx_mysql_thread_id"),
-        text("trx_query", 1024).or_null(),
-    ];
     "INNODB_BUFFER_PAGE": BUFFER_PAGE;
     "INNODB_BUFFER_PAGE_LRU": BUFFER_PAGE_LRU;
-    "INNODB_BUFFER_POOL_STATS": BUFFER_POOL_STATS;
 }
 
 /// What INNODB_BUFFER_PAGE and INNODB_BUFFER_PAGE_LRU say of a page, given the columns in which they differ.
@@ -72,38 +67,3 @@ const BUFFER_PAGE: &[ColumnSpec] =
     page_columns!(uint("BLOCK_ID"), text("PAGE_STATE", 64).or_null(), [text("IS_STALE", 3).or_null()]);
 
 const BUFFER_PAGE_LRU: &[ColumnSpec] = page_columns!(uint("LRU_POSITION"), text("COMPRESSED", 3).or_null(), []);
-
-const BUFFER_POOL_STATS: &[ColumnSpec] = &[
-    uint("POOL_ID"),
-    uint("POOL_SIZE"),
-    uint("FREE_BUFFERS"),
-    uint("DATABASE_PAGES"),
-    uint("OLD_DATABASE_PAGES"),
-    uint("MODIFIED_DATABASE_PAGES"),
-    uint("PENDING_DECOMPRESS"),
-    uint("PENDING_READS"),
-    uint("PENDING_FLUSH_LRU"),
-    uint("PENDING_FLUSH_LIST"),
-    uint("PAGES_MADE_YOUNG"),
-    uint("PAGES_NOT_MADE_YOUNG"),
-    double("PAGES_MADE_YOUNG_RATE"),
-    double("PAGES_MADE_NOT_YOUNG_RATE"),
-    uint("NUMBER_PAGES_READ"),
-    uint("NUMBER_PAGES_CREATED"),
-    uint("NUMBER_PAGES_WRITTEN"),
-    double("PAGES_READ_RATE"),
-    double("PAGES_CREATE_RATE"),
-    double("PAGES_WRITTEN_RATE"),
-    uint("NUMBER_PAGES_GET"),
-    uint("HIT_RATE"),
-    uint("YOUNG_MAKE_PER_THOUSAND_GETS"),
-    uint("NOT_YOUNG_MAKE_PER_THOUSAND_GETS"),
-    uint("NUMBER_PAGES_READ_AHEAD"),
-    uint("NUMBER_READ_AHEAD_EVICTED"),
-    double("READ_AHEAD_RATE"),
-    double("READ_AHEAD_EVICTED_RATE"),
-    uint("LRU_IO_TOTAL"),
-    uint("LRU_IO_CURRENT"),
-    uint("UNCOMPRESS_TOTAL"),
-    uint("UNCOMPRESS_CURRENT"),
-];

@@ -4,10 +4,10 @@ use crate::names::PERFORMANCE;
 use crate::source::{Server, Source};
 use crate::spec::{ColumnSpec, MakeRows, RowsOf, TableSpec, no_rows};
 use crate::{
-    column_segments, columns, constraints, described, files, grant_tables, jobs, locks, logs, performance,
-    performance_empty, performance_events, performance_files, performance_objects, performance_replication,
-    performance_sessions, performance_setup, performance_sockets, performance_sums, performance_waits, plain, roles,
-    server, statistics, tables, triggers, usage, variable_items,
+    column_segments, columns, constraints, described, files, grant_tables, help, innodb, jobs, locks, logs,
+    performance, performance_empty, performance_events, performance_files, performance_objects,
+    performance_replication, performance_sessions, performance_setup, performance_sockets, performance_sums,
+    performance_waits, plain, roles, server, server_lists, statistics, tables, triggers, usage, variable_items,
 };
 use squall_registry::{Registry, StatementContext, VirtualChange, VirtualColumn, VirtualScan, VirtualTable};
 use squall_types::{SqlError, SqlResult, Value};
@@ -73,6 +73,8 @@ pub fn register(registry: &mut Registry, server: &Weak<dyn Server>) {
         plain::TABLES,
         files::TABLES,
         grant_tables::TABLES,
+        help::TABLES,
+        server_lists::TABLES,
         jobs::TABLES,
         logs::TABLES,
         column_segments::TABLES,
@@ -82,7 +84,7 @@ pub fn register(registry: &mut Registry, server: &Weak<dyn Server>) {
         roles::TABLES,
         usage::TABLES,
     ];
-    for spec in lists.into_iter().flatten() {
+    for spec in lists.into_iter().flatten().chain(innodb::tables()) {
         register_table(registry, server, spec, Box::new(spec.rows));
     }
     let empty = performance_empty::TABLES

@@ -28,7 +28,6 @@ const NONE_HERE: &[(&str, &str)] = &[
     ("Delayed_insert_threads", "0"),
     ("Delayed_writes", "0"),
     ("Handler_discover", "0"),
-    ("Handler_prepare", "0"),
     ("Key_blocks_not_flushed", "0"),
     ("Key_blocks_unused", "0"),
     ("Key_blocks_used", "0"),

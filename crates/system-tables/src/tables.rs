@@ -179,7 +179,7 @@ fn base_table_row(source: &Source<'_>, database: &str, table: &std::sync::Arc<Ta
 }
 
 /// The row format as InnoDB names it.
-fn row_format(table: &TableDef) -> &'static str {
+pub(crate) fn row_format(table: &TableDef) -> &'static str {
     let option = |wanted: &str| table.options.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
     match (option("ROW_FORMAT"), option("KEY_BLOCK_SIZE")) {
         (Some("COMPRESSED"), _) | (None, Some(_)) => "Compressed",

@@ -2,8 +2,8 @@
 
 use super::{ColumnSpec, Source, TableSpec, int, json, local_time, long_text, s, text, time, u, uint};
 use crate::partition_text;
-use squall_catalog::{PartitionSet, Partitioning, TableDef, TableEntry, ViewDef};
-use squall_parser::ast::ObjectName;
+use squall_catalog::{PartitionSet, Partitioning, RoutineKind, TableDef, TableEntry, ViewDef};
+use squall_parser::ast::{NameMut, ObjectName};
 use squall_parser::keywords;
 use squall_planner::bind::parse_view;
 use squall_registry::VirtualScan;
@@ -25,6 +25,19 @@ pub(crate) const TABLES: &[TableSpec] = &[
             text("TABLE_NAME", 64),
         ],
         rows: view_table_usage,
+    },
+    TableSpec {
+        database: DATABASE,
+        name: "VIEW_ROUTINE_USAGE",
+        columns: &[
+            text("TABLE_CATALOG", 64),
+            text("TABLE_SCHEMA", 64),
+            text("TABLE_NAME", 64),
+            text("SPECIFIC_CATALOG", 64),
+            text("SPECIFIC_SCHEMA", 64),
+            text("SPECIFIC_NAME", 64),
+        ],
+        rows: view_routine_usage,
     },
     TableSpec {
         database: DATABASE,
@@ -138,6 +151,32 @@ fn view_table_usage(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Ve
             if source.access.sees_table(&schema, &table) {
                 rows.push(vec![s("def"), s(&database.name), s(name), s("def"), s(schema), s(table)]);
             }
+        }
+    }
+    Ok(rows)
+}
+
+/// Stored functions that a view calls, by database and name.
+fn functions_of_view(source: &Source<'_>, database: &str, view: &ViewDef) -> BTreeSet<(String, String)> {
+    let mut functions = BTreeSet::new();
+    if let Ok(mut query) = parse_view(view, database) {
+        query.for_each_name_mut(&mut |name| {
+            let NameMut::Function(call) = name else { return };
+            let schema = call.schema.as_ref().map_or(database, |schema| schema.as_str());
+            if let Some(routine) = source.catalog.routine(schema, RoutineKind::Function, &call.name) {
+                functions.insert((schema.to_string(), routine.name.clone()));
+            }
+        });
+    }
+    functions
+}
+
+fn view_routine_usage(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    let mut rows = Vec::new();
+    for (database, name, entry) in source.entries(scan.equal_text(1), scan.equal_text(2)) {
+        let TableEntry::View(view) = entry else { continue };
+        for (schema, function) in functions_of_view(source, &database.name, view) {
+            rows.push(vec![s("def"), s(&database.name), s(name), s("def"), s(schema), s(function)]);
         }
     }
     Ok(rows)

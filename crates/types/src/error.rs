@@ -256,6 +256,9 @@ error_codes! {
     TableNotAllowedHere = 1250, b"42000", "Table '%s' from one of the SELECTs cannot be used in %s";
     NotSupportedAuthMode = 1251, b"08004", "Client does not support authentication protocol requested by server; consider upgrading MySQL client";
     CollationCharsetMismatch = 1253, b"42000", "COLLATION '%s' is not valid for CHARACTER SET '%s'";
+    TooBigForUncompress = 1256, b"HY000", "Uncompressed data size too large; the maximum size is %s (probably, length of uncompressed data was corrupted)";
+    ZlibBufferError = 1258, b"HY000", "ZLIB: Not enough room in the output buffer (probably, length of uncompressed data was corrupted)";
+    ZlibDataError = 1259, b"HY000", "ZLIB: Input data corrupted";
     WarnCutValueGroupConcat = 1260, b"HY000", "Row %s was cut by GROUP_CONCAT()";
     WarnTooFewRecords = 1261, b"01000", "Row %s doesn't contain data for all columns";
     WarnTooManyRecords = 1262, b"01000", "Row %s was truncated; it contained more data than there were input columns";
@@ -286,6 +289,7 @@ error_codes! {
     SpNoRecursiveCreate = 1303, b"2F003", "Can't create a %s from within another stored routine";
     SpAlreadyExists = 1304, b"42000", "%s %s already exists";
     SpDoesNotExist = 1305, b"42000", "%s %s does not exist";
+    SpBadStatement = 1314, b"0A000", "%s is not allowed in stored procedures";
     QueryInterrupted = 1317, b"70100", "Query execution was interrupted";
     SpWrongArgumentCount = 1318, b"42000", "Incorrect number of arguments for %s %s; expected %s, got %s";
     SpNoReturn = 1320, b"42000", "No RETURN found in FUNCTION %s";
@@ -316,6 +320,12 @@ error_codes! {
     PsManyParameters = 1390, b"HY000", "Prepared statement contains too many placeholders";
     KeyPartZeroLength = 1391, b"HY000", "Key part '%s' length cannot be 0";
     CannotUser = 1396, b"HY000", "Operation %s failed for %s";
+    XaerNota = 1397, b"XAE04", "XAER_NOTA: Unknown XID";
+    XaerInval = 1398, b"XAE05", "XAER_INVAL: Invalid arguments (or unsupported command)";
+    XaerRmfail = 1399, b"XAE07", "XAER_RMFAIL: The command cannot be executed when global transaction is in the  %s state";
+    XaerOutside = 1400, b"XAE09", "XAER_OUTSIDE: Some work is done outside global transaction";
+    XaerRmerr = 1401, b"XAE03", "XAER_RMERR: Fatal error occurred in the transaction branch - check your data for consistency";
+    XaRbrollback = 1402, b"XA100", "XA_RBROLLBACK: Transaction branch was rolled back";
     DataTooLong = 1406, b"22001", "Data too long for column '%s' at row %s";
     CannotCreateUserWithGrant = 1410, b"42000", "You are not allowed to create a user with GRANT";
     WrongValueForType = 1411, b"HY000", "Incorrect %s value: '%s' for function %s";
@@ -330,6 +340,7 @@ error_codes! {
     MBiggerThanD = 1427, b"42000", "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '%s').";
     TriggerInWrongSchema = 1435, b"HY000", "Trigger in wrong schema";
     TooBigDisplayWidth = 1439, b"42000", "Display width out of range for column '%s' (max = %s)";
+    XaerDupid = 1440, b"XAE08", "XAER_DUPID: The XID already exists";
     DatetimeFunctionOverflow = 1441, b"22008", "Datetime function: %s field overflow";
     CantUpdateUsedTable = 1442, b"HY000", "Can't update table '%s' in stored function/trigger because it is already used by statement which invoked this stored function/trigger.";
     ViewPreventsOperation = 1443, b"HY000", "The definition of table '%s' prevents operation %s on table '%s'.";
@@ -407,7 +418,10 @@ error_codes! {
     NativeFunctionNameCollision = 1585, b"HY000", "This function '%s' has the same name as a native function";
     EventCreatedInPast = 1588, b"HY000", "Event execution time is in the past and ON COMPLETION NOT PRESERVE is set. The event was dropped immediately after creation.";
     EventAlteredIntoPast = 1589, b"HY000", "Event execution time is in the past and ON COMPLETION NOT PRESERVE is set. The event was not changed. Specify a time in the future.";
+    XaRbtimeout = 1613, b"XA106", "XA_RBTIMEOUT: Transaction branch was rolled back: took too long";
+    XaRbdeadlock = 1614, b"XA102", "XA_RBDEADLOCK: Transaction branch was rolled back: deadlock was detected";
     NeedReprepare = 1615, b"HY000", "Prepared statement needs to be re-prepared";
+    WarnOptionIgnored = 1618, b"HY000", "<%s> option ignored";
     TooLongTableComment = 1628, b"HY000", "Comment for table '%s' is too long (max = 2048)";
     TooLongFieldComment = 1629, b"HY000", "Comment for field '%s' is too long (max = %s)";
     UnknownLocale = 1649, b"HY000", "Unknown locale: '%s'";
@@ -452,6 +466,7 @@ error_codes! {
     AlterOperationNotSupported = 1845, b"0A000", "%s is not supported for this operation. Try %s.";
     MustChangePasswordLogin = 1862, b"HY000", "Your password has expired. To log in you must change it using a client that supports expired passwords.";
     AccessDeniedChangeUser = 1873, b"28000", "Access denied trying to change to user '%s'@'%s' (using password: %s). Disconnecting.";
+    AesInvalidIv = 1882, b"HY000", "The initialization vector supplied to %s is too short. Must be at least %s bytes long";
     GeneratedValueIgnored = 1906, b"HY000", "The value specified for generated column '%s' in table '%s' has been ignored";
     ForeignKeyDepthExceeded = 3008, b"HY000", "Foreign key cascade delete/update exceeds max depth of %s.";
     ReferencedTriggerDoesNotExist = 3011, b"HY000", "Referenced trigger '%s' for the given action time and event type does not exist.";
@@ -487,6 +502,10 @@ error_codes! {
     AuditApiAbort = 3164, b"HY000", "Aborted by Audit API ('%s';%s).";
     InvalidJsonPathArrayCell = 3165, b"42000", "A path expression is not a path to a cell in an array.";
     CapacityExceeded = 3170, b"HY000", "Memory capacity of %s bytes for '%s' exceeded. %s";
+    AesInvalidKdfName = 3235, b"HY000", "KDF method name is not valid. Please use hkdf or pbkdf2_hmac method name";
+    AesInvalidKdfIterations = 3236, b"HY000", "For KDF method pbkdf2_hmac iterations value less than 1000 or more than 65535, due to security reasons. Please use iterations >= 1000 and iterations < 65535";
+    WarnAesKeySize = 3237, b"HY000", "AES key size should be %s bytes length or secure KDF methods hkdf or pbkdf2_hmac should be used, please provide exact AES key size or use KDF methods for better security.";
+    AesInvalidKdfOptionSize = 3238, b"HY000", "KDF option size is invalid. Please provide valid size < %s bytes and not NULL.";
     PrimaryKeyInvisible = 3522, b"HY000", "A primary key index cannot be invisible";
     UnknownAuthorizationId = 3523, b"HY000", "Unknown authorization ID `%s`@`%s`";
     RoleNotGranted = 3530, b"HY000", "`%s`@`%s` is not granted to `%s`@`%s`";
@@ -561,6 +580,7 @@ error_codes! {
     RoleGrantedToItself = 4027, b"HY000", "User account `%s`@`%s` is directly or indirectly granted to the role `%s`@`%s`. The GRANT would create a loop";
     InvisibleColumnsOnly = 4028, b"HY000", "A table must have at least one visible column.";
     ClientInteractionTimeout = 4031, b"HY000", "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
+    XaTempTable = 4091, b"HY000", "Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON";
     ForeignKeyMissingUniqueKey = 6125, b"HY000", "Failed to add the foreign key constraint. Missing unique key for constraint '%s' in the referenced table '%s'";
 }
 

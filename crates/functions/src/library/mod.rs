@@ -3,6 +3,8 @@
 //! A function is a [`support::Def`]: a name, how many arguments, the rule of its result's type, and a plain Rust function on one
 //! row's arguments. [`support`] turns the lists into registered functions.
 
+mod aes;
+mod compression;
 mod datetime;
 mod datetime_parts;
 mod digest;
@@ -30,6 +32,8 @@ use std::sync::Arc;
 /// Declares every function of the library.
 pub fn register(registry: &mut Registry) {
     for family in [
+        aes::FUNCTIONS,
+        compression::FUNCTIONS,
         string::FUNCTIONS,
         string_search::FUNCTIONS,
         number_text::FUNCTIONS,

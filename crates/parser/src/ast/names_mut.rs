@@ -1,8 +1,8 @@
 //! Going through a query to change names in it.
 
 use super::{
-    AggregateCall, ColumnName, Expr, FrameBound, Ident, JoinCondition, JsonResponse, JsonTable, Limit, ObjectName,
-    OrderItem, Query, QueryBody, Select, SelectItem, SequenceOperation, TableReference, WindowReference,
+    AggregateCall, ColumnName, Expr, FrameBound, FunctionCall, Ident, JoinCondition, JsonResponse, JsonTable, Limit,
+    ObjectName, OrderItem, Query, QueryBody, Select, SelectItem, SequenceOperation, TableReference, WindowReference,
     WindowSpecification, with_stack,
 };
 
@@ -17,6 +17,8 @@ pub enum NameMut<'a> {
     Column(&'a mut ColumnName),
     /// A call of an aggregate.
     Aggregate(&'a mut AggregateCall),
+    /// A call of any other function.
+    Function(&'a mut FunctionCall),
 }
 
 impl Query {
@@ -150,7 +152,12 @@ impl Walk<'_> {
                     (self.found)(NameMut::Aggregate(call));
                     push_aggregate(call, &mut pending);
                 }
-                Part::Expr(expr) => push_parts(expr, &mut pending),
+                Part::Expr(expr) => {
+                    if let Expr::Function(call) = expr {
+                        (self.found)(NameMut::Function(call));
+                    }
+                    push_parts(expr, &mut pending);
+                }
                 Part::Query(query) => self.query(query),
                 Part::Column(name) => (self.found)(NameMut::Column(name)),
             }

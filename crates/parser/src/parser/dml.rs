@@ -194,7 +194,9 @@ impl Parser<'_> {
     /// HANDLER, behind the word.
     pub(super) fn handler(&mut self) -> Result<Statement> {
         let table = self.object_name()?;
-        let handler = match self.expect_any(&[K::Open, K::Close, K::Read])? {
+        // What is open is called by its name alone.
+        let words: &[K] = if table.schema.is_some() { &[K::Open] } else { &[K::Open, K::Close, K::Read] };
+        let handler = match self.expect_any(words)? {
             K::Open => Handler::Open { table, alias: self.table_alias()? },
             K::Close => Handler::Close { table },
             _ => {

@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// Bytes of the name of a global transaction, and of a branch of one.
+const XID_PART_BYTES_MAX: usize = 64;
+
 impl Parser<'_> {
     /// START, behind the word.
     pub(super) fn start(&mut self) -> Result<Statement> {
@@ -168,8 +171,15 @@ impl Parser<'_> {
         if self.accept_kind(TokenKind::Comma) {
             branch = self.sql_string()?;
             if self.accept_kind(TokenKind::Comma) {
+                let offset = self.current.start;
                 format = self.unsigned()?;
+                if i64::try_from(format).is_err() {
+                    return Err(self.syntax_error(offset));
+                }
             }
+        }
+        if global.as_bytes().len() > XID_PART_BYTES_MAX || branch.as_bytes().len() > XID_PART_BYTES_MAX {
+            return Err(self.unexpected());
         }
         Ok(Xid { global, branch, format })
     }

@@ -295,8 +295,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
             "aes-256-ofb",
         ],
         "Cipher of AES_ENCRYPT and AES_DECRYPT.",
-    )
-    .compatibility(),
+    ),
     unsigned("ft_min_word_len", Global, 4, 1, 84, "Shortest word of MyISAM full-text indexes.").read_only(),
     unsigned("ft_max_word_len", Global, 84, 10, 84, "Longest word of them.").read_only(),
     unsigned("ft_query_expansion_limit", Global, 20, 0, 1000, "Matches used for query expansion.").read_only(),

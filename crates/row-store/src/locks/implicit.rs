@@ -61,6 +61,12 @@ impl LargeWriters {
         self.count.store(writers.len(), Ordering::SeqCst);
     }
 
+    /// Has a writer be another family's.
+    pub fn change_family(&self, owner: Owner, family: u64) {
+        let mut writers = self.writers.lock();
+        writers.iter_mut().filter(|(writer, _)| *writer == owner).for_each(|(writer, _)| writer.family = family);
+    }
+
     pub fn is_empty(&self) -> bool {
         self.count.load(Ordering::SeqCst) == 0
     }

@@ -16,7 +16,7 @@ mod waited;
 pub use fresh::RowLock;
 pub(crate) use implicit::{LargeWriters, UncommittedWrites};
 pub use list::{LockInfo, LockStrength};
-pub(crate) use ranges::{SearchedRanges, range_lock};
+pub(crate) use ranges::{SearchedRanges, is_range_lock, range_lock};
 pub use waited::{LockWaitEvent, LockWaits, WaitTimes};
 
 use crate::options::{LockMode, LockWait, TableLock};
@@ -292,6 +292,18 @@ impl LockTable {
             Outcome::Interrupted => LockFailure::Interrupted,
             Outcome::Waiting | Outcome::Granted => LockFailure::Timeout,
         })
+    }
+
+    /// Has a lock that an owner holds be another family's.
+    pub fn change_family(&self, owner: u64, key: &LockKey, family: u64) {
+        if let Some(entry) = self.shard(key).lock().get_mut(key) {
+            entry.change_family(owner, family);
+        }
+    }
+
+    /// The same of a table's lock.
+    pub fn change_table_family(&self, owner: u64, table: TableId, family: u64) {
+        self.change_family(owner, &table_key(table), family);
     }
 
     /// How long a family has waited for locks since it was asked for the last time.

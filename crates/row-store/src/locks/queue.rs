@@ -164,6 +164,18 @@ impl Entry {
         }
     }
 
+    /// Has what an owner holds be another family's.
+    pub fn change_family(&mut self, owner: u64, family: u64) {
+        match self {
+            Entry::One(held, _) if held.id == owner => held.family = family,
+            Entry::Free | Entry::One(..) => {}
+            Entry::Line(line) => {
+                let held = line.holders.iter_mut().filter(|holder| holder.owner.id == owner);
+                held.for_each(|holder| holder.owner.family = family);
+            }
+        }
+    }
+
     pub fn weaken(&mut self, owner: Owner, mode: Mode) {
         match self {
             Entry::Free => {}

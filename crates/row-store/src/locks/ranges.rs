@@ -19,6 +19,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// What the key of a range's lock begins with. No index has this number, so it is nothing's storage key.
 const RANGE_MARK: [u8; 5] = [u8::MAX; 5];
 
+/// Whether the key of a lock is a range's.
+pub(crate) fn is_range_lock(key: &[u8]) -> bool {
+    key.starts_with(&RANGE_MARK)
+}
+
 /// What open transactions have searched in one table.
 #[derive(Debug, Default)]
 pub(crate) struct SearchedRanges {
@@ -68,6 +73,12 @@ impl SearchedRanges {
     /// Forgets one search of an owner.
     pub fn remove(&self, owner: Owner, lock: &LockKey) {
         self.retain(|searched| searched.owner != owner || searched.lock != *lock);
+    }
+
+    /// Has an owner's searches be another family's.
+    pub fn change_family(&self, owner: Owner, family: u64) {
+        let mut held = self.held.lock();
+        held.iter_mut().filter(|searched| searched.owner == owner).for_each(|searched| searched.owner.family = family);
     }
 
     /// Forgets all searches of an owner.

@@ -57,6 +57,11 @@ pub(crate) struct OwnManifest {
 }
 
 impl Uncommitted {
+    /// Locks that others have given it.
+    pub fn explicit_locks(&self) -> Vec<LockKey> {
+        self.explicit.lock().keys.clone()
+    }
+
     /// Up to `limit` writes of a range of a table as of a step, in order, or from its end; `None` if they have been handed over to be
     /// committed.
     pub fn range(

@@ -593,6 +593,11 @@ impl StoreInner {
 
     /// The layout that rows of a definition are written with; a new one is made durable with the first row that uses it,
     /// since the log keeps the order of commits.
+    /// A table that has been used since the start.
+    pub fn known_table(&self, id: TableId) -> Option<Arc<Table>> {
+        self.tables.read().get(&id).cloned()
+    }
+
     fn layout_for(&self, data: &Arc<TableData>, def: &TableDef) -> SqlResult<Arc<RowLayout>> {
         let columns = RowLayout::columns_of(def);
         if let Some(layout) = data.layouts().read().iter().rev().find(|layout| layout.columns == columns) {

@@ -5,6 +5,7 @@ mod change;
 mod implicit_locks;
 mod locking_scan;
 mod piecewise_search;
+mod prepare;
 mod read_lock;
 mod search;
 
@@ -25,6 +26,7 @@ use crate::validation::ReadSet;
 use locking_scan::is_held;
 pub use locking_scan::{LockedRow, LockingScan};
 pub use piecewise_search::PiecewiseSearch;
+pub(crate) use prepare::PreparedItem;
 use squall_types::session_memory::SessionMemory;
 use squall_types::work_meter::carried;
 use squall_types::{ErrorCode, SqlError, SqlResult};
@@ -516,7 +518,7 @@ impl Transaction {
         let since = self.validated_since.take();
         let allows_commit_delay = self.options.allows_commit_delay;
         let (is_spilled, answer) = (writes.is_spilled(), ticket.0.clone());
-        let request = CommitRequest { writes, sealed, reads, since, locks, allows_commit_delay, ticket };
+        let request = CommitRequest { writes, sealed, reads, since, locks, allows_commit_delay, removes: None, ticket };
         let (store, durability) = (self.store.clone(), self.options.durability);
         if !is_spilled {
             return store.committer().commit(request, durability);

@@ -175,6 +175,29 @@ impl WriteSet {
         self.manifest_changes.push((self.step, change.rows));
     }
 
+    /// Whether lists of sealed rows are changed.
+    pub fn has_manifest_changes(&self) -> bool {
+        !self.manifest_changes.is_empty()
+    }
+
+    /// Gives each table that is written to, its rows more or less, and the newest write of every key of it, in order.
+    ///
+    /// # Errors
+    /// Those of files, and what `take` gives.
+    pub fn for_each_table(
+        &mut self,
+        take: &mut dyn FnMut(TableId, i64, &mut Newest<'_>) -> SqlResult<()>,
+    ) -> SqlResult<()> {
+        let ids: Vec<TableId> = self.tables.keys().copied().collect();
+        for id in ids {
+            self.settle(id)?;
+            let Some(table) = self.tables.get(&id) else { continue };
+            let mut newest = table.newest_within((Bound::Unbounded, Bound::Unbounded), &self.dead);
+            take(id, table.row_delta, &mut newest)?;
+        }
+        Ok(())
+    }
+
     /// The last step up to `step` at which a list of sealed rows was changed.
     pub fn manifest_changed_at(&self, step: u64) -> Option<u64> {
         self.manifest_changes.iter().rev().map(|(at, _)| *at).find(|at| *at <= step)

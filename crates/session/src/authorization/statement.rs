@@ -5,8 +5,8 @@ use super::show::needs_of_show;
 use crate::session::{Session, StatementRun};
 use squall_catalog::{Need, Object, Privileges};
 use squall_parser::ast::{
-    Call, Delete, DeleteTarget, DropObject, Flush, FlushLock, FlushTarget, Insert, LockTables, MaintenanceKind,
-    ObjectName, Reset, Set, Statement, TableMaintenance, TableReference, Update,
+    Call, Delete, DeleteTarget, DropObject, Flush, FlushLock, FlushTarget, Handler, Insert, LockTables,
+    MaintenanceKind, ObjectName, Reset, Set, Statement, TableMaintenance, TableReference, Update,
 };
 use squall_types::SqlResult;
 
@@ -108,9 +108,11 @@ impl Session {
             | Statement::UnlockTables
             | Statement::GetDiagnostics(_)
             | Statement::Signal(_) => Ok(Vec::new()),
+            Statement::Handler(handler) => self.needs_of_handler(handler),
+            // What it tells is the same for all.
+            Statement::Help(_) => Ok(Vec::new()),
             // Refused for all accounts.
-            Statement::Handler(_)
-            | Statement::CreateSequence(_)
+            Statement::CreateSequence(_)
             | Statement::AlterSequence(_)
             | Statement::DropSequence(_)
             | Statement::CreateServer(_)
@@ -119,7 +121,6 @@ impl Session {
             | Statement::CreateLoadableFunction(_)
             | Statement::LockInstance
             | Statement::UnlockInstance
-            | Statement::Help(_)
             | Statement::CacheIndex { .. }
             | Statement::LoadIndex { .. }
             | Statement::Install(_)
@@ -198,6 +199,16 @@ impl Session {
         };
         let object = Object::Routine { database, is_function: false, name };
         Ok(vec![Need::new(object, Privileges::EXECUTE, "execute")])
+    }
+
+    /// What HANDLER needs to open a table; READ asks by itself.
+    fn needs_of_handler(&self, handler: &Handler) -> SqlResult<Vec<Need>> {
+        let Handler::Open { table, .. } = handler else { return Ok(Vec::new()) };
+        if self.temporary_table_named(table).is_some() {
+            return Ok(Vec::new());
+        }
+        let (database, table) = self.qualify(table)?;
+        Ok(vec![Need::table(&database, &table, Privileges::SELECT, "")])
     }
 
     /// EVENT on the database of an event.

@@ -22,7 +22,7 @@ use crate::plans::trigger_cache::TriggerCache;
 use squall_catalog::{AccessMap, AccountKey, Privileges};
 use squall_jobs::JobSystem;
 use squall_registry::{BindSettings, Registry, StatementContext, ValueTable, VariableValues};
-use squall_row_store::{DirectoryLock, EngineWork};
+use squall_row_store::{Branches, DirectoryLock, EngineWork};
 use squall_server_state::{ServerState, now_micros};
 use squall_types::temporal::TimeZone;
 use squall_types::work_meter::carried;
@@ -54,6 +54,8 @@ impl WeakDatabase {
 pub(crate) struct Shared {
     // Dropped before the store.
     pub engine_work: EngineWork,
+    /// Branches of global transactions.
+    pub branches: Branches,
     /// What is known of the server below its sessions.
     pub state: ServerState,
     pub procedures: Procedures,

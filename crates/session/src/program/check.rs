@@ -39,7 +39,7 @@ struct Names<'a> {
 ///
 /// # Errors
 /// 1193, 1308, 1309, 1319, 1324, 1327, 1330 to 1333, 1413: names that are not there, or twice; 1313 for RETURN where there is nothing to return, 1320
-/// for a function without; 1303, 1336, 1357, 1415, 1422, 1576: statements that may not stand there; 1235 for what is not supported.
+/// for a function without; 1303, 1336, 1314, 1357, 1415, 1422, 1576: statements that may not stand there; 1235 for what is not supported.
 pub(crate) fn check_program<'a>(
     body: &'a Statement,
     kind: ProgramKind<'a>,
@@ -114,6 +114,7 @@ impl<'a> Names<'a> {
         }
         match statement {
             Statement::Program(program) => self.program(program),
+            Statement::Handler(_) => Err(SqlError::new(ErrorCode::SpBadStatement, &[&"HANDLER"])),
             Statement::CreateEvent(_) | Statement::DropEvent(_) if matches!(self.kind, ProgramKind::Event) => {
                 Err(SqlError::new(ErrorCode::EventRecursionForbidden, &[]))
             }

@@ -117,6 +117,7 @@ impl Session {
     fn may_answer_at_once(&mut self) -> bool {
         let plain = self.settings.select_limit == u64::MAX
             && self.table_locks.is_none()
+            && self.xa.is_none()
             && self.pending_notes.is_empty()
             && !self.password_expired;
         if plain {

@@ -63,6 +63,8 @@ impl Session {
                 .table_locks
                 .as_ref()
                 .map(|held| HeldTableLocks { _locks: None, names: held.names.clone() }),
+            xa: None,
+            handlers: Vec::new(),
             found_rows: context.found_rows,
             row_count: context.row_count,
             last_insert_id: context.last_insert_id.load(Ordering::Relaxed),

@@ -106,6 +106,9 @@ impl Session {
             Ok(outcome) => Ok(self.end_statement(run.request.statement).await.map(|()| outcome)?),
             Err(failure) => {
                 self.statement_failed().await;
+                if let Failure::Sql(error) = &failure {
+                    self.note_branch_failure(error.code);
+                }
                 Err(failure)
             }
         }

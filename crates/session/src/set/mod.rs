@@ -340,6 +340,16 @@ impl Session {
         if self.inside.is_some() && assignments.iter().any(sets_autocommit) {
             return Err(SqlError::new(ErrorCode::SpCantSetAutocommit, &[]));
         }
+        let turns_on = |assignment: &Assignment| match assignment {
+            Assignment::Session { id: ids::AUTOCOMMIT, value } => {
+                !matches!(value, Value::Int(0) | Value::UInt(0)) && *value != Value::from("OFF")
+            }
+            _ => false,
+        };
+        if !self.settings.autocommit && assignments.iter().any(turns_on) {
+            // It would commit.
+            self.check_no_branch()?;
+        }
         let autocommit_before = self.settings.autocommit;
         let mut globals = Vec::new();
         let mut persisted = Vec::new();

@@ -116,6 +116,7 @@ impl Settings {
             parser_memory_max: values.number(ids::PARSER_MAX_MEM_SIZE),
             group_concat_max_len: values.number(ids::GROUP_CONCAT_MAX_LEN),
             div_precision_increment: values.number(ids::DIV_PRECISION_INCREMENT) as u8,
+            block_encryption_mode: values.text(ids::BLOCK_ENCRYPTION_MODE).into(),
             default_week_format: values.number(ids::DEFAULT_WEEK_FORMAT) as u8,
             cte_max_recursion_depth: values.number(ids::CTE_MAX_RECURSION_DEPTH),
             safe_updates: values.on(ids::SQL_SAFE_UPDATES),

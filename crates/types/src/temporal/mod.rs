@@ -17,7 +17,7 @@ pub mod zone;
 pub use calendar::WeekMode;
 pub use interval::{Interval, IntervalUnit};
 pub use parse::{DateRules, ParseProblem, Parsed};
-pub use zone::TimeZone;
+pub use zone::{TimeZone, ZoneChange};
 
 /// Microseconds in a second.
 pub const MICROS_PER_SECOND: i64 = 1_000_000;

@@ -32,7 +32,51 @@ pub struct UtcMoment {
     pub in_gap: bool,
 }
 
+/// A change of a zone's clocks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ZoneChange {
+    /// Seconds since 1970 UTC; `None` for what the clocks said before the first change.
+    pub unix_seconds: Option<i64>,
+    /// Seconds east of UTC from then on.
+    pub offset_seconds: i32,
+    /// Whether that is daylight saving time.
+    pub is_dst: bool,
+    /// What it is called.
+    pub abbreviation: String,
+}
+
 impl TimeZone {
+    /// The zones of the database, by name.
+    pub fn names() -> Vec<String> {
+        let mut names: Vec<String> = DATABASE.available().map(|name| name.as_str().to_string()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// The changes of the clocks of a zone of the database, in TIMESTAMP's range.
+    pub fn changes(name: &str) -> Vec<ZoneChange> {
+        let Ok(zone) = DATABASE.get(name) else { return Vec::new() };
+        let first = zone.to_offset_info(jiff::Timestamp::UNIX_EPOCH);
+        let mut changes = vec![ZoneChange {
+            unix_seconds: None,
+            offset_seconds: first.offset().seconds(),
+            is_dst: first.dst().is_dst(),
+            abbreviation: first.abbreviation().to_string(),
+        }];
+        let following = zone.following(jiff::Timestamp::UNIX_EPOCH);
+        changes.extend(
+            following.take_while(|change| change.timestamp().as_second() <= TimeZone::TIMESTAMP_MAX_SECONDS).map(
+                |change| ZoneChange {
+                    unix_seconds: Some(change.timestamp().as_second()),
+                    offset_seconds: change.offset().seconds(),
+                    is_dst: change.dst().is_dst(),
+                    abbreviation: change.abbreviation().to_string(),
+                },
+            ),
+        );
+        changes
+    }
+
     /// Last second of TIMESTAMP's range, 2038-01-19 03:14:07 UTC.
     pub const TIMESTAMP_MAX_SECONDS: i64 = i32::MAX as i64;
 

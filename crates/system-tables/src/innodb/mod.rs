@@ -1,0 +1,16 @@
+//! information_schema's INNODB_… tables, with InnoDB's columns: what they say of tables, keys, transactions and counters is true of row and column tables; what is
+//! about pages is zero, for there are none.
+
+mod counters;
+mod definitions;
+mod transactions;
+
+use crate::spec::TableSpec;
+
+/// Bytes of InnoDB's pages, in which pools are counted.
+const PAGE_BYTES: u64 = 16 << 10;
+
+/// All of them.
+pub(crate) fn tables() -> impl Iterator<Item = &'static TableSpec> {
+    definitions::TABLES.iter().chain(transactions::TABLES).chain(counters::TABLES)
+}
