@@ -514,11 +514,11 @@ impl Builder<'_> {
             }
             for part in index.parts.iter_mut().filter(|part| part.column == column.id) {
                 match (&column.sql_type, part.prefix) {
-                    (SqlType::String { kind: StringKind::Text(_), .. }, None) => {
+                    (SqlType::String { kind: StringKind::Text(_) | StringKind::Geometry(_), .. }, None) => {
                         return Err(SqlError::new(ErrorCode::BlobKeyWithoutLength, &[&column.name]));
                     }
                     (SqlType::Json, _) => return Err(SqlError::new(ErrorCode::JsonUsedAsKey, &[&column.name])),
-                    (SqlType::String { kind: StringKind::Text(_), .. }, Some(_)) => {}
+                    (SqlType::String { kind: StringKind::Text(_) | StringKind::Geometry(_), .. }, Some(_)) => {}
                     (SqlType::String { length, .. }, Some(prefix)) if prefix >= *length => part.prefix = None,
                     (SqlType::String { .. }, _) => {}
                     (_, _) => part.prefix = None,

@@ -1,8 +1,10 @@
 //! Types of columns as written, made into [`SqlType`]s with MySQL's limits.
 
-use squall_parser::ast::{CharacterAttributes, DataType, IntegerKind, LobSize, NumericSign, SqlString};
+use squall_parser::ast::{self, CharacterAttributes, DataType, IntegerKind, LobSize, NumericSign, SqlString};
 use squall_server_state::charset;
-use squall_types::{CollationId, ErrorCode, IntWidth, SqlError, SqlMode, SqlResult, SqlType, StringKind, TextSize};
+use squall_types::{
+    CollationId, ErrorCode, GeometryKind, IntWidth, SqlError, SqlMode, SqlResult, SqlType, StringKind, TextSize,
+};
 use std::sync::Arc;
 
 /// What a type's meaning depends on besides its words.
@@ -65,7 +67,7 @@ pub fn resolve_type(data_type: &DataType, name: &str, rules: TypeRules) -> SqlRe
             return Err(SqlError::new(ErrorCode::InvalidYearColumnLength, &[]));
         }
         DataType::Json => SqlType::Json,
-        DataType::Geometry(_) => return Err(SqlError::unsupported("spatial types")),
+        DataType::Geometry(kind) => SqlType::geometry(geometry_kind(*kind)),
         DataType::Vector { .. } => return Err(SqlError::unsupported("VECTOR")),
         DataType::Named { name: type_name, parameters } => match SqlType::of_digits(type_name.as_str(), parameters) {
             Some(made) => made.map_err(|_| invalid_size(name))?,
@@ -94,6 +96,19 @@ pub fn named_collation(charset: Option<&str>, collation: Option<&str>, default: 
 fn string_collation(characters: &CharacterAttributes, default: CollationId) -> SqlResult<CollationId> {
     let id = named_collation(characters.charset.as_deref(), characters.collation.as_deref(), default)?;
     if characters.binary && characters.collation.is_none() { Ok(charset::binary_collation(id)) } else { Ok(id) }
+}
+
+fn geometry_kind(kind: ast::GeometryKind) -> GeometryKind {
+    match kind {
+        ast::GeometryKind::Geometry => GeometryKind::Geometry,
+        ast::GeometryKind::Point => GeometryKind::Point,
+        ast::GeometryKind::LineString => GeometryKind::LineString,
+        ast::GeometryKind::Polygon => GeometryKind::Polygon,
+        ast::GeometryKind::MultiPoint => GeometryKind::MultiPoint,
+        ast::GeometryKind::MultiLineString => GeometryKind::MultiLineString,
+        ast::GeometryKind::MultiPolygon => GeometryKind::MultiPolygon,
+        ast::GeometryKind::GeometryCollection => GeometryKind::GeometryCollection,
+    }
 }
 
 fn invalid_size(name: &str) -> SqlError {

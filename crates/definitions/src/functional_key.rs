@@ -102,7 +102,9 @@ fn key_type(bound: &BoundExpr, generated: &GeneratedKind) -> SqlResult<SqlType> 
     match bound.sql_type() {
         SqlType::Json if is_array => Ok(SqlType::Json),
         _ if is_array => Err(SqlError::new(ErrorCode::InvalidTypeForJson, &[&1, &"cast_as_array"])),
-        SqlType::Json => Err(SqlError::new(ErrorCode::FunctionalIndexOnJsonOrGeometry, &[])),
+        SqlType::Json | SqlType::String { kind: StringKind::Geometry(_), .. } => {
+            Err(SqlError::new(ErrorCode::FunctionalIndexOnJsonOrGeometry, &[]))
+        }
         SqlType::String { kind: StringKind::Text(_), .. } => Err(SqlError::new(ErrorCode::FunctionalIndexOnLob, &[])),
         SqlType::String { length, .. } if length > TEXT_CHARACTERS_MAX => {
             Err(SqlError::new(ErrorCode::FunctionalIndexOnLob, &[]))

@@ -347,7 +347,7 @@ fn prefix_length(
             Some(_) => Err(SqlError::new(ErrorCode::WrongSubKey, &[])),
         };
     };
-    let is_text = matches!(string_kind, StringKind::Text(_));
+    let is_text = matches!(string_kind, StringKind::Text(_) | StringKind::Geometry(_));
     let Some(length) = length else {
         return if is_text { Err(SqlError::new(ErrorCode::BlobKeyWithoutLength, &[&column.name])) } else { Ok(None) };
     };

@@ -10,7 +10,10 @@ use squall_catalog::{
 };
 use squall_types::hex::HEX_DIGITS_MAX;
 use squall_types::json::Document;
-use squall_types::{CollationId, Date, DateTime, Decimal, IntWidth, SqlType, StringKind, TextSize, Time, Value};
+use squall_types::{
+    CollationId, Date, DateTime, Decimal, GeometryKind, GeometryType, IntWidth, SqlType, StringKind, TextSize, Time,
+    Value,
+};
 use std::sync::Arc;
 
 const VERSION: u8 = 1;
@@ -395,6 +398,11 @@ pub fn write_type(out: &mut Writer, sql_type: &SqlType) {
             out.u8(10);
             out.u8(*fsp);
         }
+        SqlType::String { kind: StringKind::Geometry(geometry), .. } => {
+            out.u8(17);
+            out.u8(geometry.kind.code() as u8);
+            out.option(geometry.srid.as_ref(), |out, srid| out.uint(u64::from(*srid)));
+        }
         SqlType::String { kind, length, collation } => {
             out.u8(11);
             out.u8(match kind {
@@ -403,7 +411,8 @@ pub fn write_type(out: &mut Writer, sql_type: &SqlType) {
                 StringKind::Text(TextSize::Tiny) => 2,
                 StringKind::Text(TextSize::Normal) => 3,
                 StringKind::Text(TextSize::Medium) => 4,
-                StringKind::Text(TextSize::Long) => 5,
+                // A spatial type has a number of its own, above.
+                StringKind::Text(TextSize::Long) | StringKind::Geometry(_) => 5,
             });
             out.uint(u64::from(*length));
             out.uint(u64::from(collation.0));
@@ -485,6 +494,10 @@ pub fn read_type(reader: &mut Reader<'_>) -> Decoded<SqlType> {
             SqlType::Hex { digits: digits.filter(|digits| *digits <= HEX_DIGITS_MAX).ok_or(Malformed)? }
         }
         16 => SqlType::Uuid,
+        17 => SqlType::of_geometry(GeometryType {
+            kind: GeometryKind::of_code(u32::from(reader.u8()?)).ok_or(Malformed)?,
+            srid: reader.option(Reader::u32)?,
+        }),
         _ => return Err(Malformed),
     })
 }

@@ -195,6 +195,7 @@ pub fn type_facts(sql_type: &SqlType) -> [Value; 8] {
         SqlType::String { kind: squall_types::StringKind::Text(_), length, .. } => {
             (characters, octets) = (Value::Int(i64::from(*length)), Value::Int(i64::from(*length)));
         }
+        SqlType::String { kind: squall_types::StringKind::Geometry(_), .. } => {}
         SqlType::String { length, collation, .. } => {
             let (shown, bytes) = string(u64::from(*length), *collation);
             (characters, octets) = (shown, Value::Int(bytes as i64));

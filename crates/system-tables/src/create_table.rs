@@ -74,6 +74,9 @@ fn column_line(column: &ColumnDef, table: &TableDef) -> String {
     } else if matches!(column.sql_type, SqlType::Timestamp { .. }) {
         line.push_str(" NULL");
     }
+    if let Some(srid) = column.sql_type.geometry_type().and_then(|geometry| geometry.srid) {
+        line.push_str(&format!(" /*!80003 SRID {srid} */"));
+    }
     if let Some(default) = default_clause(column) {
         line.push_str(&format!(" DEFAULT {default}"));
     }
@@ -106,11 +109,20 @@ fn default_clause(column: &ColumnDef) -> Option<String> {
             let takes_null = column.nullable
                 && column.generated.is_none()
                 && !column.auto_increment
-                && !matches!(column.sql_type, SqlType::String { kind: squall_types::StringKind::Text(_), .. });
+                && !matches!(
+                    column.sql_type,
+                    SqlType::String {
+                        kind: squall_types::StringKind::Text(_) | squall_types::StringKind::Geometry(_),
+                        ..
+                    }
+                );
             takes_null.then(|| "NULL".to_string())
         }
         ColumnDefault::Literal(Value::Null) => {
-            let is_text = matches!(column.sql_type, SqlType::String { kind: squall_types::StringKind::Text(_), .. });
+            let is_text = matches!(
+                column.sql_type,
+                SqlType::String { kind: squall_types::StringKind::Text(_) | squall_types::StringKind::Geometry(_), .. }
+            );
             (!is_text).then(|| "NULL".to_string())
         }
         ColumnDefault::Literal(value) => Some(match (&column.sql_type, value) {

@@ -76,6 +76,7 @@ pub fn data_type_name(sql_type: &SqlType) -> &'static str {
                 TextSize::Medium => "mediumblob",
                 TextSize::Long => "longblob",
             },
+            (StringKind::Geometry(geometry), _) => geometry.kind.type_name(),
         },
         SqlType::Enum { .. } => "enum",
         SqlType::Set { .. } => "set",

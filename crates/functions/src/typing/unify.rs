@@ -110,7 +110,7 @@ fn merged_string(types: &[&ExprType], collation: CollationId) -> SqlType {
         .iter()
         .filter_map(|ty| match &ty.sql_type {
             SqlType::String { kind: StringKind::Text(size), .. } => Some(*size),
-            SqlType::Json => Some(TextSize::Long),
+            SqlType::Json | SqlType::String { kind: StringKind::Geometry(_), .. } => Some(TextSize::Long),
             _ => None,
         })
         .max();
