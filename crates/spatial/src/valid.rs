@@ -117,13 +117,18 @@ fn is_end(line: &LineString<f64>, position: Coord<f64>) -> bool {
 /// # Errors
 /// As [`is_valid`].
 pub fn validated(geometry: Geometry<f64>, function: &str) -> SqlResult<Option<Geometry<f64>>> {
+    Ok(if is_valid(&geometry, function)? { Some(oriented(geometry)) } else { None })
+}
+
+/// A geometry with its rings turned as they should be.
+pub fn oriented(geometry: Geometry<f64>) -> Geometry<f64> {
     use geo::orient::{Direction, Orient};
-    if !is_valid(&geometry, function)? {
-        return Ok(None);
-    }
-    Ok(Some(match geometry {
+    match geometry {
         Geometry::Polygon(polygon) => Geometry::Polygon(polygon.orient(Direction::Default)),
         Geometry::MultiPolygon(polygons) => Geometry::MultiPolygon(polygons.orient(Direction::Default)),
+        Geometry::GeometryCollection(parts) => {
+            Geometry::GeometryCollection(geo::GeometryCollection(parts.0.into_iter().map(oriented).collect()))
+        }
         other => other,
-    }))
+    }
 }

@@ -148,7 +148,8 @@ fn row(database: &str, table: &TableDef, ordinal: usize, column: &ColumnDef, own
     row.push(s(column_privileges(own)));
     row.push(s(&column.comment));
     row.push(s(column.generated.as_ref().map_or("", |generated| generated.expression.as_str())));
-    row.push(Value::Null);
+    let srid = column.sql_type.geometry_type().and_then(|geometry| geometry.srid);
+    row.push(srid.map_or(Value::Null, |srid| u(u64::from(srid))));
     row
 }
 

@@ -38,6 +38,7 @@ mod register;
 mod roles;
 mod server;
 mod source;
+mod spatial;
 mod spec;
 mod statistics;
 mod status;

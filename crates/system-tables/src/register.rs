@@ -7,7 +7,7 @@ use crate::{
     column_segments, columns, constraints, described, files, grant_tables, jobs, locks, logs, performance,
     performance_empty, performance_events, performance_files, performance_objects, performance_replication,
     performance_sessions, performance_setup, performance_sockets, performance_sums, performance_waits, plain, roles,
-    server, statistics, tables, triggers, usage, variable_items,
+    server, spatial, statistics, tables, triggers, usage, variable_items,
 };
 use squall_registry::{Registry, StatementContext, VirtualChange, VirtualColumn, VirtualScan, VirtualTable};
 use squall_types::{SqlError, SqlResult, Value};
@@ -80,6 +80,7 @@ pub fn register(registry: &mut Registry, server: &Weak<dyn Server>) {
         locks::TABLES,
         variable_items::TABLES,
         roles::TABLES,
+        spatial::TABLES,
         usage::TABLES,
     ];
     for spec in lists.into_iter().flatten() {
