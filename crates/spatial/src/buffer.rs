@@ -5,7 +5,7 @@ use crate::parts::{Parts, meeting_pairs};
 use crate::relation::guarded;
 use geo::algorithm::buffer::{Buffer, BufferStyle, LineCap, LineJoin};
 use geo::bool_ops::unary_union;
-use geo::{Coord, Geometry, LineString, Polygon, Rect};
+use geo::{Coord, Geometry, LineString, Polygon};
 use squall_types::SqlResult;
 use std::f64::consts::TAU;
 
@@ -102,8 +102,10 @@ pub fn buffered(
 fn around_point(center: Coord<f64>, distance: f64, shape: PointShape) -> Polygon<f64> {
     match shape {
         PointShape::Square => {
-            let reach = Coord { x: distance, y: distance };
-            Rect::new(center - reach, center + reach).to_polygon()
+            let (low, high) = (-distance, distance);
+            let corners = [(low, low), (high, low), (high, high), (low, high), (low, low)];
+            let ring = corners.map(|(x, y)| center + Coord { x, y });
+            Polygon::new(LineString(ring.to_vec()), Vec::new())
         }
         PointShape::Circle(positions) => {
             let mut ring: Vec<Coord<f64>> = (0..positions)

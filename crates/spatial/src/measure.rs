@@ -116,7 +116,7 @@ fn distance_on_ellipsoid(
         }
         return Ok(shortest);
     }
-    let mut plane = Plane::of(&[first, second], function)?;
+    let plane = Plane::of(&[first, second], function)?;
     let (flat_first, flat_second) = (plane.project(first), plane.project(second));
     if relates(Relation::Intersects, &flat_first, &flat_second, function)? {
         return Ok(0.0);

@@ -3,15 +3,16 @@
 //! Areas are overlaid by `geo`. Lines and points, which that does not do, are taken from their positions here, and what an area or a
 //! line of the result has already is left out.
 
-use crate::parts::{Parts, SegmentIndex, meeting_pairs};
+use crate::parts::{Parts, SegmentIndex, bounds, coords, meeting_pairs};
 use crate::relation::guarded;
 use geo::bool_ops::unary_union;
 use geo::coordinate_position::{CoordPos, CoordinatePosition};
 use geo::line_intersection::{LineIntersection, line_intersection};
 use geo::{
     BooleanOps, Coord, Distance, Euclidean, Geometry, Line, LineString, LinesIter, MultiLineString, MultiPolygon,
-    OpType, Point,
+    OpType, Point, Polygon,
 };
+use rstar::RTree;
 use rustc_hash::FxHashSet;
 use squall_types::SqlResult;
 
@@ -28,8 +29,8 @@ pub enum Operation {
     SymDifference,
 }
 
-/// How near two positions are that are one, as a part of how far the geometries reach.
-const NEARNESS: f64 = 1e-9;
+/// How near two positions are that are one, as a part of how wide the geometries are: areas are overlaid on a grid of 2^30 lines.
+const NEARNESS: f64 = 4e-9;
 
 /// The overlay of two geometries of a plane.
 ///
@@ -41,11 +42,12 @@ pub fn overlay(
     second: &Geometry<f64>,
     function: &str,
 ) -> SqlResult<Geometry<f64>> {
+    let reach = reach(first, second);
+    let known = Known::of(first, second, reach)?;
     let (first, second) = (Parts::of(first), Parts::of(second));
-    meeting_pairs(&first.segments(), &second.segments())?;
     guarded(function, || {
-        let (first, second) = (Side::of(first), Side::of(second));
-        let result = match operation {
+        let (first, second) = (Side::of(first, reach), Side::of(second, reach));
+        let mut result = match operation {
             Operation::Intersection => intersection(&first, &second)?,
             Operation::Union => union(&first, &second)?,
             Operation::Difference => difference(&first, &second)?,
@@ -57,14 +59,54 @@ pub fn overlay(
                 here
             }
         };
+        result.polygons = result.polygons.iter().filter_map(|polygon| known.moved(polygon)).collect();
+        result.lines = result.lines.iter().filter_map(|line| known.moved_line(line)).collect();
         Ok(result.assembled())
     })?
 }
 
-/// The union of any number of polygons, which may lie over each other.
-pub(crate) fn united(parts: &mut Parts) {
-    if parts.polygons.len() > 1 {
-        parts.polygons = unary_union(&parts.polygons).0;
+fn reach(first: &Geometry<f64>, second: &Geometry<f64>) -> f64 {
+    let bounds = [bounds(first), bounds(second)];
+    let all = || bounds.iter().flatten();
+    let low = all().fold([f64::INFINITY; 2], |low, rect| [low[0].min(rect.min().x), low[1].min(rect.min().y)]);
+    let high = all().fold([f64::NEG_INFINITY; 2], |high, rect| [high[0].max(rect.max().x), high[1].max(rect.max().y)]);
+    let wide = (high[0] - low[0]).max(high[1] - low[1]) * NEARNESS;
+    if wide.is_finite() { wide.max(0.0) } else { 0.0 }
+}
+
+/// The positions that a result can have: those of the two geometries, and where their lines meet. The grid of areas moves
+/// positions a little; they are moved back.
+struct Known {
+    tree: RTree<[f64; 2]>,
+    reach: f64,
+}
+
+impl Known {
+    fn of(first: &Geometry<f64>, second: &Geometry<f64>, reach: f64) -> SqlResult<Known> {
+        let mut positions: Vec<[f64; 2]> =
+            coords(first).chain(coords(second)).map(|coord| [coord.x, coord.y]).collect();
+        let (_, met) = shared(&Parts::of(first).segments(), &Parts::of(second).segments())?;
+        positions.extend(met.iter().map(|coord| [coord.x, coord.y]));
+        Ok(Known { tree: RTree::bulk_load(positions), reach })
+    }
+
+    fn nearest(&self, coord: Coord<f64>) -> Coord<f64> {
+        let found = self.tree.nearest_neighbor(&[coord.x, coord.y]).map(|[x, y]| Coord { x: *x, y: *y });
+        let near =
+            |found: &Coord<f64>| (found.x - coord.x).abs() <= self.reach && (found.y - coord.y).abs() <= self.reach;
+        found.filter(near).unwrap_or(coord)
+    }
+
+    fn moved_line(&self, line: &LineString<f64>) -> Option<LineString<f64>> {
+        let mut coords: Vec<Coord<f64>> = line.0.iter().map(|coord| self.nearest(*coord)).collect();
+        coords.dedup();
+        (coords.len() >= 2).then_some(LineString(coords))
+    }
+
+    fn moved(&self, polygon: &Polygon<f64>) -> Option<Polygon<f64>> {
+        let ring = |ring: &LineString<f64>| self.moved_line(ring).filter(|ring| ring.0.len() >= 4);
+        let exterior = ring(polygon.exterior())?;
+        Some(Polygon::new(exterior, polygon.interiors().iter().filter_map(ring).collect()))
     }
 }
 
@@ -72,13 +114,18 @@ pub(crate) fn united(parts: &mut Parts) {
 struct Side {
     parts: Parts,
     areas: MultiPolygon<f64>,
+    /// How near positions are that are one.
+    reach: f64,
 }
 
 impl Side {
-    fn of(mut parts: Parts) -> Side {
-        united(&mut parts);
+    fn of(mut parts: Parts, reach: f64) -> Side {
+        if parts.polygons.len() > 1 {
+            // They may lie over each other.
+            parts.polygons = unary_union(&parts.polygons).0;
+        }
         let areas = MultiPolygon(parts.polygons.clone());
-        Side { parts, areas }
+        Side { parts, areas, reach }
     }
 
     fn boundaries(&self) -> Vec<Line<f64>> {
@@ -86,7 +133,7 @@ impl Side {
     }
 }
 
-fn areas(operation: OpType, first: &Side, second: &Side) -> Vec<geo::Polygon<f64>> {
+fn areas(operation: OpType, first: &Side, second: &Side) -> Vec<Polygon<f64>> {
     let result = first.areas.boolean_op(&second.areas, operation).0;
     result.into_iter().filter(|polygon| polygon.exterior().0.len() >= 4).collect()
 }
@@ -113,11 +160,8 @@ struct Covered<'a> {
 }
 
 impl Covered<'_> {
-    fn of(lines: Vec<Line<f64>>, areas: &MultiPolygon<f64>) -> Covered<'_> {
-        let all = lines.iter().copied().chain(areas.lines_iter());
-        let lines: Vec<Line<f64>> = all.collect();
-        let largest = lines.iter().flat_map(|line| [line.start.x, line.start.y, line.end.x, line.end.y]);
-        let reach = largest.fold(0.0, |reach: f64, number| reach.max(number.abs())) * NEARNESS;
+    fn of(mut lines: Vec<Line<f64>>, areas: &MultiPolygon<f64>, reach: f64) -> Covered<'_> {
+        lines.extend(areas.lines_iter());
         Covered { index: SegmentIndex::new(&lines), lines, areas, reach }
     }
 
@@ -220,7 +264,7 @@ fn joined(pieces: Vec<Line<f64>>) -> Vec<LineString<f64>> {
 fn intersection(first: &Side, second: &Side) -> SqlResult<Parts> {
     let polygons = MultiPolygon(areas(OpType::Intersection, first, second));
     let (pieces, mut positions) = shared(&first.parts.segments(), &second.parts.segments())?;
-    let in_areas = Covered::of(Vec::new(), &polygons);
+    let in_areas = Covered::of(Vec::new(), &polygons, first.reach);
     let pieces: Vec<Line<f64>> = pieces.into_iter().filter(|piece| !in_areas.has_line(piece)).collect();
     let mut lines = Vec::new();
     for piece in joined(pieces) {
@@ -232,12 +276,12 @@ fn intersection(first: &Side, second: &Side) -> SqlResult<Parts> {
         lines.extend(without(&inside, &straight(&lines))?);
     }
     for (own, other) in [(first, second), (second, first)] {
-        let there = Covered::of(straight(&other.parts.lines), &other.areas);
+        let there = Covered::of(straight(&other.parts.lines), &other.areas, first.reach);
         let points: FxHashSet<[u64; 2]> = other.parts.points.iter().map(|point| bits(point.0)).collect();
         let own = own.parts.points.iter().map(|point| point.0);
         positions.extend(own.filter(|point| points.contains(&bits(*point)) || there.has(*point)));
     }
-    let points = uncovered(positions, &Covered::of(straight(&lines), &polygons));
+    let points = uncovered(positions, &Covered::of(straight(&lines), &polygons, first.reach));
     Ok(Parts { points, lines, polygons: polygons.0 })
 }
 
@@ -253,7 +297,7 @@ fn union(first: &Side, second: &Side) -> SqlResult<Parts> {
     let boundaries: Vec<Line<f64>> = polygons.lines_iter().collect();
     let lines = clipped(&without(&lines, &boundaries)?, &polygons, true);
     let all = first.parts.points.iter().chain(&second.parts.points).map(|point| point.0);
-    let points = uncovered(all, &Covered::of(straight(&lines), &polygons));
+    let points = uncovered(all, &Covered::of(straight(&lines), &polygons, first.reach));
     Ok(Parts { points, lines, polygons: polygons.0 })
 }
 
@@ -262,7 +306,7 @@ fn difference(first: &Side, second: &Side) -> SqlResult<Parts> {
     let mut others = straight(&second.parts.lines);
     others.extend(second.boundaries());
     let lines = clipped(&without(&first.parts.lines, &others)?, &second.areas, true);
-    let there = Covered::of(straight(&second.parts.lines), &second.areas);
+    let there = Covered::of(straight(&second.parts.lines), &second.areas, first.reach);
     let theirs: FxHashSet<[u64; 2]> = second.parts.points.iter().map(|point| bits(point.0)).collect();
     let own = first.parts.points.iter().map(|point| point.0).filter(|point| !theirs.contains(&bits(*point)));
     let points = uncovered(own, &there);

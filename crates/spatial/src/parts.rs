@@ -52,7 +52,7 @@ impl Parts {
             let polygons = self.polygons.into_iter().map(Geometry::Polygon);
             let lines = self.lines.into_iter().map(Geometry::LineString);
             let points = self.points.into_iter().map(Geometry::Point);
-            return Geometry::GeometryCollection(GeometryCollection(points.chain(lines).chain(polygons).collect()));
+            return Geometry::GeometryCollection(GeometryCollection(polygons.chain(lines).chain(points).collect()));
         }
         if self.points.len() > 1 {
             return Geometry::MultiPoint(MultiPoint(self.points));

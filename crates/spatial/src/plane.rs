@@ -27,39 +27,59 @@ fn bits(coord: Coord<f64>) -> [u64; 2] {
     [coord.x.to_bits(), coord.y.to_bits()]
 }
 
+/// The narrowest range of longitudes that has all positions of a geometry: where it begins, and how wide it is.
+fn longitudes(geometries: &[&Geometry<f64>]) -> Option<(f64, f64)> {
+    let coords = geometries.iter().flat_map(|geometry| crate::parts::coords(geometry));
+    let mut longitudes: Vec<f64> = coords.map(|coord| coord.x).collect();
+    longitudes.sort_by(f64::total_cmp);
+    longitudes.dedup();
+    let (first, last) = (*longitudes.first()?, *longitudes.last()?);
+    // The widest gap between longitudes is where the geometries are not.
+    let gaps = longitudes.windows(2).map(|pair| (pair[1] - pair[0], pair[1]));
+    let (gap, low) =
+        gaps.fold((first + 360.0 - last, first), |widest, gap| if gap.0 > widest.0 { gap } else { widest });
+    Some((low, 360.0 - gap))
+}
+
+fn is_at_pole(geometry: &Geometry<f64>) -> bool {
+    crate::parts::coords(geometry).any(|coord| coord.y.abs() > LATITUDE_MAX)
+}
+
+/// Whether two geometries are known to share nothing, as they have no longitude in common.
+pub fn are_apart(first: &Geometry<f64>, second: &Geometry<f64>) -> bool {
+    if is_at_pole(first) || is_at_pole(second) {
+        return false;
+    }
+    match (longitudes(&[first]), longitudes(&[second])) {
+        (Some((low, width)), Some((other, other_width))) if width <= WIDTH_MAX && other_width <= WIDTH_MAX => {
+            (other - low).rem_euclid(360.0) > width && (low - other).rem_euclid(360.0) > other_width
+        }
+        _ => false,
+    }
+}
+
 impl Plane {
     /// The plane in which geometries are seen by a function.
     ///
     /// # Errors
     /// 1235, if they do not fit on one half of the earth.
     pub fn of(geometries: &[&Geometry<f64>], function: &str) -> SqlResult<Plane> {
-        let coords = || geometries.iter().flat_map(|geometry| crate::parts::coords(geometry));
-        let mut longitudes: Vec<f64> = coords().map(|coord| coord.x).collect();
-        longitudes.sort_by(f64::total_cmp);
-        longitudes.dedup();
-        let (Some(first), Some(last)) = (longitudes.first(), longitudes.last()) else {
-            return Ok(Plane { middle: 0.0, origins: FxHashMap::default() });
-        };
-        // The widest gap between longitudes is where the geometries are not.
-        let around = (first + 360.0 - last, *first, *last);
-        let gaps = longitudes.windows(2).map(|pair| (pair[1] - pair[0], pair[1], pair[0] + 360.0));
-        let (gap, low, high) = gaps.fold(around, |widest, gap| if gap.0 > widest.0 { gap } else { widest });
-        if 360.0 - gap > WIDTH_MAX || coords().any(|coord| coord.y.abs() > LATITUDE_MAX) {
+        let (low, width) = longitudes(geometries).unwrap_or_default();
+        if width > WIDTH_MAX || geometries.iter().any(|geometry| is_at_pole(geometry)) {
             return Err(SqlError::unsupported(format_args!(
                 "{function} of geometries at a pole or wider than {WIDTH_MAX} degrees; use smaller ones"
             )));
         }
-        let middle = low + (high - low) / 2.0;
+        let middle = low + width / 2.0;
         Ok(Plane { middle, origins: FxHashMap::default() })
     }
 
     /// A geometry in the plane.
-    pub fn project(&mut self, geometry: &Geometry<f64>) -> Geometry<f64> {
+    pub fn project(&self, geometry: &Geometry<f64>) -> Geometry<f64> {
         geometry.map_coords(|coord| {
             let turned = (coord.x - self.middle + 540.0).rem_euclid(360.0) - 180.0;
             let (sin, cos) = turned.to_radians().sin_cos();
-            let projected = Coord { x: sin / cos, y: AXES_SQUARED * coord.y.to_radians().tan() / cos };
-            projected
+            Coord { x: sin / cos, y: AXES_SQUARED * coord.y.to_radians().tan() / cos }
         })
     }
 

@@ -2,7 +2,7 @@
 
 use super::arguments::{function, geometries};
 use crate::library::support::{Args, Def, result};
-use squall_spatial::plane::Plane;
+use squall_spatial::plane::{Plane, are_apart};
 use squall_spatial::relation::{Relation, rectangles_relate, relates};
 use squall_spatial::{Geometry, parts};
 use squall_types::{SqlResult, Value};
@@ -56,7 +56,10 @@ fn related(args: &Args<'_>, relation: Relation) -> SqlResult<Value> {
             let (one, other) = (Geometry::Point(*one), Geometry::Point(*other));
             return relates(relation, &one, &other, &name).map(Value::from);
         }
-        let mut plane = Plane::of(&[one, other], &name)?;
+        if are_apart(one, other) {
+            return Ok(Value::from(relation == Relation::Disjoint));
+        }
+        let plane = Plane::of(&[one, other], &name)?;
         relates(relation, &plane.project(one), &plane.project(other), &name)?
     } else {
         relates(relation, one, other, &name)?
