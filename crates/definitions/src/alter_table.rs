@@ -737,6 +737,27 @@ impl Builder<'_> {
         ids.iter().filter_map(|id| Some(&self.old.columns[self.old.ordinal(*id)?])).find(changes)
     }
 
+    /// The column of a spatial key stays a geometry that is not NULL, of the SRID that it has.
+    fn check_spatial_keys(&self) -> SqlResult<()> {
+        for index in self.table.indexes.iter().filter(|index| index.is_spatial()) {
+            let Some(column) = index.parts.first().and_then(|part| self.table.part_column(part)) else { continue };
+            let Some(geometry) = column.sql_type.geometry_type() else {
+                return Err(SqlError::new(ErrorCode::SpatialMustHaveGeometryColumn, &[]));
+            };
+            if column.nullable {
+                return Err(SqlError::new(ErrorCode::SpatialCannotHaveNull, &[]));
+            }
+            let old = self.old.ordinal(column.id).map(|at| &self.old.columns[at]);
+            let had_key = self.old.indexes.iter().any(|old| old.id == index.id);
+            if let Some(old) = old.filter(|_| had_key)
+                && old.sql_type.geometry_type().is_none_or(|old| old.srid != geometry.srid)
+            {
+                return Err(SqlError::new(ErrorCode::CannotAlterSridDueToIndex, &[&old.name]));
+            }
+        }
+        Ok(())
+    }
+
     /// "Cannot drop index": the one that the statement drops.
     fn needed_index(&self) -> SqlError {
         let dropped = self.old.indexes.iter().find(|index| self.table.indexes.iter().all(|i| i.id != index.id));
@@ -754,6 +775,7 @@ impl Builder<'_> {
             }
         }
         self.check_foreign_keys()?;
+        self.check_spatial_keys()?;
         sort_indexes(&mut self.table);
         resolve_index_kinds(&mut self.table, self.context)?;
         self.settle_hidden_columns()?;

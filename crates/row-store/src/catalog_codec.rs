@@ -29,6 +29,7 @@ const REFERENCED_IDS: u8 = 1;
 /// What stands in place of a generated column's STORED for the hidden columns of functional key parts.
 const FUNCTIONAL_VALUE: u8 = 2;
 const FUNCTIONAL_ELEMENTS: u8 = 3;
+const FUNCTIONAL_CELLS: u8 = 4;
 
 type Decoded<T> = Result<T, Malformed>;
 
@@ -193,6 +194,10 @@ fn write_column(out: &mut Writer, column: &ColumnDef) {
                 out.u8(FUNCTIONAL_ELEMENTS);
                 write_type(out, element);
             }
+            Some(FunctionalPart::Cells(column)) => {
+                out.u8(FUNCTIONAL_CELLS);
+                out.uint(u64::from(column.0));
+            }
         }
     });
     out.bool(column.invisible);
@@ -228,6 +233,7 @@ fn read_generated(reader: &mut Reader<'_>) -> Decoded<GeneratedKind> {
         stored @ (0 | 1) => (stored == 1, None),
         FUNCTIONAL_VALUE => (true, Some(FunctionalPart::Value(collation(reader)?))),
         FUNCTIONAL_ELEMENTS => (true, Some(FunctionalPart::Elements(read_type(reader)?))),
+        FUNCTIONAL_CELLS => (true, Some(FunctionalPart::Cells(ColumnId(reader.u32()?)))),
         _ => return Err(Malformed),
     };
     Ok(GeneratedKind { expression, stored, key_part })

@@ -5,9 +5,10 @@
 //! systems, and the way from the ellipsoid to a plane and back. It knows values, and nothing of tables, expressions or sessions.
 //!
 //! Reading order: [`srs`], [`value`], [`wkb`], [`wkt`], [`geojson`], [`geohash`], [`parts`], then what calculates: [`shape`], [`valid`],
-//! [`ellipsoid`], [`mercator`], [`plane`], [`measure`], [`relation`], [`overlay`], [`buffer`], [`line`].
+//! [`ellipsoid`], [`mercator`], [`plane`], [`measure`], [`relation`], [`overlay`], [`buffer`], [`line`], [`cells`].
 
 pub mod buffer;
+pub mod cells;
 pub mod ellipsoid;
 pub mod geohash;
 pub mod geojson;

@@ -9,7 +9,7 @@ use squall_spatial::geojson::{self, Reading, Writing};
 use squall_spatial::overlay::{Operation, overlay};
 use squall_spatial::plane::Plane;
 use squall_spatial::relation::{Relation, relates};
-use squall_spatial::{SpatialValue, buffer, geohash, shape, valid, wkb, wkt};
+use squall_spatial::{SpatialValue, buffer, cells, geohash, shape, valid, wkb, wkt};
 use squall_types::geometry::geometry_of_bytes;
 
 fn number() -> impl Strategy<Value = f64> {
@@ -111,6 +111,19 @@ proptest! {
         prop_assert!((other + both - either).abs() < 1e-3);
         let wide = buffer::buffered(&first, 1.0, buffer::Strategies::default(), "f");
         prop_assert!(wide.is_ok_and(|wide| wide.unsigned_area() > first.unsigned_area()));
+    }
+
+    #[test]
+    fn a_search_has_a_cell_of_each_geometry_that_its_rectangle_meets(first in geometry(), second in geometry(), small in triangle(), other in triangle()) {
+        for (first, second) in [(first, second), (small, other)] {
+            let meet = relates(Relation::Intersects, &shape::envelope(&first), &shape::envelope(&second), "f");
+            let [first, second] = [first, second].map(|geometry| SpatialValue { srid: 0, geometry });
+            let (filed, searched) = (cells::of_geometry(&first), cells::of_search(&second));
+            prop_assert!(filed.len() <= 64 && searched.len() <= 200);
+            if meet == Ok(true) {
+                prop_assert!(filed.iter().any(|cell| searched.contains(cell)));
+            }
+        }
     }
 
     #[test]

@@ -83,7 +83,9 @@ fn view_columns(source: &Source<'_>, database: &str, name: &str, view: &ViewDef)
 
 /// `PRI`, `UNI`, `MUL` or nothing.
 pub fn column_key(table: &TableDef, column: &ColumnDef) -> &'static str {
-    let first_in = |index: &&squall_catalog::IndexDef| index.parts.first().is_some_and(|part| part.column == column.id);
+    let first_in = |index: &&squall_catalog::IndexDef| {
+        index.parts.first().and_then(|part| table.part_column(part)).is_some_and(|first| first.id == column.id)
+    };
     if table.primary_key().is_some_and(|key| key.parts.iter().any(|part| part.column == column.id)) {
         return "PRI";
     }

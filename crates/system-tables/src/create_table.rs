@@ -155,6 +155,8 @@ fn index_line(index: &IndexDef, table: &TableDef) -> String {
         format!("UNIQUE KEY {}", quote(&index.name))
     } else if index.is_fulltext() {
         format!("FULLTEXT KEY {}", quote(&index.name))
+    } else if index.is_spatial() {
+        format!("SPATIAL KEY {}", quote(&index.name))
     } else if index.is_columnar() {
         format!("COLUMNAR KEY {}", quote(&index.name))
     } else {
@@ -164,7 +166,7 @@ fn index_line(index: &IndexDef, table: &TableDef) -> String {
         .parts
         .iter()
         .map(|part| {
-            let mut text = table.ordinal(part.column).map(|at| part_name(&table.columns[at])).unwrap_or_default();
+            let mut text = table.part_column(part).map(part_name).unwrap_or_default();
             if let Some(prefix) = part.prefix {
                 text.push_str(&format!("({prefix})"));
             }

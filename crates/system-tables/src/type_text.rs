@@ -132,6 +132,7 @@ pub fn part_text(column: &ColumnDef) -> Option<String> {
     let expression = &column.generated.as_ref()?.expression;
     Some(match column.functional_part()? {
         FunctionalPart::Value(_) => expression.clone(),
+        FunctionalPart::Cells(_) => return None,
         FunctionalPart::Elements(element) => format!("cast({expression} as {} array)", cast_name(element)),
     })
 }

@@ -30,6 +30,7 @@ mod row_locks;
 mod scope;
 mod select;
 mod set_operation;
+mod spatial_key;
 mod special_call;
 mod subquery;
 mod table_function;

@@ -5,6 +5,7 @@ mod buffers;
 mod construct;
 mod exchange;
 mod from_text;
+mod keys;
 mod measures;
 mod options;
 mod overlays;
@@ -23,4 +24,5 @@ pub const FAMILIES: &[&[Def]] = &[
     relations::FUNCTIONS,
     overlays::FUNCTIONS,
     buffers::FUNCTIONS,
+    keys::FUNCTIONS,
 ];
