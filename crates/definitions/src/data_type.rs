@@ -1,10 +1,9 @@
 //! Types of columns as written, made into [`SqlType`]s with MySQL's limits.
 
-use squall_parser::ast::{self, CharacterAttributes, DataType, IntegerKind, LobSize, NumericSign, SqlString};
+use squall_parser::ast::{CharacterAttributes, DataType, IntegerKind, LobSize, NumericSign, SqlString};
+use squall_planner::bind::geometry_kind;
 use squall_server_state::charset;
-use squall_types::{
-    CollationId, ErrorCode, GeometryKind, IntWidth, SqlError, SqlMode, SqlResult, SqlType, StringKind, TextSize,
-};
+use squall_types::{CollationId, ErrorCode, IntWidth, SqlError, SqlMode, SqlResult, SqlType, StringKind, TextSize};
 use std::sync::Arc;
 
 /// What a type's meaning depends on besides its words.
@@ -96,19 +95,6 @@ pub fn named_collation(charset: Option<&str>, collation: Option<&str>, default: 
 fn string_collation(characters: &CharacterAttributes, default: CollationId) -> SqlResult<CollationId> {
     let id = named_collation(characters.charset.as_deref(), characters.collation.as_deref(), default)?;
     if characters.binary && characters.collation.is_none() { Ok(charset::binary_collation(id)) } else { Ok(id) }
-}
-
-fn geometry_kind(kind: ast::GeometryKind) -> GeometryKind {
-    match kind {
-        ast::GeometryKind::Geometry => GeometryKind::Geometry,
-        ast::GeometryKind::Point => GeometryKind::Point,
-        ast::GeometryKind::LineString => GeometryKind::LineString,
-        ast::GeometryKind::Polygon => GeometryKind::Polygon,
-        ast::GeometryKind::MultiPoint => GeometryKind::MultiPoint,
-        ast::GeometryKind::MultiLineString => GeometryKind::MultiLineString,
-        ast::GeometryKind::MultiPolygon => GeometryKind::MultiPolygon,
-        ast::GeometryKind::GeometryCollection => GeometryKind::GeometryCollection,
-    }
 }
 
 fn invalid_size(name: &str) -> SqlError {

@@ -4,7 +4,7 @@
 //! of the crate `geo`; this crate has MySQL's forms of geometries (text, bytes, GeoJSON, geohash), its spatial reference
 //! systems, and the way from the ellipsoid to a plane and back. It knows values, and nothing of tables, expressions or sessions.
 //!
-//! Reading order: [`srs`], [`value`], [`wkb`], [`wkt`], [`geojson`], [`geohash`], [`parts`], then what calculates: [`shape`], [`valid`],
+//! Reading order: [`srs`], [`value`], [`wkb`], [`wkt`], [`geojson`], [`geohash`], [`parts`], [`ring`], then what calculates: [`shape`], [`valid`],
 //! [`ellipsoid`], [`mercator`], [`plane`], [`measure`], [`relation`], [`overlay`], [`buffer`], [`line`], [`cells`].
 
 pub mod buffer;
@@ -19,6 +19,7 @@ pub mod overlay;
 pub mod parts;
 pub mod plane;
 pub mod relation;
+pub mod ring;
 pub mod shape;
 pub mod srs;
 pub mod valid;
@@ -26,5 +27,5 @@ pub mod value;
 pub mod wkb;
 pub mod wkt;
 
-pub use geo::{Coord, Geometry, LineString};
+pub use geo::{Coord, Geometry, LineString, MultiLineString, MultiPoint, MultiPolygon, Polygon};
 pub use value::SpatialValue;

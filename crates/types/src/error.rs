@@ -402,10 +402,8 @@ error_codes! {
     InvalidArgumentForLogarithm = 3020, b"2201E", "Invalid argument for logarithm";
     QueryTimeout = 3024, b"HY000", "Query execution was interrupted, maximum statement execution time exceeded";
     GisDifferentSrids = 3033, b"HY000", "Binary geometry function %s given two geometries of different srids: %s and %s, which should have been identical.";
-    GisUnsupportedArgument = 3034, b"HY000", "Calling geometry function %s with unsupported types of arguments.";
     GisUnknownError = 3035, b"HY000", "Unknown GIS error occurred in function %s.";
     GisInvalidData = 3037, b"22023", "Invalid GIS data provided to function %s.";
-    GisWrongByteOrder = 3055, b"HY000", "Geometry byte string must be little endian.";
     WrongUserLockName = 3057, b"42000", "Incorrect user-level lock name '%s'.";
     UserLockDeadlock = 3058, b"HY000", "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";
     GtidModeOff = 3062, b"HY000", "Cannot %s when @@GLOBAL.GTID_MODE = OFF.";
@@ -486,11 +484,8 @@ error_codes! {
     OnlyForSrid0And4326 = 3682, b"22S00", "Function %s is only defined for SRID 0 and SRID 4326.";
     RegexpIndexOutOfBounds = 3686, b"HY000", "Index out of bounds in regular expression search.";
     NotImplementedForCartesianSrs = 3704, b"22S00", "%s(%s) has not been implemented for Cartesian spatial reference systems.";
-    NotImplementedForProjectedSrs = 3705, b"22S00", "%s(%s) has not been implemented for projected spatial reference systems.";
     NonpositiveRadius = 3706, b"22003", "Invalid radius provided to function %s: Radius must be greater than zero.";
     SrsNotGeographic = 3726, b"22S00", "Function %s is only defined for geographic spatial reference systems, but one of its arguments is in SRID %s, which is not geographic.";
-    PolygonTooLarge = 3727, b"22023", "Function %s encountered a polygon that was too large. Polygons must cover less than half the planet.";
-    SpatialUniqueIndex = 3728, b"HY000", "Spatial indexes can't be primary or unique indexes.";
     IndexTypeNotForSpatialIndex = 3729, b"HY000", "The index type %s is not supported for spatial indexes.";
     DropTableReferencedByForeignKey = 3730, b"HY000", "Cannot drop table '%s' referenced by a foreign key constraint '%s' on table '%s'.";
     GeometryLongitudeOutOfRange = 3731, b"22S02", "A parameter of function %s contains a geometry with longitude %s, which is out of range. It must be within (-180.000000, 180.000000].";

@@ -88,7 +88,7 @@ fn reads_rows(expr: &BoundExpr) -> bool {
     reads
 }
 
-fn text(text: &str) -> BoundExpr {
+pub(super) fn text(text: &str) -> BoundExpr {
     let sql_type = SqlType::varchar(64, CollationId::UTF8MB4_0900_AI_CI);
     let ty = ExprType { sql_type, nullable: false, coercibility: Coercibility::Literal };
     BoundExpr::Literal(Value::String(text.to_string()), ty)

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod buffers;
+mod cast;
 mod construct;
 mod exchange;
 mod from_text;
@@ -25,4 +26,5 @@ pub const FAMILIES: &[&[Def]] = &[
     overlays::FUNCTIONS,
     buffers::FUNCTIONS,
     keys::FUNCTIONS,
+    cast::FUNCTIONS,
 ];

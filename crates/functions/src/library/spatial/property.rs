@@ -160,7 +160,7 @@ fn interior_rings(args: &Args<'_>) -> SqlResult<Value> {
 }
 
 /// What a collection consists of; `None` of what is none.
-fn collected(geometry: &Geometry<f64>) -> Option<Vec<Geometry<f64>>> {
+pub fn collected(geometry: &Geometry<f64>) -> Option<Vec<Geometry<f64>>> {
     Some(match geometry {
         Geometry::MultiPoint(points) => points.0.iter().map(|point| Geometry::Point(*point)).collect(),
         Geometry::MultiLineString(lines) => lines.0.iter().cloned().map(Geometry::LineString).collect(),
