@@ -7,7 +7,7 @@ use crate::context::DdlContext;
 use crate::create_table::{add_column_constraints, add_column_keys, check_table};
 use crate::data_type::named_collation;
 use crate::functional_key::settle_hidden_columns;
-use crate::index::{add_index, require_not_null, resolve_index_kinds, sort_indexes};
+use crate::index::{add_index, check_spatial_keys, require_not_null, resolve_index_kinds, sort_indexes};
 use crate::names::{check_column_name, check_index_name, check_table_name};
 use crate::table_option::{apply_options, table_collation};
 use squall_catalog::name::eq_ignore_case;
@@ -737,27 +737,6 @@ impl Builder<'_> {
         ids.iter().filter_map(|id| Some(&self.old.columns[self.old.ordinal(*id)?])).find(changes)
     }
 
-    /// The column of a spatial key stays a geometry that is not NULL, of the SRID that it has.
-    fn check_spatial_keys(&self) -> SqlResult<()> {
-        for index in self.table.indexes.iter().filter(|index| index.is_spatial()) {
-            let Some(column) = index.parts.first().and_then(|part| self.table.part_column(part)) else { continue };
-            let Some(geometry) = column.sql_type.geometry_type() else {
-                return Err(SqlError::new(ErrorCode::SpatialMustHaveGeometryColumn, &[]));
-            };
-            if column.nullable {
-                return Err(SqlError::new(ErrorCode::SpatialCannotHaveNull, &[]));
-            }
-            let old = self.old.ordinal(column.id).map(|at| &self.old.columns[at]);
-            let had_key = self.old.indexes.iter().any(|old| old.id == index.id);
-            if let Some(old) = old.filter(|_| had_key)
-                && old.sql_type.geometry_type().is_none_or(|old| old.srid != geometry.srid)
-            {
-                return Err(SqlError::new(ErrorCode::CannotAlterSridDueToIndex, &[&old.name]));
-            }
-        }
-        Ok(())
-    }
-
     /// "Cannot drop index": the one that the statement drops.
     fn needed_index(&self) -> SqlError {
         let dropped = self.old.indexes.iter().find(|index| self.table.indexes.iter().all(|i| i.id != index.id));
@@ -775,7 +754,7 @@ impl Builder<'_> {
             }
         }
         self.check_foreign_keys()?;
-        self.check_spatial_keys()?;
+        check_spatial_keys(&self.table, self.old)?;
         sort_indexes(&mut self.table);
         resolve_index_kinds(&mut self.table, self.context)?;
         self.settle_hidden_columns()?;

@@ -179,6 +179,27 @@ fn add_fulltext(table: &mut TableDef, definition: &IndexDefinition, context: &Dd
     push_index(table, definition, given, name, parts, index_type)
 }
 
+/// The column of a spatial key stays a geometry that is not NULL, of the SRID that it had in the table before.
+pub fn check_spatial_keys(table: &TableDef, before: &TableDef) -> SqlResult<()> {
+    for index in table.indexes.iter().filter(|index| index.is_spatial()) {
+        let Some(column) = index.parts.first().and_then(|part| table.part_column(part)) else { continue };
+        let Some(geometry) = column.sql_type.geometry_type() else {
+            return Err(SqlError::new(ErrorCode::SpatialMustHaveGeometryColumn, &[]));
+        };
+        if column.nullable {
+            return Err(SqlError::new(ErrorCode::SpatialCannotHaveNull, &[]));
+        }
+        let had_key = before.indexes.iter().any(|old| old.id == index.id);
+        let old = before.ordinal(column.id).map(|at| &before.columns[at]).filter(|_| had_key);
+        if let Some(old) = old
+            && old.sql_type.geometry_type().is_none_or(|old| old.srid != geometry.srid)
+        {
+            return Err(SqlError::new(ErrorCode::CannotAlterSridDueToIndex, &[&old.name]));
+        }
+    }
+    Ok(())
+}
+
 fn no_spatial_keys() -> SqlError {
     SqlError::unsupported("SPATIAL keys of ENGINE=COLUMN tables; their conditions read all rows")
 }

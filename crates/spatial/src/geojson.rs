@@ -146,8 +146,8 @@ impl Reading<'_> {
         if items.is_empty() {
             return Err(self.unspecified());
         }
-        let as_array = |item| match item {
-            &Json::Array(ref items) => each(items),
+        let as_array = |item: &Json| match item {
+            Json::Array(items) => each(items),
             _ => Err(self.wrong_type("coordinates", "array")),
         };
         items.iter().map(as_array).collect()

@@ -85,8 +85,8 @@ impl Known {
     fn of(first: &Geometry<f64>, second: &Geometry<f64>, reach: f64) -> SqlResult<Known> {
         let mut positions: Vec<[f64; 2]> =
             coords(first).chain(coords(second)).map(|coord| [coord.x, coord.y]).collect();
-        let (_, met) = shared(&Parts::of(first).segments(), &Parts::of(second).segments())?;
-        positions.extend(met.iter().map(|coord| [coord.x, coord.y]));
+        let met = shared(&Parts::of(first).segments(), &Parts::of(second).segments())?;
+        positions.extend(met.positions.iter().map(|coord| [coord.x, coord.y]));
         Ok(Known { tree: RTree::bulk_load(positions), reach })
     }
 
@@ -185,8 +185,14 @@ fn uncovered(points: impl IntoIterator<Item = Coord<f64>>, covered: &Covered<'_>
     fresh.filter(|point| !covered.has(*point)).map(Point).collect()
 }
 
-/// The pieces that two sets of lines have in common, and the single positions.
-fn shared(first: &[Line<f64>], second: &[Line<f64>]) -> SqlResult<(Vec<Line<f64>>, Vec<Coord<f64>>)> {
+/// What two sets of lines have in common.
+struct Shared {
+    pieces: Vec<Line<f64>>,
+    /// Single positions.
+    positions: Vec<Coord<f64>>,
+}
+
+fn shared(first: &[Line<f64>], second: &[Line<f64>]) -> SqlResult<Shared> {
     let (mut pieces, mut positions) = (Vec::new(), Vec::new());
     for (at, other) in meeting_pairs(first, second)? {
         match line_intersection(first[at], second[other]) {
@@ -198,7 +204,7 @@ fn shared(first: &[Line<f64>], second: &[Line<f64>]) -> SqlResult<(Vec<Line<f64>
             None => {}
         }
     }
-    Ok((pieces, positions))
+    Ok(Shared { pieces, positions })
 }
 
 /// Lines without the pieces that they have in common with others.
@@ -263,7 +269,7 @@ fn joined(pieces: Vec<Line<f64>>) -> Vec<LineString<f64>> {
 
 fn intersection(first: &Side, second: &Side) -> SqlResult<Parts> {
     let polygons = MultiPolygon(areas(OpType::Intersection, first, second));
-    let (pieces, mut positions) = shared(&first.parts.segments(), &second.parts.segments())?;
+    let Shared { pieces, mut positions } = shared(&first.parts.segments(), &second.parts.segments())?;
     let in_areas = Covered::of(Vec::new(), &polygons, first.reach);
     let pieces: Vec<Line<f64>> = pieces.into_iter().filter(|piece| !in_areas.has_line(piece)).collect();
     let mut lines = Vec::new();

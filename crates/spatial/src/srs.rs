@@ -100,7 +100,7 @@ pub const LENGTH_UNITS: &[(&str, f64)] = &[
     ("fathom", 1.8288),
     ("US survey chain", 20.1168402336804),
     ("US survey link", 0.201168402336804),
-    ("US survey mile", 1609.347_218_694_437_4),
+    ("US survey mile", 1_609.347_218_694_437_4),
     ("Indian yard", 0.914_398_535_539_701),
     ("kilometre", 1000.0),
     ("Clarke's chain", 20.1166195164),

@@ -67,7 +67,7 @@ impl Context<'_> {
     }
 }
 
-/// A call of one of the functions, also as `… = 1`.
+/// A call of one of the functions, also as `… = 1` and, as conditions are, `… <> 0`.
 fn relation(condition: &BoundExpr) -> Option<&Call> {
     match condition {
         BoundExpr::Call(call) => RELATIONS.iter().any(|name| name.eq_ignore_ascii_case(&call.name)).then_some(&**call),
@@ -75,6 +75,10 @@ fn relation(condition: &BoundExpr) -> Option<&Call> {
             (call, BoundExpr::Literal(Value::Int(1), _)) | (BoundExpr::Literal(Value::Int(1), _), call) => {
                 relation(call)
             }
+            _ => None,
+        },
+        BoundExpr::Compare { op: CompareOp::NotEqual, left, right, .. } => match (&**left, &**right) {
+            (call, BoundExpr::Literal(Value::Int(0), _)) => relation(call),
             _ => None,
         },
         _ => None,

@@ -1,19 +1,21 @@
 //! `CAST(geometry AS POINT)` and the like.
 
-use super::arguments::geometry;
 use crate::library::support::{Binding, Def};
 use squall_registry::{Coercibility, ExprType};
+use squall_spatial::srs::spatial_reference_system;
 use squall_spatial::value::kind_of;
-use squall_spatial::{Geometry, LineString, MultiLineString, MultiPoint, MultiPolygon, Polygon, ring};
+use squall_spatial::{Geometry, LineString, MultiLineString, MultiPoint, MultiPolygon, Polygon, SpatialValue, ring};
 use squall_types::{ErrorCode, GeometryKind, SqlError, SqlResult, SqlType, Value};
 
 /// The family: what the grammar makes of a CAST, with the kind's name behind the geometry.
 pub const FUNCTIONS: &[Def] = &[Def::new("SPATIAL_CAST", (2, 2), cast_type, |args| {
-    let spatial = geometry(args, 0)?;
     let target = kind(&args.text(1)).ok_or_else(|| args.wrong_arguments())?;
-    let cast = Cast { from: spatial.kind(), to: target };
-    let geometry = cast.of(spatial.value.geometry.clone())?;
-    Ok(spatial.with(geometry))
+    let invalid =
+        || SqlError::new(ErrorCode::GisInvalidData, &[&format_args!("cast_as_{}", target.word().to_lowercase())]);
+    let value = SpatialValue::decode(&args.encoded(0)).ok_or_else(invalid)?;
+    spatial_reference_system(value.srid)?;
+    let geometry = Cast { from: value.kind(), to: target }.of(value.geometry)?;
+    Ok(Value::Bytes(SpatialValue { srid: value.srid, geometry }.encode()))
 })];
 
 fn kind(name: &str) -> Option<GeometryKind> {

@@ -10,15 +10,18 @@ use squall_types::{ErrorCode, GeometryKind, SqlError, SqlResult, Value};
 
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
-    Def::new("Point", (2, 2), point, make_point),
-    Def::new("LineString", (1, MANY), line, |args| gather(args, GeometryKind::LineString)),
-    Def::new("Polygon", (1, MANY), polygon, |args| gather(args, GeometryKind::Polygon)),
-    Def::new("MultiPoint", (1, MANY), multi_point, |args| gather(args, GeometryKind::MultiPoint)),
-    Def::new("MultiLineString", (1, MANY), multi_line, |args| gather(args, GeometryKind::MultiLineString)),
-    Def::new("MultiPolygon", (1, MANY), multi_polygon, |args| gather(args, GeometryKind::MultiPolygon)),
-    Def::new("GeometryCollection", (0, MANY), collection, |args| gather(args, GeometryKind::GeometryCollection)),
-    Def::new("GeomCollection", (0, MANY), collection, |args| gather(args, GeometryKind::GeometryCollection)),
-    Def::new("ST_MakeEnvelope", (2, 2), any_geometry, make_envelope),
+    Def::new("Point", (2, 2), point, make_point).proportional(),
+    Def::new("LineString", (1, MANY), line, |args| gather(args, GeometryKind::LineString)).proportional(),
+    Def::new("Polygon", (1, MANY), polygon, |args| gather(args, GeometryKind::Polygon)).proportional(),
+    Def::new("MultiPoint", (1, MANY), multi_point, |args| gather(args, GeometryKind::MultiPoint)).proportional(),
+    Def::new("MultiLineString", (1, MANY), multi_line, |args| gather(args, GeometryKind::MultiLineString))
+        .proportional(),
+    Def::new("MultiPolygon", (1, MANY), multi_polygon, |args| gather(args, GeometryKind::MultiPolygon)).proportional(),
+    Def::new("GeometryCollection", (0, MANY), collection, |args| gather(args, GeometryKind::GeometryCollection))
+        .proportional(),
+    Def::new("GeomCollection", (0, MANY), collection, |args| gather(args, GeometryKind::GeometryCollection))
+        .proportional(),
+    Def::new("ST_MakeEnvelope", (2, 2), any_geometry, make_envelope).proportional(),
 ];
 
 fn make_point(args: &Args<'_>) -> SqlResult<Value> {

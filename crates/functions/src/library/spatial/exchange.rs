@@ -21,7 +21,8 @@ pub const FUNCTIONS: &[Def] = &[
         let srid = srid(args, 1)?;
         spatial_reference_system(srid)?;
         Ok(Value::Bytes(SpatialValue { srid, geometry }.encode()))
-    }),
+    })
+    .proportional(),
 ];
 
 /// What is added to a document: bits of `ST_AsGeoJSON`'s third argument.

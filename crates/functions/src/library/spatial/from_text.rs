@@ -13,41 +13,58 @@ use squall_types::{ErrorCode, GeometryKind, SqlResult, Value};
 
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
-    Def::new("ST_GeomFromText", (1, 3), any_geometry, |args| from_text(args, GeometryKind::Geometry)),
-    Def::new("ST_GeometryFromText", (1, 3), any_geometry, |args| from_text(args, GeometryKind::Geometry)),
-    Def::new("ST_PointFromText", (1, 3), point, |args| from_text(args, GeometryKind::Point)),
-    Def::new("ST_LineFromText", (1, 3), line, |args| from_text(args, GeometryKind::LineString)),
-    Def::new("ST_LineStringFromText", (1, 3), line, |args| from_text(args, GeometryKind::LineString)),
-    Def::new("ST_PolyFromText", (1, 3), polygon, |args| from_text(args, GeometryKind::Polygon)),
-    Def::new("ST_PolygonFromText", (1, 3), polygon, |args| from_text(args, GeometryKind::Polygon)),
-    Def::new("ST_MPointFromText", (1, 3), multi_point, |args| from_text(args, GeometryKind::MultiPoint)),
-    Def::new("ST_MultiPointFromText", (1, 3), multi_point, |args| from_text(args, GeometryKind::MultiPoint)),
-    Def::new("ST_MLineFromText", (1, 3), multi_line, |args| from_text(args, GeometryKind::MultiLineString)),
-    Def::new("ST_MultiLineStringFromText", (1, 3), multi_line, |args| from_text(args, GeometryKind::MultiLineString)),
-    Def::new("ST_MPolyFromText", (1, 3), multi_polygon, |args| from_text(args, GeometryKind::MultiPolygon)),
-    Def::new("ST_MultiPolygonFromText", (1, 3), multi_polygon, |args| from_text(args, GeometryKind::MultiPolygon)),
-    Def::new("ST_GeomCollFromText", (1, 3), collection, |args| from_text(args, GeometryKind::GeometryCollection)),
-    Def::new("ST_GeomCollFromTxt", (1, 3), collection, |args| from_text(args, GeometryKind::GeometryCollection)),
+    Def::new("ST_GeomFromText", (1, 3), any_geometry, |args| from_text(args, GeometryKind::Geometry)).proportional(),
+    Def::new("ST_GeometryFromText", (1, 3), any_geometry, |args| from_text(args, GeometryKind::Geometry))
+        .proportional(),
+    Def::new("ST_PointFromText", (1, 3), point, |args| from_text(args, GeometryKind::Point)).proportional(),
+    Def::new("ST_LineFromText", (1, 3), line, |args| from_text(args, GeometryKind::LineString)).proportional(),
+    Def::new("ST_LineStringFromText", (1, 3), line, |args| from_text(args, GeometryKind::LineString)).proportional(),
+    Def::new("ST_PolyFromText", (1, 3), polygon, |args| from_text(args, GeometryKind::Polygon)).proportional(),
+    Def::new("ST_PolygonFromText", (1, 3), polygon, |args| from_text(args, GeometryKind::Polygon)).proportional(),
+    Def::new("ST_MPointFromText", (1, 3), multi_point, |args| from_text(args, GeometryKind::MultiPoint)).proportional(),
+    Def::new("ST_MultiPointFromText", (1, 3), multi_point, |args| from_text(args, GeometryKind::MultiPoint))
+        .proportional(),
+    Def::new("ST_MLineFromText", (1, 3), multi_line, |args| from_text(args, GeometryKind::MultiLineString))
+        .proportional(),
+    Def::new("ST_MultiLineStringFromText", (1, 3), multi_line, |args| from_text(args, GeometryKind::MultiLineString))
+        .proportional(),
+    Def::new("ST_MPolyFromText", (1, 3), multi_polygon, |args| from_text(args, GeometryKind::MultiPolygon))
+        .proportional(),
+    Def::new("ST_MultiPolygonFromText", (1, 3), multi_polygon, |args| from_text(args, GeometryKind::MultiPolygon))
+        .proportional(),
+    Def::new("ST_GeomCollFromText", (1, 3), collection, |args| from_text(args, GeometryKind::GeometryCollection))
+        .proportional(),
+    Def::new("ST_GeomCollFromTxt", (1, 3), collection, |args| from_text(args, GeometryKind::GeometryCollection))
+        .proportional(),
     Def::new("ST_GeometryCollectionFromText", (1, 3), collection, |args| {
         from_text(args, GeometryKind::GeometryCollection)
-    }),
-    Def::new("ST_GeomFromWKB", (1, 3), any_geometry, |args| from_bytes(args, GeometryKind::Geometry)),
-    Def::new("ST_GeometryFromWKB", (1, 3), any_geometry, |args| from_bytes(args, GeometryKind::Geometry)),
-    Def::new("ST_PointFromWKB", (1, 3), point, |args| from_bytes(args, GeometryKind::Point)),
-    Def::new("ST_LineFromWKB", (1, 3), line, |args| from_bytes(args, GeometryKind::LineString)),
-    Def::new("ST_LineStringFromWKB", (1, 3), line, |args| from_bytes(args, GeometryKind::LineString)),
-    Def::new("ST_PolyFromWKB", (1, 3), polygon, |args| from_bytes(args, GeometryKind::Polygon)),
-    Def::new("ST_PolygonFromWKB", (1, 3), polygon, |args| from_bytes(args, GeometryKind::Polygon)),
-    Def::new("ST_MPointFromWKB", (1, 3), multi_point, |args| from_bytes(args, GeometryKind::MultiPoint)),
-    Def::new("ST_MultiPointFromWKB", (1, 3), multi_point, |args| from_bytes(args, GeometryKind::MultiPoint)),
-    Def::new("ST_MLineFromWKB", (1, 3), multi_line, |args| from_bytes(args, GeometryKind::MultiLineString)),
-    Def::new("ST_MultiLineStringFromWKB", (1, 3), multi_line, |args| from_bytes(args, GeometryKind::MultiLineString)),
-    Def::new("ST_MPolyFromWKB", (1, 3), multi_polygon, |args| from_bytes(args, GeometryKind::MultiPolygon)),
-    Def::new("ST_MultiPolygonFromWKB", (1, 3), multi_polygon, |args| from_bytes(args, GeometryKind::MultiPolygon)),
-    Def::new("ST_GeomCollFromWKB", (1, 3), collection, |args| from_bytes(args, GeometryKind::GeometryCollection)),
+    })
+    .proportional(),
+    Def::new("ST_GeomFromWKB", (1, 3), any_geometry, |args| from_bytes(args, GeometryKind::Geometry)).proportional(),
+    Def::new("ST_GeometryFromWKB", (1, 3), any_geometry, |args| from_bytes(args, GeometryKind::Geometry))
+        .proportional(),
+    Def::new("ST_PointFromWKB", (1, 3), point, |args| from_bytes(args, GeometryKind::Point)).proportional(),
+    Def::new("ST_LineFromWKB", (1, 3), line, |args| from_bytes(args, GeometryKind::LineString)).proportional(),
+    Def::new("ST_LineStringFromWKB", (1, 3), line, |args| from_bytes(args, GeometryKind::LineString)).proportional(),
+    Def::new("ST_PolyFromWKB", (1, 3), polygon, |args| from_bytes(args, GeometryKind::Polygon)).proportional(),
+    Def::new("ST_PolygonFromWKB", (1, 3), polygon, |args| from_bytes(args, GeometryKind::Polygon)).proportional(),
+    Def::new("ST_MPointFromWKB", (1, 3), multi_point, |args| from_bytes(args, GeometryKind::MultiPoint)).proportional(),
+    Def::new("ST_MultiPointFromWKB", (1, 3), multi_point, |args| from_bytes(args, GeometryKind::MultiPoint))
+        .proportional(),
+    Def::new("ST_MLineFromWKB", (1, 3), multi_line, |args| from_bytes(args, GeometryKind::MultiLineString))
+        .proportional(),
+    Def::new("ST_MultiLineStringFromWKB", (1, 3), multi_line, |args| from_bytes(args, GeometryKind::MultiLineString))
+        .proportional(),
+    Def::new("ST_MPolyFromWKB", (1, 3), multi_polygon, |args| from_bytes(args, GeometryKind::MultiPolygon))
+        .proportional(),
+    Def::new("ST_MultiPolygonFromWKB", (1, 3), multi_polygon, |args| from_bytes(args, GeometryKind::MultiPolygon))
+        .proportional(),
+    Def::new("ST_GeomCollFromWKB", (1, 3), collection, |args| from_bytes(args, GeometryKind::GeometryCollection))
+        .proportional(),
     Def::new("ST_GeometryCollectionFromWKB", (1, 3), collection, |args| {
         from_bytes(args, GeometryKind::GeometryCollection)
-    }),
+    })
+    .proportional(),
     Def::new("ST_AsText", (1, 2), result::utf8mb4_text, as_text),
     Def::new("ST_AsWKT", (1, 2), result::utf8mb4_text, as_text),
     Def::new("ST_AsBinary", (1, 2), result::bytes, as_bytes),

@@ -18,7 +18,8 @@ pub const FUNCTIONS: &[Def] = &[
         let spatial = geometry(args, 0)?;
         let envelope = shape::envelope(spatial.in_plane(args)?);
         Ok(spatial.with(envelope))
-    }),
+    })
+    .proportional(),
     Def::new("ST_Centroid", (1, 1), any_geometry, |args| {
         let spatial = geometry(args, 0)?;
         let centroid = shape::centroid(spatial.in_plane(args)?);
@@ -39,8 +40,8 @@ pub const FUNCTIONS: &[Def] = &[
         let simplified = shape::simplified(spatial.in_plane(args)?, distance);
         Ok(simplified.map_or(Value::Null, |geometry| spatial.with(geometry)))
     }),
-    Def::new("ST_SwapXY", (1, 1), any_geometry, swap),
-    Def::new("ST_Transform", (2, 2), any_geometry, transform),
+    Def::new("ST_SwapXY", (1, 1), any_geometry, swap).proportional(),
+    Def::new("ST_Transform", (2, 2), any_geometry, transform).proportional(),
 ];
 
 fn overlaid(args: &Args<'_>, operation: Operation) -> SqlResult<Value> {

@@ -15,7 +15,7 @@ pub const FUNCTIONS: &[Def] = &[
     Def::new("ST_Y", (1, 2), coordinate_type, |args| coordinate(args, Axis::Second)),
     Def::new("ST_Latitude", (1, 2), coordinate_type, |args| coordinate(args, Axis::Latitude)),
     Def::new("ST_Longitude", (1, 2), coordinate_type, |args| coordinate(args, Axis::Longitude)),
-    Def::new("ST_SRID", (1, 2), srid_type, srid_of),
+    Def::new("ST_SRID", (1, 2), srid_type, srid_of).proportional(),
     Def::new("ST_Dimension", (1, 1), result::nullable_bigint, |args| {
         Ok(shape::dimension(&geometry(args, 0)?.value.geometry).map_or(Value::Null, Value::Int))
     }),
