@@ -109,6 +109,8 @@ pub enum FunctionalPart {
     /// A document; the key files the row under each of its elements as values of this type
     /// (`CAST(document AS type ARRAY)`).
     Elements(SqlType),
+    /// A document of the numbers of cells, which a spatial key of this geometry column files the row under.
+    Cells(ColumnId),
 }
 
 /// A key.
@@ -283,6 +285,8 @@ pub enum IndexType {
     Hash,
     /// The same with an entry for each element of an array.
     MultiValued,
+    /// An entry for each cell of a plane that a geometry lies in.
+    Spatial,
     /// Bitmap indexes of each of its columns.
     Bitmap,
     /// An entry for each word of a row's texts.
@@ -296,10 +300,11 @@ pub enum IndexType {
 }
 
 impl IndexType {
-    const ALL: [IndexType; 8] = [
+    const ALL: [IndexType; 9] = [
         IndexType::BTree,
         IndexType::Hash,
         IndexType::MultiValued,
+        IndexType::Spatial,
         IndexType::Bitmap,
         IndexType::FullText,
         IndexType::Ngram,
@@ -313,6 +318,7 @@ impl IndexType {
             IndexType::BTree => "BTREE",
             IndexType::Hash => "HASH",
             IndexType::MultiValued => "MULTI-VALUED",
+            IndexType::Spatial => "SPATIAL",
             IndexType::Bitmap => "BITMAP",
             IndexType::FullText => "FULLTEXT",
             IndexType::Ngram => "NGRAM",
@@ -351,7 +357,12 @@ impl IndexDef {
 
     /// Whether it files a row under each element of an array, and so a row without elements nowhere.
     pub fn is_multi_valued(&self) -> bool {
-        self.index_type == IndexType::MultiValued
+        self.index_type == IndexType::MultiValued || self.is_spatial()
+    }
+
+    /// Whether it files a row under the cells that a geometry lies in.
+    pub fn is_spatial(&self) -> bool {
+        self.index_type == IndexType::Spatial
     }
 
     /// Whether a row has an entry for each of its terms or elements, and so perhaps none: the index gives neither all rows
@@ -385,6 +396,9 @@ impl IndexDef {
     }
 }
 
+/// The type of a cell's number.
+static CELL: SqlType = SqlType::BIGINT_UNSIGNED;
+
 impl ColumnDef {
     /// Whether it was made for a functional key part: no statement can name it or see it.
     pub fn is_hidden(&self) -> bool {
@@ -400,6 +414,7 @@ impl ColumnDef {
     pub fn element_type(&self) -> Option<&SqlType> {
         match self.functional_part()? {
             FunctionalPart::Elements(element) => Some(element),
+            FunctionalPart::Cells(_) => Some(&CELL),
             FunctionalPart::Value(_) => None,
         }
     }
@@ -415,6 +430,15 @@ pub enum TableCompression {
 }
 
 impl TableDef {
+    /// The column that a key's part is shown as: a spatial key's is the geometry.
+    pub fn part_column(&self, part: &IndexPart) -> Option<&ColumnDef> {
+        let column = &self.columns[self.ordinal(part.column)?];
+        match column.functional_part() {
+            Some(FunctionalPart::Cells(of)) => self.columns.get(self.ordinal(*of)?),
+            _ => Some(column),
+        }
+    }
+
     /// A table without columns, whose ids are still to be given.
     pub fn empty(name: &str, collation: CollationId, temporary: bool, now_micros: i64) -> TableDef {
         TableDef {

@@ -7,7 +7,7 @@ use crate::context::DdlContext;
 use crate::create_table::{add_column_constraints, add_column_keys, check_table};
 use crate::data_type::{keeps_values, named_collation};
 use crate::functional_key::settle_hidden_columns;
-use crate::index::{add_index, require_not_null, resolve_index_kinds, sort_indexes};
+use crate::index::{add_index, check_spatial_keys, require_not_null, resolve_index_kinds, sort_indexes};
 use crate::names::{check_column_name, check_index_name, check_table_name};
 use crate::partition::{moves_rows, refuse_partition_column};
 use crate::partition_change::{PartitionChange, change_partitions};
@@ -525,11 +525,11 @@ impl Builder<'_> {
             }
             for part in index.parts.iter_mut().filter(|part| part.column == column.id) {
                 match (&column.sql_type, part.prefix) {
-                    (SqlType::String { kind: StringKind::Text(_), .. }, None) => {
+                    (SqlType::String { kind: StringKind::Text(_) | StringKind::Geometry(_), .. }, None) => {
                         return Err(SqlError::new(ErrorCode::BlobKeyWithoutLength, &[&column.name]));
                     }
                     (SqlType::Json, _) => return Err(SqlError::new(ErrorCode::JsonUsedAsKey, &[&column.name])),
-                    (SqlType::String { kind: StringKind::Text(_), .. }, Some(_)) => {}
+                    (SqlType::String { kind: StringKind::Text(_) | StringKind::Geometry(_), .. }, Some(_)) => {}
                     (SqlType::String { length, .. }, Some(prefix)) if prefix >= *length => part.prefix = None,
                     (SqlType::String { .. }, _) => {}
                     (_, _) => part.prefix = None,
@@ -766,6 +766,7 @@ impl Builder<'_> {
             }
         }
         self.check_foreign_keys()?;
+        check_spatial_keys(&self.table, self.old)?;
         sort_indexes(&mut self.table);
         resolve_index_kinds(&mut self.table, self.context)?;
         self.settle_hidden_columns()?;

@@ -6,7 +6,8 @@ use crate::data_type::{TypeRules, resolve_type};
 use crate::names::check_column_name;
 use squall_catalog::{ColumnDef, ColumnDefault, ColumnId, GeneratedKind};
 use squall_parser::ast::{CURRENT_TIMESTAMP_NAMES, ColumnDefinition, DataType, DefaultValue, Expr, Literal};
-use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, StringKind, Value};
+use squall_spatial::srs::spatial_reference_system;
+use squall_types::{CollationId, ErrorCode, GeometryType, SqlError, SqlResult, SqlType, StringKind, Value};
 
 /// Longest comment of a column, in characters.
 const COMMENT_CHARACTERS_MAX: usize = 1024;
@@ -21,7 +22,7 @@ pub fn resolve_column(
     check_column_name(name)?;
     refuse_unsupported(definition)?;
     let rules = TypeRules { collation, sql_mode: context.sql_mode() };
-    let sql_type = resolve_type(&definition.data_type, name, rules)?;
+    let sql_type = with_srid(resolve_type(&definition.data_type, name, rules)?, definition.srid)?;
     let serial = matches!(definition.data_type, DataType::Serial);
     let auto_increment = definition.auto_increment || serial;
     if auto_increment && !can_count(&sql_type) {
@@ -72,10 +73,19 @@ fn refuse_unsupported(definition: &ColumnDefinition) -> SqlResult<()> {
     if definition.compressed {
         return Err(SqlError::unsupported("COMPRESSED columns"));
     }
-    if definition.srid.is_some() {
-        return Err(SqlError::unsupported("SRID"));
-    }
     Ok(())
+}
+
+/// A spatial type with the SRID that its column has to hold to.
+fn with_srid(sql_type: SqlType, srid: Option<u32>) -> SqlResult<SqlType> {
+    match (sql_type.geometry_type(), srid) {
+        (_, None) => Ok(sql_type),
+        (None, Some(_)) => Err(SqlError::new(ErrorCode::WrongUsage, &[&"SRID", &"non-geometry column"])),
+        (Some(geometry), Some(srid)) => {
+            spatial_reference_system(srid)?;
+            Ok(SqlType::of_geometry(GeometryType { srid: Some(srid), ..geometry }))
+        }
+    }
 }
 
 fn comment(text: Option<&str>, name: &str, context: &DdlContext<'_>) -> SqlResult<String> {
@@ -170,5 +180,5 @@ fn has_introducer(expr: &Expr) -> bool {
 
 /// Whether a type is one of TEXT, BLOB and JSON, whose columns have no literal as their default.
 pub fn holds_blob(sql_type: &SqlType) -> bool {
-    matches!(sql_type, SqlType::Json | SqlType::String { kind: StringKind::Text(_), .. })
+    matches!(sql_type, SqlType::Json | SqlType::String { kind: StringKind::Text(_) | StringKind::Geometry(_), .. })
 }

@@ -1,6 +1,7 @@
 //! Types of columns as written, made into [`SqlType`]s with MySQL's limits.
 
 use squall_parser::ast::{CharacterAttributes, DataType, IntegerKind, LobSize, NumericSign, SqlString};
+use squall_planner::bind::geometry_kind;
 use squall_server_state::charset;
 use squall_types::{CollationId, ErrorCode, IntWidth, SqlError, SqlMode, SqlResult, SqlType, StringKind, TextSize};
 use std::sync::Arc;
@@ -65,7 +66,7 @@ pub fn resolve_type(data_type: &DataType, name: &str, rules: TypeRules) -> SqlRe
             return Err(SqlError::new(ErrorCode::InvalidYearColumnLength, &[]));
         }
         DataType::Json => SqlType::Json,
-        DataType::Geometry(_) => return Err(SqlError::unsupported("spatial types")),
+        DataType::Geometry(kind) => SqlType::geometry(geometry_kind(*kind)),
         DataType::Vector { .. } => return Err(SqlError::unsupported("VECTOR")),
         DataType::Named { name: type_name, parameters } => match SqlType::of_digits(type_name.as_str(), parameters) {
             Some(made) => made.map_err(|_| invalid_size(name))?,

@@ -31,8 +31,28 @@ pub fn add_hidden_column(
         expr => (expr, FunctionalPart::Value(context.statement.settings.collation)),
     };
     check_expr(table, expr, &key_part, index, context.registry)?;
-    let generated =
-        GeneratedKind { expression: constant::expression_text(expr)?, stored: true, key_part: Some(key_part) };
+    let expression = constant::expression_text(expr)?;
+    add_column(table, GeneratedKind { expression, stored: true, key_part: Some(key_part) }, (index, part), context)
+}
+
+/// The hidden column of a spatial key: the cells that a geometry lies in.
+pub fn add_cells_column(
+    table: &mut TableDef,
+    geometry: &ColumnDef,
+    index: &str,
+    context: &DdlContext<'_>,
+) -> SqlResult<ColumnId> {
+    let expression = format!("SPATIAL_KEY_CELLS(`{}`)", geometry.name.replace('`', "``"));
+    let key_part = Some(FunctionalPart::Cells(geometry.id));
+    add_column(table, GeneratedKind { expression, stored: true, key_part }, (index, 0), context)
+}
+
+fn add_column(
+    table: &mut TableDef,
+    generated: GeneratedKind,
+    (index, part): (&str, usize),
+    context: &DdlContext<'_>,
+) -> SqlResult<ColumnId> {
     let sql_type = key_type(&bind(table, &generated, context)?, &generated)?;
     let id = ColumnId(table.next_column_id);
     table.next_column_id += 1;
@@ -98,11 +118,13 @@ fn bind(table: &TableDef, generated: &GeneratedKind, context: &DdlContext<'_>) -
 
 /// The type of a hidden column: that of its expression, if a key can have it (3753, 3757), or JSON for an array (3146).
 fn key_type(bound: &BoundExpr, generated: &GeneratedKind) -> SqlResult<SqlType> {
-    let is_array = matches!(generated.key_part, Some(FunctionalPart::Elements(_)));
+    let is_array = matches!(generated.key_part, Some(FunctionalPart::Elements(_) | FunctionalPart::Cells(_)));
     match bound.sql_type() {
         SqlType::Json if is_array => Ok(SqlType::Json),
         _ if is_array => Err(SqlError::new(ErrorCode::InvalidTypeForJson, &[&1, &"cast_as_array"])),
-        SqlType::Json => Err(SqlError::new(ErrorCode::FunctionalIndexOnJsonOrGeometry, &[])),
+        SqlType::Json | SqlType::String { kind: StringKind::Geometry(_), .. } => {
+            Err(SqlError::new(ErrorCode::FunctionalIndexOnJsonOrGeometry, &[]))
+        }
         SqlType::String { kind: StringKind::Text(_), .. } => Err(SqlError::new(ErrorCode::FunctionalIndexOnLob, &[])),
         SqlType::String { length, .. } if length > TEXT_CHARACTERS_MAX => {
             Err(SqlError::new(ErrorCode::FunctionalIndexOnLob, &[]))

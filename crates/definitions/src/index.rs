@@ -1,7 +1,7 @@
 //! Keys as written, made into [`IndexDef`]s with MySQL's rules and limits.
 
 use crate::context::DdlContext;
-use crate::functional_key::add_hidden_column;
+use crate::functional_key::{add_cells_column, add_hidden_column};
 use crate::names::check_index_name;
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{
@@ -31,10 +31,7 @@ pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &D
     match definition.kind {
         IndexKind::Fulltext => return add_fulltext(table, definition, context),
         IndexKind::Columnar => return add_columnar(table, definition, context),
-        IndexKind::Spatial if definition.parts.iter().any(|part| matches!(part.source, KeyPartSource::Expr(_))) => {
-            return Err(SqlError::new(ErrorCode::SpatialFunctionalIndex, &[]));
-        }
-        IndexKind::Spatial => return Err(SqlError::unsupported("SPATIAL indexes")),
+        IndexKind::Spatial => return add_spatial(table, definition, context),
         _ => {}
     }
     let given = definition.name.as_ref().or(definition.constraint.as_ref());
@@ -182,6 +179,70 @@ fn add_fulltext(table: &mut TableDef, definition: &IndexDefinition, context: &Dd
     push_index(table, definition, given, name, parts, index_type)
 }
 
+/// The column of a spatial key stays a geometry that is not NULL, of the SRID that it had in the table before.
+pub fn check_spatial_keys(table: &TableDef, before: &TableDef) -> SqlResult<()> {
+    for index in table.indexes.iter().filter(|index| index.is_spatial()) {
+        let Some(column) = index.parts.first().and_then(|part| table.part_column(part)) else { continue };
+        let Some(geometry) = column.sql_type.geometry_type() else {
+            return Err(SqlError::new(ErrorCode::SpatialMustHaveGeometryColumn, &[]));
+        };
+        if column.nullable {
+            return Err(SqlError::new(ErrorCode::SpatialCannotHaveNull, &[]));
+        }
+        let had_key = before.indexes.iter().any(|old| old.id == index.id);
+        let old = before.ordinal(column.id).map(|at| &before.columns[at]).filter(|_| had_key);
+        if let Some(old) = old
+            && old.sql_type.geometry_type().is_none_or(|old| old.srid != geometry.srid)
+        {
+            return Err(SqlError::new(ErrorCode::CannotAlterSridDueToIndex, &[&old.name]));
+        }
+    }
+    Ok(())
+}
+
+fn no_spatial_keys() -> SqlError {
+    SqlError::unsupported("SPATIAL keys of ENGINE=COLUMN tables; their conditions read all rows")
+}
+
+/// Adds a key of the cells that geometries lie in.
+fn add_spatial(table: &mut TableDef, definition: &IndexDefinition, context: &DdlContext<'_>) -> SqlResult<()> {
+    let [part] = definition.parts.as_slice() else {
+        return Err(SqlError::new(ErrorCode::TooManyKeyParts, &[&1]));
+    };
+    let KeyPartSource::Column { name, length } = &part.source else {
+        return Err(SqlError::new(ErrorCode::SpatialFunctionalIndex, &[]));
+    };
+    if let Some(algorithm) = &definition.options.algorithm {
+        return Err(SqlError::new(ErrorCode::IndexTypeNotForSpatialIndex, &[&algorithm.as_str().to_ascii_uppercase()]));
+    }
+    if context.engine_traits(table)?.plain_keys == IndexType::Bitmap {
+        return Err(no_spatial_keys());
+    }
+    let (_, column) =
+        table.column(name).ok_or_else(|| SqlError::new(ErrorCode::KeyColumnDoesNotExist, &[&name.as_str()]))?;
+    let Some(geometry) = column.sql_type.geometry_type() else {
+        return Err(SqlError::new(ErrorCode::SpatialMustHaveGeometryColumn, &[]));
+    };
+    if length.is_some() || part.descending {
+        return Err(SqlError::new(ErrorCode::WrongUsage, &[&"spatial/fulltext/hash index", &"explicit index order"]));
+    }
+    if column.nullable {
+        return Err(SqlError::new(ErrorCode::SpatialCannotHaveNull, &[]));
+    }
+    let column = column.clone();
+    if geometry.srid.is_none() {
+        context.statement.diagnostics.warn(SqlError::new(ErrorCode::UselessSpatialIndex, &[&column.name]));
+    }
+    let given = definition.name.as_ref().or(definition.constraint.as_ref());
+    let name = match given {
+        Some(name) => checked_name(table, name)?,
+        None => free_name(table, &column.name),
+    };
+    let cells = add_cells_column(table, &column, &name, context)?;
+    let parts = vec![IndexPart { column: cells, prefix: None, descending: false }];
+    push_index(table, definition, given, name, parts, IndexType::Spatial)
+}
+
 /// Adds a copy of columns: of those that are given, or of all.
 fn add_columnar(table: &mut TableDef, definition: &IndexDefinition, context: &DdlContext<'_>) -> SqlResult<()> {
     check_takes(table, TableFeature::ColumnarKeys, context)?;
@@ -239,7 +300,9 @@ pub fn resolve_index_kinds(table: &mut TableDef, context: &DdlContext<'_>) -> Sq
     let of_elements = |column: &&ColumnDef| column.element_type().is_some();
     let arrays: Vec<ColumnId> = table.columns.iter().filter(of_elements).map(|column| column.id).collect();
     for index in table.indexes.iter_mut().filter(|index| !index.unique) {
-        if has_bitmaps {
+        if has_bitmaps && index.is_spatial() {
+            return Err(no_spatial_keys());
+        } else if has_bitmaps {
             index.index_type = IndexType::Bitmap;
             // A bitmap is of whole values, in whichever order.
             for part in &mut index.parts {
@@ -347,7 +410,7 @@ fn prefix_length(
             Some(_) => Err(SqlError::new(ErrorCode::WrongSubKey, &[])),
         };
     };
-    let is_text = matches!(string_kind, StringKind::Text(_));
+    let is_text = matches!(string_kind, StringKind::Text(_) | StringKind::Geometry(_));
     let Some(length) = length else {
         return if is_text { Err(SqlError::new(ErrorCode::BlobKeyWithoutLength, &[&column.name])) } else { Ok(None) };
     };

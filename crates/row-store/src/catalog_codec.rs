@@ -10,7 +10,7 @@ use squall_catalog::{
     ViewDef,
 };
 use squall_types::hex::HEX_DIGITS_MAX;
-use squall_types::{CollationId, IntWidth, SqlType, StringKind, TextSize};
+use squall_types::{CollationId, GeometryKind, GeometryType, IntWidth, SqlType, StringKind, TextSize};
 use std::sync::Arc;
 
 const VERSION: u8 = 1;
@@ -26,6 +26,7 @@ const REFERENCED_IDS: u8 = 1;
 /// What stands in place of a generated column's STORED for the hidden columns of functional key parts.
 const FUNCTIONAL_VALUE: u8 = 2;
 const FUNCTIONAL_ELEMENTS: u8 = 3;
+const FUNCTIONAL_CELLS: u8 = 4;
 
 type Decoded<T> = Result<T, Malformed>;
 
@@ -195,6 +196,10 @@ fn write_column(out: &mut Writer, column: &ColumnDef) {
                 out.u8(FUNCTIONAL_ELEMENTS);
                 write_type(out, element);
             }
+            Some(FunctionalPart::Cells(column)) => {
+                out.u8(FUNCTIONAL_CELLS);
+                out.uint(u64::from(column.0));
+            }
         }
     });
     out.bool(column.invisible);
@@ -230,6 +235,7 @@ fn read_generated(reader: &mut Reader<'_>) -> Decoded<GeneratedKind> {
         stored @ (0 | 1) => (stored == 1, None),
         FUNCTIONAL_VALUE => (true, Some(FunctionalPart::Value(collation(reader)?))),
         FUNCTIONAL_ELEMENTS => (true, Some(FunctionalPart::Elements(read_type(reader)?))),
+        FUNCTIONAL_CELLS => (true, Some(FunctionalPart::Cells(ColumnId(reader.u32()?)))),
         _ => return Err(Malformed),
     };
     Ok(GeneratedKind { expression, stored, key_part })
@@ -400,6 +406,11 @@ pub fn write_type(out: &mut Writer, sql_type: &SqlType) {
             out.u8(10);
             out.u8(*fsp);
         }
+        SqlType::String { kind: StringKind::Geometry(geometry), .. } => {
+            out.u8(17);
+            out.u8(geometry.kind.code() as u8);
+            out.option(geometry.srid.as_ref(), |out, srid| out.uint(u64::from(*srid)));
+        }
         SqlType::String { kind, length, collation } => {
             out.u8(11);
             out.u8(match kind {
@@ -408,7 +419,8 @@ pub fn write_type(out: &mut Writer, sql_type: &SqlType) {
                 StringKind::Text(TextSize::Tiny) => 2,
                 StringKind::Text(TextSize::Normal) => 3,
                 StringKind::Text(TextSize::Medium) => 4,
-                StringKind::Text(TextSize::Long) => 5,
+                // A spatial type has a number of its own, above.
+                StringKind::Text(TextSize::Long) | StringKind::Geometry(_) => 5,
             });
             out.uint(u64::from(*length));
             out.uint(u64::from(collation.0));
@@ -490,6 +502,10 @@ pub fn read_type(reader: &mut Reader<'_>) -> Decoded<SqlType> {
             SqlType::Hex { digits: digits.filter(|digits| *digits <= HEX_DIGITS_MAX).ok_or(Malformed)? }
         }
         16 => SqlType::Uuid,
+        17 => SqlType::of_geometry(GeometryType {
+            kind: GeometryKind::of_code(u32::from(reader.u8()?)).ok_or(Malformed)?,
+            srid: reader.option(Reader::u32)?,
+        }),
         _ => return Err(Malformed),
     })
 }

@@ -71,6 +71,8 @@ fn full_table() -> TableDef {
         SqlType::Enum { members: members.clone(), collation },
         SqlType::Set { members, collation: CollationId::BINARY },
         SqlType::Json,
+        SqlType::geometry(GeometryKind::Geometry),
+        SqlType::of_geometry(GeometryType { kind: GeometryKind::Point, srid: Some(4326) }),
     ]);
     let mut columns: Vec<ColumnDef> = types.into_iter().zip(1..).map(|(sql_type, id)| column(id, sql_type)).collect();
     let values = [
@@ -95,6 +97,7 @@ fn full_table() -> TableDef {
     let of_key = |part| Some(GeneratedKind { expression: "`a` + 2".into(), stored: true, key_part: Some(part) });
     columns[3].generated = of_key(FunctionalPart::Value(CollationId::UTF8MB4_0900_AI_CI));
     columns[4].generated = of_key(FunctionalPart::Elements(SqlType::Time { fsp: 3 }));
+    columns[5].generated = of_key(FunctionalPart::Cells(ColumnId(3)));
     let part = |column: u32, prefix: Option<u32>| IndexPart { column: ColumnId(column), prefix, descending: true };
     let index = IndexDef {
         id: IndexId(300),

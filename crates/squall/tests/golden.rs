@@ -19,6 +19,7 @@ const FOLDERS: &[&str] = &[
     "columns",
     "fastbit",
     "json",
+    "spatial",
     "performance_schema",
 ];
 

@@ -83,7 +83,9 @@ fn view_columns(source: &Source<'_>, database: &str, name: &str, view: &ViewDef)
 
 /// `PRI`, `UNI`, `MUL` or nothing.
 pub fn column_key(table: &TableDef, column: &ColumnDef) -> &'static str {
-    let first_in = |index: &&squall_catalog::IndexDef| index.parts.first().is_some_and(|part| part.column == column.id);
+    let first_in = |index: &&squall_catalog::IndexDef| {
+        index.parts.first().and_then(|part| table.part_column(part)).is_some_and(|first| first.id == column.id)
+    };
     if table.primary_key().is_some_and(|key| key.parts.iter().any(|part| part.column == column.id)) {
         return "PRI";
     }
@@ -148,7 +150,8 @@ fn row(database: &str, table: &TableDef, ordinal: usize, column: &ColumnDef, own
     row.push(s(column_privileges(own)));
     row.push(s(&column.comment));
     row.push(s(column.generated.as_ref().map_or("", |generated| generated.expression.as_str())));
-    row.push(Value::Null);
+    let srid = column.sql_type.geometry_type().and_then(|geometry| geometry.srid);
+    row.push(srid.map_or(Value::Null, |srid| u(u64::from(srid))));
     row
 }
 
@@ -195,6 +198,7 @@ pub fn type_facts(sql_type: &SqlType) -> [Value; 8] {
         SqlType::String { kind: squall_types::StringKind::Text(_), length, .. } => {
             (characters, octets) = (Value::Int(i64::from(*length)), Value::Int(i64::from(*length)));
         }
+        SqlType::String { kind: squall_types::StringKind::Geometry(_), .. } => {}
         SqlType::String { length, collation, .. } => {
             let (shown, bytes) = string(u64::from(*length), *collation);
             (characters, octets) = (shown, Value::Int(bytes as i64));

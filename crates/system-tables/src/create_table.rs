@@ -78,6 +78,9 @@ fn column_line(column: &ColumnDef, table: &TableDef) -> String {
     } else if matches!(column.sql_type, SqlType::Timestamp { .. }) {
         line.push_str(" NULL");
     }
+    if let Some(srid) = column.sql_type.geometry_type().and_then(|geometry| geometry.srid) {
+        line.push_str(&format!(" /*!80003 SRID {srid} */"));
+    }
     if let Some(default) = default_clause(column) {
         line.push_str(&format!(" DEFAULT {default}"));
     }
@@ -110,11 +113,20 @@ fn default_clause(column: &ColumnDef) -> Option<String> {
             let takes_null = column.nullable
                 && column.generated.is_none()
                 && !column.auto_increment
-                && !matches!(column.sql_type, SqlType::String { kind: squall_types::StringKind::Text(_), .. });
+                && !matches!(
+                    column.sql_type,
+                    SqlType::String {
+                        kind: squall_types::StringKind::Text(_) | squall_types::StringKind::Geometry(_),
+                        ..
+                    }
+                );
             takes_null.then(|| "NULL".to_string())
         }
         ColumnDefault::Literal(Value::Null) => {
-            let is_text = matches!(column.sql_type, SqlType::String { kind: squall_types::StringKind::Text(_), .. });
+            let is_text = matches!(
+                column.sql_type,
+                SqlType::String { kind: squall_types::StringKind::Text(_) | squall_types::StringKind::Geometry(_), .. }
+            );
             (!is_text).then(|| "NULL".to_string())
         }
         ColumnDefault::Literal(value) => Some(match (&column.sql_type, value) {
@@ -147,6 +159,8 @@ fn index_line(index: &IndexDef, table: &TableDef) -> String {
         format!("UNIQUE KEY {}", quote(&index.name))
     } else if index.is_fulltext() {
         format!("FULLTEXT KEY {}", quote(&index.name))
+    } else if index.is_spatial() {
+        format!("SPATIAL KEY {}", quote(&index.name))
     } else if index.is_columnar() {
         format!("COLUMNAR KEY {}", quote(&index.name))
     } else {
@@ -156,7 +170,7 @@ fn index_line(index: &IndexDef, table: &TableDef) -> String {
         .parts
         .iter()
         .map(|part| {
-            let mut text = table.ordinal(part.column).map(|at| part_name(&table.columns[at])).unwrap_or_default();
+            let mut text = table.part_column(part).map(part_name).unwrap_or_default();
             if let Some(prefix) = part.prefix {
                 text.push_str(&format!("({prefix})"));
             }

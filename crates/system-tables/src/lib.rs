@@ -42,6 +42,7 @@ mod roles;
 mod server;
 mod server_lists;
 mod source;
+mod spatial;
 mod spec;
 mod statistics;
 mod status;

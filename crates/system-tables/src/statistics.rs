@@ -53,8 +53,7 @@ pub fn index_rows(
     for index in &table.indexes {
         let distinct = shared.store.distinct_prefixes(&data, index.id);
         for (at, part) in index.parts.iter().enumerate() {
-            let Some(ordinal) = table.ordinal(part.column) else { continue };
-            let column = &table.columns[ordinal];
+            let Some(column) = table.part_column(part) else { continue };
             let cardinality = distinct.as_ref().and_then(|counts| counts.get(at).copied()).unwrap_or(row_count);
             rows.push(vec![
                 s("def"),
@@ -67,7 +66,7 @@ pub fn index_rows(
                 if column.is_hidden() { Value::Null } else { s(&column.name) },
                 order(index, part),
                 Value::Int(cardinality as i64),
-                part.prefix.map_or(Value::Null, |prefix| Value::Int(i64::from(prefix))),
+                part_bytes(index, part).map_or(Value::Null, Value::Int),
                 Value::Null,
                 s(if column.nullable { "YES" } else { "" }),
                 s(shown_type(index.index_type).name()),
@@ -79,6 +78,11 @@ pub fn index_rows(
         }
     }
     Ok(rows)
+}
+
+/// SUB_PART: a prefix's length, and the four numbers of a rectangle that MySQL has in its spatial keys.
+fn part_bytes(index: &IndexDef, part: &IndexPart) -> Option<i64> {
+    if index.is_spatial() { Some(32) } else { part.prefix.map(i64::from) }
 }
 
 /// A for ascending, D for descending; an index of words or documents has no order of the column's values.

@@ -76,6 +76,7 @@ pub fn data_type_name(sql_type: &SqlType) -> &'static str {
                 TextSize::Medium => "mediumblob",
                 TextSize::Long => "longblob",
             },
+            (StringKind::Geometry(geometry), _) => geometry.kind.type_name(),
         },
         SqlType::Enum { .. } => "enum",
         SqlType::Set { .. } => "set",
@@ -131,6 +132,7 @@ pub fn part_text(column: &ColumnDef) -> Option<String> {
     let expression = &column.generated.as_ref()?.expression;
     Some(match column.functional_part()? {
         FunctionalPart::Value(_) => expression.clone(),
+        FunctionalPart::Cells(_) => return None,
         FunctionalPart::Elements(element) => format!("cast({expression} as {} array)", cast_name(element)),
     })
 }

@@ -4,7 +4,7 @@
 //! nothing of tables, packets, Arrow arrays or sessions.
 //!
 //! Reading order: [`sql_type`], [`value`], [`decimal`], [`temporal`], [`collation`], [`error`],
-//! [`convert`], [`json`], [`key_codec`]; beside them [`durable_files`], [`file_use`], [`work_meter`] and [`threads`].
+//! [`convert`], [`json`], [`geometry`], [`key_codec`]; beside them [`durable_files`], [`file_use`], [`work_meter`] and [`threads`].
 
 pub mod collation;
 pub mod convert;
@@ -15,6 +15,7 @@ pub mod durable_files;
 pub mod error;
 pub mod file_times;
 pub mod file_use;
+pub mod geometry;
 pub mod hex;
 pub mod json;
 pub mod key_codec;
@@ -33,6 +34,7 @@ pub mod work_meter;
 pub use collation::{Charset, CollationId};
 pub use decimal::Decimal;
 pub use error::{ErrorCode, Level, ModuleError, SqlError, SqlResult, Warning, io_error_text};
+pub use geometry::{GeometryKind, GeometryType};
 pub use json::Json;
 pub use key_codec::KeyPart;
 pub use row_writer::RowWriter;

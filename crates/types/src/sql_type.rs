@@ -1,6 +1,7 @@
 //! The type of a column or an expression, as MySQL declares it.
 
 use crate::collation::CollationId;
+use crate::geometry::{GeometryKind, GeometryType};
 use std::sync::Arc;
 
 /// Width of an integer type.
@@ -31,7 +32,7 @@ impl IntWidth {
     }
 }
 
-/// CHAR, VARCHAR or TEXT; with [`CollationId::BINARY`] they are BINARY, VARBINARY and BLOB.
+/// CHAR, VARCHAR or TEXT, which with [`CollationId::BINARY`] are BINARY, VARBINARY and BLOB, or a spatial type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StringKind {
     /// CHAR(n)/BINARY(n).
@@ -40,6 +41,8 @@ pub enum StringKind {
     Varchar,
     /// TINYTEXT … LONGTEXT, TINYBLOB … LONGBLOB.
     Text(TextSize),
+    /// A spatial type: a byte string of a certain form, as MySQL has it.
+    Geometry(GeometryType),
 }
 
 /// Which of the four TEXT/BLOB sizes.
@@ -188,6 +191,24 @@ impl SqlType {
     /// LONGTEXT of a collation (LONGBLOB for the binary one).
     pub fn longtext(collation: CollationId) -> SqlType {
         SqlType::String { kind: StringKind::Text(TextSize::Long), length: u32::MAX, collation }
+    }
+
+    /// The spatial type of a kind, with values of any SRID.
+    pub fn geometry(kind: GeometryKind) -> SqlType {
+        SqlType::of_geometry(GeometryType { kind, srid: None })
+    }
+
+    /// The type of a spatial column.
+    pub fn of_geometry(geometry: GeometryType) -> SqlType {
+        SqlType::String { kind: StringKind::Geometry(geometry), length: u32::MAX, collation: CollationId::BINARY }
+    }
+
+    /// What a spatial type's declaration says.
+    pub fn geometry_type(&self) -> Option<GeometryType> {
+        match self {
+            SqlType::String { kind: StringKind::Geometry(geometry), .. } => Some(*geometry),
+            _ => None,
+        }
     }
 
     /// DECIMAL(precision, scale).

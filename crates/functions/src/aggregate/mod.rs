@@ -9,6 +9,7 @@ mod any_value;
 mod bits;
 pub mod call;
 mod codec;
+mod collect;
 mod count;
 mod distinct;
 pub mod group_concat;

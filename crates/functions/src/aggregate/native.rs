@@ -2,6 +2,7 @@
 
 use super::any_value::AnyValueKernel;
 use super::bits::BitsKernel;
+use super::collect::CollectKernel;
 use super::count::CountKernel;
 use super::group_concat::GroupConcatKernel;
 use super::json::{JsonArrayKernel, JsonObjectKernel};
@@ -13,7 +14,7 @@ use crate::typing::numeric::{NumericKind, integer_digits, numeric_kind};
 use squall_registry::{
     AggregateFunction, AggregateKernel, Argument, BoundAggregate, Coercibility, ExprType, Registry, StatementContext,
 };
-use squall_types::{CollationId, Decimal, ErrorCode, SqlError, SqlResult, SqlType};
+use squall_types::{CollationId, Decimal, ErrorCode, GeometryKind, SqlError, SqlResult, SqlType};
 use std::sync::Arc;
 
 /// Aggregates that take their arguments alike.
@@ -28,6 +29,7 @@ pub(super) enum Family {
     JsonArray,
     JsonObject,
     GroupConcat,
+    Collect,
 }
 
 /// Name, aliases, family.
@@ -48,6 +50,7 @@ const NATIVE: &[(&str, &[&str], Family)] = &[
     ("JSON_ARRAYAGG", &[], Family::JsonArray),
     ("JSON_OBJECTAGG", &[], Family::JsonObject),
     ("GROUP_CONCAT", &[], Family::GroupConcat),
+    ("ST_COLLECT", &[], Family::Collect),
 ];
 
 /// The family of a name.
@@ -146,6 +149,10 @@ pub(super) fn bind(name: &str, family: Family, arguments: &[Argument<'_>], incre
         Family::JsonObject => {
             let value_type = arguments.get(1).map_or(SqlType::Null, |argument| argument.expr_type.sql_type.clone());
             (document(), Arc::new(JsonObjectKernel { key_type: argument.clone(), value_type }))
+        }
+        Family::Collect => {
+            let sql_type = SqlType::geometry(GeometryKind::Geometry);
+            (ExprType { sql_type, nullable: true, coercibility: Coercibility::Implicit }, Arc::new(CollectKernel))
         }
         Family::GroupConcat => {
             let collation = argument.collation().unwrap_or(CollationId::UTF8MB4_0900_AI_CI);

@@ -1,7 +1,7 @@
 use super::*;
 use arrow_buffer::i256;
 use squall_types::json::Document;
-use squall_types::{Date, DateTime, Decimal, IntWidth, StringKind, TextSize, Time, Value};
+use squall_types::{Date, DateTime, Decimal, GeometryKind, GeometryType, IntWidth, StringKind, TextSize, Time, Value};
 
 fn every_type() -> Vec<SqlType> {
     let mut types = vec![
@@ -10,6 +10,8 @@ fn every_type() -> Vec<SqlType> {
         SqlType::Year,
         SqlType::Date,
         SqlType::Json,
+        SqlType::geometry(GeometryKind::GeometryCollection),
+        SqlType::of_geometry(GeometryType { kind: GeometryKind::Point, srid: Some(0) }),
         SqlType::Bit { width: 64 },
         SqlType::Time { fsp: 3 },
         SqlType::DateTime { fsp: 6 },

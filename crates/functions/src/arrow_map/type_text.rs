@@ -2,7 +2,7 @@
 //!
 //! `tag[:field]*`; members of ENUM and SET stand last, each as `length:bytes`.
 
-use squall_types::{CollationId, IntWidth, SqlType, StringKind, TextSize};
+use squall_types::{CollationId, GeometryKind, GeometryType, IntWidth, SqlType, StringKind, TextSize};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -45,6 +45,7 @@ pub fn encode_type(sql_type: &SqlType) -> String {
                 StringKind::Text(TextSize::Normal) => "text",
                 StringKind::Text(TextSize::Medium) => "mediumtext",
                 StringKind::Text(TextSize::Long) => "longtext",
+                StringKind::Geometry(geometry) => return geometry_text(*geometry),
             };
             format!("{kind}:{length}:{}", collation.0)
         }
@@ -105,6 +106,14 @@ pub fn decode_type(text: &str) -> Option<SqlType> {
         "json" => SqlType::Json,
         "hex" => SqlType::Hex { digits: fields.next()?.parse().ok()? },
         "uuid" => SqlType::Uuid,
+        "geometry" => {
+            let kind = GeometryKind::of_type_name(fields.next()?)?;
+            let srid = match fields.next() {
+                None => None,
+                Some(srid) => Some(srid.parse().ok()?),
+            };
+            SqlType::of_geometry(GeometryType { kind, srid })
+        }
         "enum" | "set" => {
             let (collation, members) = parse_members(rest)?;
             if tag == "enum" { SqlType::Enum { members, collation } } else { SqlType::Set { members, collation } }
@@ -123,6 +132,11 @@ pub fn decode_type(text: &str) -> Option<SqlType> {
             SqlType::String { kind, length, collation: CollationId(fields.next()?.parse().ok()?) }
         }
     })
+}
+
+fn geometry_text(geometry: GeometryType) -> String {
+    let kind = geometry.kind.type_name();
+    geometry.srid.map_or_else(|| format!("geometry:{kind}"), |srid| format!("geometry:{kind}:{srid}"))
 }
 
 fn sign_flags(unsigned: bool, zerofill: bool) -> &'static str {

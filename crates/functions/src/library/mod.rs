@@ -20,6 +20,7 @@ mod numeric;
 mod pattern;
 mod random;
 mod rounding;
+mod spatial;
 mod string;
 mod string_search;
 pub mod support;
@@ -53,6 +54,9 @@ pub fn register(registry: &mut Registry) {
         user_lock::FUNCTIONS,
         uuid::FUNCTIONS,
     ] {
+        support::register(registry, family);
+    }
+    for family in spatial::FAMILIES {
         support::register(registry, family);
     }
     registry.register_scalar(Arc::new(random::Rand));

@@ -36,6 +36,8 @@ pub struct Def {
     pub volatility: Volatility,
     /// Whether it may wait for something.
     pub waits: bool,
+    /// Whether its result takes no more than a few times what its arguments do, whatever its type says.
+    pub proportional: bool,
     /// See [`ScalarFunction::fused`]: the inner function's name, and that of the one that does both.
     pub fused: &'static [(&'static str, &'static str)],
     /// The type of the result.
@@ -67,6 +69,7 @@ impl Def {
             null_in_null_out: true,
             volatility: Volatility::Immutable,
             waits: false,
+            proportional: false,
             fused: &[],
             result,
             eval,
@@ -77,6 +80,11 @@ impl Def {
     /// That reads documents where they lie.
     pub const fn reading_documents(self, eval: fn(&Args<'_>, &str) -> SqlResult<Value>) -> Def {
         Def { eval_document: Some(eval), ..self }
+    }
+
+    /// Whose result is about as long as its arguments.
+    pub const fn proportional(self) -> Def {
+        Def { proportional: true, ..self }
     }
 
     /// With other names.
@@ -373,6 +381,10 @@ struct RowKernel {
 impl ScalarKernel for RowKernel {
     fn waits(&self) -> bool {
         self.def.waits
+    }
+
+    fn is_proportional(&self) -> bool {
+        self.def.proportional
     }
 
     fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {

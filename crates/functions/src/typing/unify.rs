@@ -4,7 +4,7 @@ use super::collation::{StringOperand, aggregate_collations};
 use super::length::display_length;
 use super::numeric::{decimal_digits, decimal_of_digits};
 use squall_registry::{Coercibility, ExprType};
-use squall_types::{CollationId, IntWidth, SqlResult, SqlType, StringKind, TextSize};
+use squall_types::{CollationId, GeometryKind, GeometryType, IntWidth, SqlResult, SqlType, StringKind, TextSize};
 
 /// The type that values of all these types are converted to. `operation` names it in a 1267 error; `connection` is the
 /// collation of numbers and dates that become strings.
@@ -27,9 +27,25 @@ pub fn unify_types(types: &[&ExprType], operation: &str, connection: CollationId
         };
         return Ok(ExprType { sql_type, nullable, coercibility });
     }
+    if let Some(geometry) = merged_geometry(&known) {
+        return Ok(ExprType {
+            sql_type: SqlType::of_geometry(geometry),
+            nullable,
+            coercibility: Coercibility::Implicit,
+        });
+    }
     let operands: Vec<StringOperand> = known.iter().map(|ty| StringOperand::of(ty, connection)).collect();
     let (collation, coercibility) = aggregate_collations(&operands, operation)?;
     Ok(ExprType { sql_type: merged_string(&known, collation), nullable, coercibility })
+}
+
+/// The spatial type of geometries alone: of one kind or any, of one SRID or any.
+fn merged_geometry(types: &[&ExprType]) -> Option<GeometryType> {
+    let geometries: Option<Vec<GeometryType>> = types.iter().map(|ty| ty.sql_type.geometry_type()).collect();
+    geometries?.into_iter().reduce(|merged, other| GeometryType {
+        kind: if merged.kind == other.kind { merged.kind } else { GeometryKind::Geometry },
+        srid: merged.srid.filter(|srid| other.srid == Some(*srid)),
+    })
 }
 
 /// The common type of two types other than strings; `None` where only a string holds both.
@@ -110,7 +126,7 @@ fn merged_string(types: &[&ExprType], collation: CollationId) -> SqlType {
         .iter()
         .filter_map(|ty| match &ty.sql_type {
             SqlType::String { kind: StringKind::Text(size), .. } => Some(*size),
-            SqlType::Json => Some(TextSize::Long),
+            SqlType::Json | SqlType::String { kind: StringKind::Geometry(_), .. } => Some(TextSize::Long),
             _ => None,
         })
         .max();

@@ -151,7 +151,7 @@ impl Parser<'_> {
             span: Span::default(),
         };
         if !matches!(function, JsonObjectAgg) {
-            let takes_distinct = matches!(function, Count | Sum | Avg | Min | Max | GroupConcat);
+            let takes_distinct = matches!(function, Count | Sum | Avg | Min | Max | GroupConcat | StCollect);
             call.distinct = takes_distinct && self.accept(K::Distinct);
             if !call.distinct && !matches!(function, GroupConcat) {
                 self.accept(K::All);

@@ -192,7 +192,8 @@ impl Context<'_> {
                 self.in_join(operand, query, *negated, block, conditions)
             }
             _ => {
-                conditions.push(self.bind_condition(condition)?);
+                let condition = self.bind_condition(condition)?;
+                conditions.push(self.with_spatial_keys(condition)?);
                 Ok(None)
             }
         }

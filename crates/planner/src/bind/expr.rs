@@ -426,6 +426,11 @@ impl Context<'_> {
             return Err(SqlError::unsupported(super::types::ARRAY_CAST));
         }
         let operand = self.bind_expr(&cast.operand)?;
+        if let ast::CastType::Geometry(kind) = &cast.target {
+            let kind = super::types::geometry_kind(*kind);
+            let args = vec![operand, super::spatial_key::text(kind.type_name())];
+            return self.binder.builder().call("SPATIAL_CAST", args);
+        }
         let target = super::types::cast_target(&cast.target, self.binder.context.settings.collation)?;
         // Digits are the number that they are; a binary string with the same bytes is a text of digits.
         let is_number = matches!(

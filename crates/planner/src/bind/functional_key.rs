@@ -81,7 +81,7 @@ impl Context<'_> {
     }
 
     /// The first hidden column of the block's tables whose expression is accepted.
-    fn matching(
+    pub(super) fn matching(
         &mut self,
         wanted: fn(&FunctionalPart) -> bool,
         accepts: impl Fn(&BoundExpr) -> bool,

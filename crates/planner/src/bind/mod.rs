@@ -30,6 +30,7 @@ mod row_locks;
 mod scope;
 mod select;
 mod set_operation;
+mod spatial_key;
 mod special_call;
 mod subquery;
 mod table_function;
@@ -53,7 +54,7 @@ pub use row_expr::{RowColumn, RowTable, columns_read};
 pub use row_locks::RowLocks;
 pub(crate) use subquery::VALUE_OF_SUBQUERY;
 pub use trigger::RowTriggers;
-pub use types::{ARRAY_CAST, element_type};
+pub use types::{ARRAY_CAST, element_type, geometry_kind};
 pub use view::{parse as parse_view, parse_error, parse_options};
 
 use context::Context;

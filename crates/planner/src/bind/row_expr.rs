@@ -122,7 +122,13 @@ impl Binder<'_> {
         let (bound, frame) = context.with_frame(Frame::new(scope, clause), |context| {
             exprs
                 .iter()
-                .map(|expr| if conditions { context.bind_condition(expr) } else { context.bind_expr(expr) })
+                .map(|expr| {
+                    if !conditions {
+                        return context.bind_expr(expr);
+                    }
+                    let condition = context.bind_condition(expr)?;
+                    context.with_spatial_keys(condition)
+                })
                 .collect::<SqlResult<Vec<_>>>()
         })?;
         match frame.subqueries.is_empty() {

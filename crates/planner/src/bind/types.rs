@@ -3,7 +3,7 @@
 use squall_functions::build::CastTarget;
 use squall_parser::ast;
 use squall_types::hex::InvalidDigits;
-use squall_types::{Charset, CollationId, ErrorCode, SqlError, SqlResult, SqlType, StringKind};
+use squall_types::{Charset, CollationId, ErrorCode, GeometryKind, SqlError, SqlResult, SqlType, StringKind};
 
 /// The collation of that name.
 pub(crate) fn collation_id(name: &str) -> SqlResult<CollationId> {
@@ -68,7 +68,9 @@ pub(crate) fn cast_target(target: &ast::CastType, connection: CollationId) -> Sq
         ast::CastType::DateTime { fraction } => CastTarget::DateTime { fsp: fsp(fraction, "CAST")? },
         ast::CastType::Year => CastTarget::Year,
         ast::CastType::Json => CastTarget::Json,
-        ast::CastType::Geometry(_) => return Err(SqlError::unsupported("CAST to a geometry")),
+        ast::CastType::Geometry(_) => {
+            return Err(SqlError::unsupported("an array or a document's value as a geometry; use ST_GeomFromGeoJSON"));
+        }
         ast::CastType::Named { name, parameters } => match SqlType::of_digits(name.as_str(), parameters) {
             Some(Ok(SqlType::Hex { digits })) => CastTarget::Hex { digits },
             Some(Ok(_)) => CastTarget::Uuid,
@@ -76,6 +78,20 @@ pub(crate) fn cast_target(target: &ast::CastType, connection: CollationId) -> Sq
             None => return Err(SqlError::unsupported(format_args!("CAST to {}", name.as_str()))),
         },
     })
+}
+
+/// The kind that a spatial type's word names.
+pub fn geometry_kind(kind: ast::GeometryKind) -> GeometryKind {
+    match kind {
+        ast::GeometryKind::Geometry => GeometryKind::Geometry,
+        ast::GeometryKind::Point => GeometryKind::Point,
+        ast::GeometryKind::LineString => GeometryKind::LineString,
+        ast::GeometryKind::Polygon => GeometryKind::Polygon,
+        ast::GeometryKind::MultiPoint => GeometryKind::MultiPoint,
+        ast::GeometryKind::MultiLineString => GeometryKind::MultiLineString,
+        ast::GeometryKind::MultiPolygon => GeometryKind::MultiPolygon,
+        ast::GeometryKind::GeometryCollection => GeometryKind::GeometryCollection,
+    }
 }
 
 /// What is not supported where an array is cast to outside of a key.

@@ -9,6 +9,7 @@ pub mod context;
 pub mod json_elements;
 pub mod number;
 pub mod store;
+mod store_geometry;
 mod store_hex;
 mod store_numeric;
 mod store_temporal;

@@ -1,12 +1,13 @@
 //! Storing a value of any type into a column.
 
 use super::context::{ConversionContext, Stored};
+use super::store_geometry::store_geometry;
 use super::store_hex::store_digits;
 use super::store_numeric::{store_bit, store_decimal, store_double, store_float, store_integer, store_year};
 use super::store_temporal::{store_date, store_datetime, store_time, store_timestamp, temporal_source};
 use super::store_text::{store_enum, store_json, store_set, store_string};
 use super::text::spelled_out;
-use crate::{SqlType, Value};
+use crate::{SqlType, StringKind, Value};
 
 /// Converts a value of the type `source` for a column of the type `target`, as INSERT does.
 ///
@@ -37,6 +38,7 @@ pub fn store_value(value: Value, source: &SqlType, target: &SqlType, context: &C
         SqlType::Time { fsp } => store_time(value, *fsp, context),
         SqlType::DateTime { fsp } => store_datetime(value, *fsp, context),
         SqlType::Timestamp { fsp } => store_timestamp(value, *fsp, context),
+        SqlType::String { kind: StringKind::Geometry(geometry), .. } => store_geometry(value, *geometry, context),
         SqlType::String { kind, length, collation } => store_string(value, source, *kind, *length, *collation, context),
         SqlType::Enum { members, collation } => store_enum(value, source, target, members, *collation, context),
         SqlType::Set { members, collation } => store_set(value, source, target, members, *collation, context),
