@@ -216,7 +216,7 @@ fn partitions(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<
     for (database, name, entry) in source.entries(scan.equal_text(1), scan.equal_text(2)) {
         let TableEntry::Table(table) = entry else { continue };
         let whole = store.table(table)?;
-        let mut storages = vec![(whole.clone(), vec![Value::Null; 9], Value::Null)];
+        let mut storages = vec![(whole.clone(), vec![Value::Null; 9], s(""))];
         if let Some(partitioning) = &table.partitioning {
             storages.clear();
             for (number, (names, comment)) in partition_names(table, partitioning).into_iter().enumerate() {

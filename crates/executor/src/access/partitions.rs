@@ -34,6 +34,7 @@ impl Pruner<'_> {
             Predicate::And(parts) => {
                 let mut set = self.by_values(parts).unwrap_or_else(|| PartitionSet::all(self.count));
                 parts.iter().for_each(|part| set.intersect(&self.set(part)));
+                self.function.columns().iter().for_each(|column| set.intersect(&self.by_interval(parts, *column)));
                 set
             }
             Predicate::Or(parts) => {
@@ -70,6 +71,26 @@ impl Pruner<'_> {
         match self.function.columns().contains(&column) {
             true => self.function.storages_between(column, low, high),
             false => PartitionSet::all(self.count),
+        }
+    }
+
+    /// The storages of the rows between a lower and an upper bound of a column, if conditions give both.
+    fn by_interval(&self, parts: &[Predicate], column: usize) -> PartitionSet {
+        let (mut low, mut high) = (None, None);
+        for part in parts {
+            let Predicate::Compare { column: of, op, value } = part else { continue };
+            match op {
+                _ if *of != column => {}
+                CompareOp::Greater => low = Some(Bound::Excluded(value)),
+                CompareOp::GreaterOrEqual => low = Some(Bound::Included(value)),
+                CompareOp::Less => high = Some(Bound::Excluded(value)),
+                CompareOp::LessOrEqual => high = Some(Bound::Included(value)),
+                CompareOp::Equal | CompareOp::NullSafeEqual => {}
+            }
+        }
+        match (low, high) {
+            (Some(low), Some(high)) => self.function.storages_between(column, low, high),
+            _ => PartitionSet::all(self.count),
         }
     }
 

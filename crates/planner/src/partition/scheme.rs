@@ -419,7 +419,8 @@ impl BoundScheme {
                 Some(found)
             }
             BoundScheme::Range { expr, bounds } => {
-                if !expr.is_monotonic {
+                let is_point = matches!((low, high), (Bound::Included(low), Bound::Included(high)) if low == high);
+                if is_point || !expr.is_monotonic {
                     return self.walked(count, column, low, high);
                 }
                 range_between(expr, column, bounds, low, high)
@@ -443,8 +444,10 @@ impl BoundScheme {
         };
         match (low, high) {
             (Bound::Included(only), Bound::Included(same)) if only == same => add(only.clone())?,
-            (Bound::Included(low) | Bound::Excluded(low), Bound::Included(high) | Bound::Excluded(high)) => {
-                let (low, high) = (integer_of(low).ok()??, integer_of(high).ok()??);
+            (Bound::Included(first) | Bound::Excluded(first), Bound::Included(last) | Bound::Excluded(last)) => {
+                let is_excluded = |bound: Bound<&Value>| i128::from(matches!(bound, Bound::Excluded(_)));
+                let low = integer_of(first).ok()?? + is_excluded(low);
+                let high = integer_of(last).ok()?? - is_excluded(high);
                 if high - low > WALK_MAX {
                     return None;
                 }

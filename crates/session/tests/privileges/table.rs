@@ -239,12 +239,7 @@ pub const ROWS: &[Row] = &[
         &[("ALTER ON d.t", 1142), ("DROP ON d.t", 1142), ("CREATE ON e.*", 1142), ("INSERT ON e.*", 1142)],
     ),
     refused("AlterTable", "ALTER TABLE d.t PARTITION BY HASH (a)", &[("ALTER ON d.t", 1142)], 1503),
-    refused(
-        "AlterTable",
-        "ALTER TABLE d.t DROP PARTITION p",
-        &[("ALTER ON d.t", 1142), ("DROP ON d.t", 1142)],
-        1505,
-    ),
+    refused("AlterTable", "ALTER TABLE d.t DROP PARTITION p", &[("ALTER ON d.t", 1142), ("DROP ON d.t", 1142)], 1505),
     refused(
         "AlterTable",
         "ALTER TABLE d.t TRUNCATE PARTITION p",
