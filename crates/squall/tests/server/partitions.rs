@@ -65,11 +65,7 @@ impl Choices {
             3 => format!("d >= {}", self.day()),
             4 => format!("d < {} AND a > {number}", self.day()),
             5 => format!("a IN ({number}, {}, {})", self.below(20), self.below(20)),
-            // In an order, as it tells which rows meet others.
-            6 => {
-                let (ignore, more) = (self.of(&["", "IGNORE "]), self.below(9));
-                format!("UPDATE {ignore}t SET a = a + {more} WHERE {} ORDER BY a DESC, d", self.condition())
-            }
+            6 => format!("b = {number} OR a = {}", self.below(20)),
             7 => "b IS NULL".to_owned(),
             _ => format!("YEAR(d) = 2021 AND b < {number}"),
         }
@@ -87,12 +83,11 @@ impl Choices {
             ),
             4 => format!("REPLACE INTO t VALUES {}", self.row()),
             5 => format!("UPDATE t SET b = b + 1, c = 'u' WHERE {}", self.condition()),
-            6 => format!(
-                "UPDATE {}t SET a = a + {} WHERE {}",
-                self.of(&["", "IGNORE "]),
-                self.below(9),
-                self.condition()
-            ),
+            // In an order, as it tells which rows meet others.
+            6 => {
+                let (ignore, more) = (self.of(&["", "IGNORE "]), self.below(9));
+                format!("UPDATE {ignore}t SET a = a + {more} WHERE {} ORDER BY a DESC, d", self.condition())
+            }
             7 => format!("UPDATE t SET d = {} WHERE {}", self.day(), self.condition()),
             8 => format!("DELETE FROM t WHERE {} ORDER BY a, d LIMIT {}", self.condition(), self.below(5)),
             9 => format!("SELECT COUNT(*), SUM(b), MIN(a), MAX(d) FROM t WHERE {}", self.condition()),
