@@ -5,7 +5,7 @@
 //! systems, and the way from the ellipsoid to a plane and back. It knows values, and nothing of tables, expressions or sessions.
 //!
 //! Reading order: [`srs`], [`value`], [`wkb`], [`wkt`], [`geojson`], [`geohash`], [`parts`], [`ring`], then what calculates: [`shape`], [`valid`],
-//! [`ellipsoid`], [`mercator`], [`plane`], [`measure`], [`relation`], [`overlay`], [`buffer`], [`line`], [`cells`].
+//! [`ellipsoid`], [`mercator`], [`plane`], [`measure`], [`relation`], [`overlay`], [`buffer`], [`mod@line`], [`cells`].
 
 pub mod buffer;
 pub mod cells;
