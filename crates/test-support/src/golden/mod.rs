@@ -104,6 +104,18 @@ pub fn run_script(path: &Path, port: u16, way: Way) -> Result<(), String> {
     if differences.is_empty() { Ok(()) } else { Err(differences) }
 }
 
+/// Drops the accounts that other scripts have left: each script begins with root alone.
+fn drop_accounts(conn: &mut Conn) -> Result<(), String> {
+    let quoted = |part: &str| part.replace('`', "``");
+    let accounts: Vec<(String, String)> = conn
+        .query("SELECT User, Host FROM mysql.user WHERE User NOT IN ('root', 'mysql') AND User NOT LIKE '%.%'")
+        .map_err(text)?;
+    for (user, host) in accounts {
+        conn.query_drop(format!("DROP USER `{}`@`{}`", quoted(&user), quoted(&host))).map_err(text)?;
+    }
+    Ok(())
+}
+
 type Answer = (Conn, String);
 
 struct Run {
@@ -114,7 +126,7 @@ struct Run {
 }
 
 impl Run {
-    /// Connects and makes an empty `test` the only database.
+    /// Connects and makes an empty `test` the only database, and root the only account.
     fn new(port: u16, way: Way) -> Result<Run, String> {
         let mut run = Run { port, way, sessions: HashMap::new(), waiting: HashMap::new() };
         let mut conn = run.open()?;
@@ -133,6 +145,7 @@ impl Run {
                 result => result.map_err(text)?,
             }
         }
+        drop_accounts(&mut conn)?;
         conn.query_drop("CREATE DATABASE test").map_err(text)?;
         conn.query_drop("USE test").map_err(text)?;
         run.sessions.insert("main".to_string(), conn);
