@@ -255,17 +255,17 @@ def two_phases():
     con = connect()
     cur = fresh(con)
     cur.execute("CREATE TABLE t (id INT PRIMARY KEY)")
-    for begin, name, end in (("XA BEGIN %s", "first", "COMMIT"), ("XA START 0x7365636f6e64,0x,0x1", None, "ROLLBACK")):
+    for begin, name, end in (("XA BEGIN %s", "first", "COMMIT"), ("XA START 0x7365636f6e64,0x62,0x1", None, "ROLLBACK")):
         cur.execute(begin % "'first'" if name else begin)
         cur.execute("INSERT INTO t VALUES (%s)", (1 if name else 2,))
-        xid = "'first'" if name else "0x7365636f6e64,0x,0x1"
+        xid = "'first'" if name else "0x7365636f6e64,0x62,0x1"
         cur.execute(f"XA END {xid}")
         cur.execute(f"XA PREPARE {xid}")
         con.close()
         con = connect(database="client_py")
         cur = con.cursor()
         cur.execute("XA RECOVER")
-        check([row[3] for row in cur.fetchall()], [b"first" if name else b"second"], "the branch that is prepared")
+        check([row[3] for row in cur.fetchall()], [b"first" if name else b"secondb"], "the branch that is prepared")
         cur.execute("SELECT COUNT(*) FROM t")
         check(cur.fetchone(), (0 if name else 1,), "rows that nobody has decided about")
         cur.execute(f"XA {end} {xid}")

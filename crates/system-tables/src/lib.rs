@@ -54,7 +54,7 @@ mod variable_items;
 
 pub use access::{Who, with_subject};
 pub use columns::{column_default, column_key, column_privileges, extra, type_facts};
-pub use grant_tables::is_grant_table;
+pub use grant_tables::is_unlisted;
 pub use names::{PERFORMANCE, ROWS_OF_STATEMENT, is_public, is_system_table, virtual_database, virtual_databases};
 pub use performance_truncate::{is_counted_table, truncate};
 pub use register::{register, register_table};

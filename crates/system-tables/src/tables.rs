@@ -133,7 +133,7 @@ fn tables(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Valu
         .registry
         .virtual_tables()
         .map(|table| (table.database(), table.name()))
-        .filter(|(database, name)| !crate::is_grant_table(database, name))
+        .filter(|(database, name)| !crate::is_unlisted(database, name))
         .filter(|(name, _)| database.is_none_or(|database| database.eq_ignore_ascii_case(name)))
         .filter(|(_, name)| table.is_none_or(|table| table.eq_ignore_ascii_case(name)))
         .collect();

@@ -12,7 +12,7 @@ use squall_system_tables::create_table::{
 };
 use squall_system_tables::type_text::{has_charset, type_text};
 use squall_system_tables::{self as information_schema, Source};
-use squall_system_tables::{is_grant_table, is_system_table};
+use squall_system_tables::{is_system_table, is_unlisted};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ impl Session {
             }
         }
         let tables = self.shared.registry.virtual_tables().filter(|table| table.database() == database);
-        let tables = tables.filter(|table| !is_grant_table(&database, table.name()));
+        let tables = tables.filter(|table| !is_unlisted(&database, table.name()));
         let seen = |name: &str| {
             information_schema::virtual_database(&database).is_some() || self.access.sees_table(&database, name)
         };
