@@ -175,13 +175,7 @@ fn row_bytes(table: &TableDef) -> u64 {
                     u64::from(*length) * u64::from(squall_server_state::charset::bytes_per_character(*collation));
                 bytes + if bytes > 255 { 2 } else { 1 }
             }
-            SqlType::Int { width, .. } => match width {
-                squall_types::IntWidth::Tiny => 1,
-                squall_types::IntWidth::Small => 2,
-                squall_types::IntWidth::Medium => 3,
-                squall_types::IntWidth::Int => 4,
-                squall_types::IntWidth::Big => 8,
-            },
+            SqlType::Int { width, .. } => u64::from(width.bits() / 8),
             SqlType::Decimal { precision, .. } => u64::from(*precision).div_ceil(2),
             _ => 8,
         })

@@ -70,7 +70,11 @@ fn check_exchange(whole: &TableDef, table: &TableDef) -> SqlResult<()> {
     }
     let columns = |def: &TableDef| def.columns.iter().map(shape_of_column).collect::<Vec<_>>();
     let keys = |def: &TableDef| def.indexes.iter().map(|index| shape_of_index(def, index)).collect::<Vec<_>>();
-    if columns(whole) != columns(table) || keys(whole) != keys(table) || whole.checks.len() != table.checks.len() {
+    let checks = |def: &TableDef| {
+        let checks = def.checks.iter().map(|check| (check.expression.clone(), check.enforced));
+        checks.collect::<Vec<_>>()
+    };
+    if columns(whole) != columns(table) || keys(whole) != keys(table) || checks(whole) != checks(table) {
         return Err(SqlError::new(ErrorCode::TablesDifferentMetadata, &[]));
     }
     let ids = |def: &TableDef| {

@@ -433,6 +433,28 @@ pub enum AlterAction {
     SecondaryUnload,
 }
 
+impl AlterAction {
+    /// Whether it is a change of partitions that stands alone in its statement; PARTITION BY and REMOVE follow other actions.
+    pub fn stands_alone(&self) -> bool {
+        matches!(
+            self,
+            AlterAction::AddPartition { .. }
+                | AlterAction::DropPartition { .. }
+                | AlterAction::ReorganizePartition { .. }
+                | AlterAction::CoalescePartition(_)
+                | AlterAction::ExchangePartition { .. }
+                | AlterAction::TruncatePartition(_)
+                | AlterAction::AnalyzePartition(_)
+                | AlterAction::CheckPartition(_)
+                | AlterAction::OptimizePartition(_)
+                | AlterAction::RebuildPartition(_)
+                | AlterAction::RepairPartition(_)
+                | AlterAction::DiscardPartitionTablespace(_)
+                | AlterAction::ImportPartitionTablespace(_)
+        )
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum PartitionNames {
     All,

@@ -29,7 +29,17 @@ impl Parser<'_> {
                 alter.actions.push(AlterAction::RemovePartitioning);
                 break;
             }
+            let (before, offset) = (alter.actions.len(), self.current.start);
             self.alter_item(&mut alter)?;
+            if alter.actions.last().is_some_and(AlterAction::stands_alone) {
+                // A change of partitions has no other beside it.
+                if before > 0 {
+                    return Err(self.syntax_error(offset));
+                }
+                if self.at_kind(TokenKind::Comma) {
+                    return Err(self.unexpected());
+                }
+            }
             if !self.accept_kind(TokenKind::Comma) {
                 // Partitioning follows the other actions without a comma.
                 if !(self.at_any(&[K::Partition, K::Remove])) {

@@ -1,7 +1,7 @@
 //! `key_len`: how many bytes of a key MySQL would say are used.
 
 use squall_catalog::{IndexDef, TableDef};
-use squall_types::{IntWidth, SqlType, StringKind};
+use squall_types::{SqlType, StringKind};
 
 /// The length of the first `parts` parts of an index.
 pub fn key_length(def: &TableDef, index: &IndexDef, parts: usize) -> u64 {
@@ -23,13 +23,7 @@ fn part_length(sql_type: &SqlType, prefix: Option<u32>) -> u64 {
     let fraction = |fsp: u8| u64::from(fsp.div_ceil(2));
     match sql_type {
         SqlType::Null => 0,
-        SqlType::Int { width, .. } => match width {
-            IntWidth::Tiny => 1,
-            IntWidth::Small => 2,
-            IntWidth::Medium => 3,
-            IntWidth::Int => 4,
-            IntWidth::Big => 8,
-        },
+        SqlType::Int { width, .. } => u64::from(width.bits() / 8),
         SqlType::Decimal { precision, scale, .. } => {
             decimal_bytes(u64::from(precision - scale)) + decimal_bytes(u64::from(*scale))
         }

@@ -5,7 +5,7 @@
 
 use squall_types::collation::sort_key;
 use squall_types::convert::to_text;
-use squall_types::{IntWidth, SqlType, Value};
+use squall_types::{SqlType, Value};
 
 /// A hash that values are added to.
 pub struct KeyHash {
@@ -32,6 +32,8 @@ impl KeyHash {
                 }
                 _ => self.add_bytes(text.as_bytes()),
             },
+            // Both zeros are equal.
+            Value::Double(number) => self.add_bytes(&(number + 0.0).to_le_bytes()),
             Value::Bytes(bytes) => self.add_bytes(bytes),
             other => self.add_bytes(to_text(other, sql_type).as_bytes()),
         }
@@ -39,13 +41,7 @@ impl KeyHash {
 
     fn add_integer(&mut self, bytes: [u8; 8], sql_type: &SqlType) {
         let width = match sql_type {
-            SqlType::Int { width, .. } => match width {
-                IntWidth::Tiny => 1,
-                IntWidth::Small => 2,
-                IntWidth::Medium => 3,
-                IntWidth::Int => 4,
-                IntWidth::Big => 8,
-            },
+            SqlType::Int { width, .. } => width.bits() as usize / 8,
             SqlType::Year => 1,
             _ => 8,
         };

@@ -4,8 +4,9 @@ use super::key_hash::KeyHash;
 use super::own_exprs;
 use squall_catalog::{PartitionBound, PartitionDef, PartitionScheme, PartitionSet, PartitionValues, TableDef};
 use squall_functions::expr::BoundExpr;
-use squall_registry::StatementContext;
+use squall_registry::{BindSettings, StatementContext};
 use squall_types::convert::compare_values;
+use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -105,7 +106,10 @@ impl PartitionExpr {
         columns.sort_unstable();
         columns.dedup();
         let is_monotonic = columns.len() == 1 && is_monotonic(&bound);
-        Ok(PartitionExpr { bound, columns, is_monotonic, context: StatementContext::default() })
+        // Rows have their timestamps in UTC, and lie at the same place wherever the server is.
+        let settings = BindSettings { time_zone: Arc::new(TimeZone::utc()), ..BindSettings::default() };
+        let context = StatementContext { settings: Arc::new(settings), ..StatementContext::default() };
+        Ok(PartitionExpr { bound, columns, is_monotonic, context })
     }
 
     /// What it is typed as.

@@ -328,5 +328,6 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     .compatibility(),
     boolean("restrict_fk_on_non_standard_key", Both, true, "Whether foreign keys need a unique parent key.")
         .compatibility(),
-    boolean("xa_detach_on_prepare", Both, true, "Whether XA PREPARE lets go of the transaction.").compatibility(),
+    boolean("xa_detach_on_prepare", Both, true, "Whether XA PREPARE lets go of the transaction; it always does.")
+        .read_only(),
 ];

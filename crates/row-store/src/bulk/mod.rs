@@ -13,7 +13,7 @@ pub(crate) use index::collect_entries;
 mod ingest;
 mod partitioned;
 
-use self::partitioned::PartitionLoads;
+use self::partitioned::PartitionedLoad;
 
 pub use encoder::{BulkEncoder, EncodedRows};
 
@@ -59,7 +59,7 @@ pub enum OnDuplicate {
 pub struct BulkOutcome {
     /// Rows loaded.
     pub loaded: u64,
-    /// Numbers of the rows left out, as they were given to the encoder; of a table with partitions as they were given to a partition's.
+    /// Numbers of the rows left out, as they were given to the encoder.
     pub skipped: Vec<u64>,
 }
 
@@ -68,8 +68,8 @@ impl RowStore {
     /// all or nothing: it is for tables that no catalog has yet.
     pub fn bulk_load(&self, table: &Arc<Table>) -> BulkLoad {
         if table.is_partitioned() {
-            let loads = PartitionLoads::new(self, table);
-            return BulkLoad { pushed: 0, batch: Vec::new(), encoding: Encoding::Partitions(Box::new(loads)) };
+            let load = PartitionedLoad::new(self, table);
+            return BulkLoad { pushed: 0, batch: Vec::new(), encoding: Encoding::Partitioned(Box::new(load)) };
         }
         let writer = self.bulk_writer(table, 1);
         let encoder = Encoder { encoder: writer.encoder(), writer, encoded: 0 };
@@ -330,8 +330,8 @@ pub struct BulkLoad {
 enum Encoding {
     /// The session that pushes.
     Here(Box<Encoder>),
-    /// The load of each partition of the table.
-    Partitions(Box<PartitionLoads>),
+    /// That of a table with partitions.
+    Partitioned(Box<PartitionedLoad>),
     /// A thread, which gives the encoder back when no more batches can come.
     There(SyncSender<Vec<Vec<Value>>>, JoinHandle<SqlResult<Box<Encoder>>>),
     /// No session any more: it has failed.
@@ -368,8 +368,8 @@ impl BulkLoad {
     /// an earlier row; the load is over then.
     pub fn push(&mut self, values: Vec<Value>) -> SqlResult<()> {
         self.pushed += 1;
-        if let Encoding::Partitions(loads) = &mut self.encoding {
-            return loads.push(values);
+        if let Encoding::Partitioned(load) = &mut self.encoding {
+            return load.push(&values);
         }
         self.batch.push(values);
         if self.batch.len() < BATCH_ROWS {
@@ -399,7 +399,7 @@ impl BulkLoad {
                 drop(sender);
                 thread.join().map_err(|_| SqlError::internal("a load's thread has panicked"))??
             }
-            Encoding::Failed | Encoding::Partitions(_) => {
+            Encoding::Failed | Encoding::Partitioned(_) => {
                 return Err(SqlError::internal("a bulk load that has failed goes on"));
             }
         };
@@ -415,10 +415,10 @@ impl BulkLoad {
     /// Makes the rows the table's. Takes the table's exclusive lock for `session` for the time of the last step. Rows
     /// are numbered from 0 in the order in which they were pushed.
     pub fn finish(mut self, session: u64, wait: LockWait, on_duplicate: OnDuplicate) -> StoreResult<BulkOutcome> {
-        if matches!(self.encoding, Encoding::Partitions(_))
-            && let Encoding::Partitions(loads) = std::mem::replace(&mut self.encoding, Encoding::Failed)
+        if matches!(self.encoding, Encoding::Partitioned(_))
+            && let Encoding::Partitioned(load) = std::mem::replace(&mut self.encoding, Encoding::Failed)
         {
-            return loads.finish(session, wait, on_duplicate);
+            return load.finish(on_duplicate);
         }
         let Encoder { encoder, writer, .. } = *self.end_encoding()?;
         writer.finish(vec![encoder], session, wait, on_duplicate)

@@ -1,52 +1,87 @@
-//! Bulk loads of tables with partitions: one for each partition that gets rows.
+//! Bulk loads of tables with partitions: rows go through transactions of a bounded number of rows.
+//!
+//! A load of its own for each partition would be the quicker way for a few of them, and one thread, one sort buffer and one open file for each
+//! of eight thousand.
 
-use super::{BulkLoad, BulkOutcome, OnDuplicate};
-use crate::error::StoreResult;
-use crate::options::LockWait;
+use super::{BulkOutcome, OnDuplicate};
+use crate::error::{StoreError, StoreResult};
+use crate::options::{Durability, IsolationLevel, LockWait, TransactionOptions};
 use crate::store::RowStore;
 use crate::table::Table;
-use squall_types::{SqlError, SqlResult, Value};
+use crate::transaction::Transaction;
+use squall_types::{SqlResult, Value};
 use std::sync::Arc;
 
-/// The loads of a table's partitions.
-pub(super) struct PartitionLoads {
+/// Rows of a transaction.
+const ROWS_MAX: u64 = 4096;
+
+/// Memory that a transaction's rows take before it is committed, bytes.
+const BYTES_MAX: usize = 8 << 20;
+
+/// A load of a table that nobody else has: what is committed before an error goes with the table.
+pub(super) struct PartitionedLoad {
     store: RowStore,
     table: Arc<Table>,
-    /// In the order in which they got their first rows, with the storage's number for life.
-    loads: Vec<(squall_catalog::TableId, BulkLoad)>,
+    transaction: Transaction,
+    rows: u64,
+    pushed: u64,
+    outcome: BulkOutcome,
+    /// What the first row that was left out has met.
+    duplicate: Option<StoreError>,
 }
 
-impl PartitionLoads {
-    pub fn new(store: &RowStore, table: &Arc<Table>) -> PartitionLoads {
-        PartitionLoads { store: store.clone(), table: table.clone(), loads: Vec::new() }
+impl PartitionedLoad {
+    pub fn new(store: &RowStore, table: &Arc<Table>) -> PartitionedLoad {
+        PartitionedLoad {
+            transaction: begin(store),
+            store: store.clone(),
+            table: table.clone(),
+            rows: 0,
+            pushed: 0,
+            outcome: BulkOutcome::default(),
+            duplicate: None,
+        }
     }
 
-    pub fn push(&mut self, values: Vec<Value>) -> SqlResult<()> {
-        if self.loads.is_empty() && self.table.has_hidden_row_id() {
-            self.table.find_last_row_id()?;
-        }
-        let id = self.table.storage_for(&values)?.storage_id();
-        let at = match self.loads.iter().position(|(of, _)| *of == id) {
-            Some(at) => at,
-            None => {
-                let partitions = self.table.partitions().unwrap_or_default();
-                let partition = partitions.iter().find(|partition| partition.storage_id() == id);
-                let partition = partition.ok_or_else(|| SqlError::internal("a partition that is not meant"))?;
-                self.loads.push((id, self.store.bulk_load(partition)));
-                self.loads.len() - 1
+    pub fn push(&mut self, values: &[Value]) -> SqlResult<()> {
+        match self.transaction.insert(&self.table, values) {
+            Ok(_) => self.outcome.loaded += 1,
+            Err(error @ StoreError::Duplicate(_)) => {
+                self.outcome.skipped.push(self.pushed);
+                self.duplicate.get_or_insert(error);
             }
-        };
-        self.loads[at].1.push(values)
+            Err(error) => return Err(error.into()),
+        }
+        self.pushed += 1;
+        self.rows += 1;
+        if self.rows >= ROWS_MAX || self.transaction.written_bytes() >= BYTES_MAX {
+            self.rows = 0;
+            std::mem::replace(&mut self.transaction, begin(&self.store)).commit()?;
+        }
+        Ok(())
     }
 
-    /// One partition after the other: only of a table that nobody else has is a load all or nothing.
-    pub fn finish(self, session: u64, wait: LockWait, on_duplicate: OnDuplicate) -> StoreResult<BulkOutcome> {
-        let mut all = BulkOutcome::default();
-        for (_, load) in self.loads {
-            let outcome = load.finish(session, wait, on_duplicate)?;
-            all.loaded += outcome.loaded;
-            all.skipped.extend(outcome.skipped);
+    pub fn finish(self, on_duplicate: OnDuplicate) -> StoreResult<BulkOutcome> {
+        let skipped_max = match on_duplicate {
+            OnDuplicate::Fail => 0,
+            OnDuplicate::Skip => u64::MAX,
+            OnDuplicate::SkipAtMost(rows) => rows,
+        };
+        match self.duplicate {
+            Some(error) if self.outcome.skipped.len() as u64 > skipped_max => Err(error),
+            _ => {
+                self.transaction.commit()?;
+                // The definition that comes next syncs the log with all of them.
+                Ok(self.outcome)
+            }
         }
-        Ok(all)
     }
+}
+
+fn begin(store: &RowStore) -> Transaction {
+    let options =
+        TransactionOptions { durability: Durability::Os, ..TransactionOptions::new(IsolationLevel::ReadCommitted) };
+    let mut transaction = store.begin_with(options, None);
+    transaction.begin_statement(LockWait::default());
+    transaction
 }

@@ -19,7 +19,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use squall_catalog::{
     Catalog, Database, DatabaseId, IndexDef, IndexId, RoutineDef, RoutineName, TableDef, TableEntry, TableId, ViewDef,
 };
-use squall_types::{SqlError, SqlResult};
+use squall_types::SqlResult;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -53,9 +53,10 @@ struct Objects<'a> {
 }
 
 impl<'a> Objects<'a> {
-    /// All storages of the tables.
-    fn storages(&self) -> FxHashSet<TableId> {
-        self.tables.values().flat_map(|(_, def)| def.storages()).collect()
+    /// The table of each storage.
+    fn owners(&self) -> FxHashMap<TableId, TableId> {
+        let storages = self.tables.values().flat_map(|(_, def)| def.storages().map(|storage| (storage, def.id)));
+        storages.collect()
     }
 
     /// The objects that `other` does not share. A table that is in both, in one database, under one name, is neither made nor dropped nor
@@ -133,8 +134,8 @@ impl RowStore {
         let Redefined { tables: defined, dropped_copies } = inner.redefined(&mut batch, &old, &new);
         let mut fresh = Vec::new();
         let made = inner.make_fresh_data(&mut batch, &old, &new, &changes.truncated, &mut fresh);
-        let known = old.storages();
-        let filled: Vec<TableId> = new.storages().difference(&known).copied().collect();
+        let known = old.owners();
+        let filled: Vec<TableId> = new.owners().into_keys().filter(|storage| !known.contains_key(storage)).collect();
         if let Err(error) = made.and_then(|()| inner.committer.write(batch, true)) {
             // Where the store has stopped it is not known whether the disk has the batch; the next start removes what it does not name.
             if !self.gate().is_stopped() {
@@ -258,16 +259,17 @@ struct Redefined {
 impl StoreInner {
     /// Storages that change tables: their new tables count AUTO_INCREMENT on from what either has come to.
     fn put_moved(&self, batch: &mut Batch, old: &Objects<'_>, new: &Objects<'_>) -> SqlResult<Vec<Moved>> {
+        let owners = new.owners();
         let mut moved = Vec::new();
         for (_, def) in old.tables.values() {
             for storage in def.storages() {
-                let owner = new.tables.values().find(|(_, other)| other.storages().any(|id| id == storage));
-                let to = owner.map(|(_, other)| other.id).filter(|to| *to != def.id);
+                let to = owners.get(&storage).copied().filter(|to| *to != def.id);
                 moved.extend(to.map(|to| Moved { storage, from: def.id, to }));
             }
         }
         for Moved { storage, from, to } in &moved {
-            let (from, data) = (self.data(*from)?, self.stored_data_of(old, *storage)?);
+            let from = self.data(*from)?;
+            let data = self.data_of(*storage, &from.logical)?;
             let mut next = from.logical.auto_increment.load(Ordering::Relaxed);
             if old.tables.contains_key(to) {
                 next = next.max(self.data(*to)?.logical.auto_increment.load(Ordering::Relaxed));
@@ -276,13 +278,6 @@ impl StoreInner {
             self.put_statistics(batch, &data)?;
         }
         Ok(moved)
-    }
-
-    /// The data of a storage that one of the tables has.
-    fn stored_data_of(&self, objects: &Objects<'_>, storage: TableId) -> SqlResult<Arc<TableData>> {
-        let owner = objects.tables.values().find(|(_, def)| def.storages().any(|id| id == storage));
-        let owner = owner.ok_or_else(|| SqlError::internal("a storage without a table"))?.1.id;
-        self.data_of(storage, &self.data(owner)?.logical)
     }
 
     /// Has storages that have changed tables opened anew, as their new tables'. Who has an old table is told that it is outdated, and who
@@ -318,11 +313,11 @@ impl StoreInner {
         old: &Objects<'_>,
         new: &Objects<'_>,
     ) -> SqlResult<(Vec<DroppedStorage>, bool)> {
-        let kept = new.storages();
+        let kept = new.owners();
         let mut dropped = Vec::new();
         let mut makes_room = false;
         for (_, def) in old.tables.values() {
-            for storage in def.storages().filter(|storage| !kept.contains(storage)) {
+            for storage in def.storages().filter(|storage| !kept.contains_key(storage)) {
                 // Opened, so that its files can be let go once nothing names them.
                 let data = self.data_of(storage, &self.data(def.id)?.logical)?;
                 self.open_levels(&data, def)?;
@@ -394,21 +389,21 @@ impl StoreInner {
         truncated: &[TableId],
         fresh: &mut Vec<Arc<TableData>>,
     ) -> SqlResult<()> {
-        let known = old.storages();
+        let known = old.owners();
         for (_, def) in new.tables.values() {
-            if def.storages().all(|storage| known.contains(&storage)) {
+            if def.storages().all(|storage| known.contains_key(&storage)) {
                 continue;
             }
             let logical = match self.data.read().get(&def.id) {
                 Some(data) => data.logical.clone(),
-                None if known.contains(&def.id) => self.data(def.id)?.logical.clone(),
+                None if known.contains_key(&def.id) => self.data(def.id)?.logical.clone(),
                 None => {
                     let logical = LogicalTable::new(def.id);
                     logical.start_auto_increment(def.auto_increment_start.max(1));
                     Arc::new(logical)
                 }
             };
-            for storage in def.storages().filter(|storage| !known.contains(storage)) {
+            for storage in def.storages().filter(|storage| !known.contains_key(storage)) {
                 let existing = self.data.read().get(&storage).cloned();
                 let place = match existing {
                     // The table's data was made, and perhaps filled, before it came into the catalog.
@@ -422,7 +417,7 @@ impl StoreInner {
                 };
                 batch.insert(&self.meta, meta::table_key(meta::GENERATION, storage), place);
             }
-            if !known.contains(&def.id) {
+            if !known.contains_key(&def.id) {
                 let next = logical.auto_increment.load(Ordering::Relaxed);
                 batch.insert(&self.meta, meta::table_key(meta::AUTO_INCREMENT, def.id), next.to_le_bytes());
             }
@@ -438,6 +433,7 @@ impl StoreInner {
         truncated: &[TableId],
         fresh: &mut Vec<Arc<TableData>>,
     ) -> SqlResult<()> {
+        let truncated: FxHashSet<TableId> = truncated.iter().copied().collect();
         for (_, def) in new.tables.values() {
             let storages: Vec<TableId> = def.storages().filter(|storage| truncated.contains(storage)).collect();
             if storages.is_empty() {

@@ -252,6 +252,10 @@ impl WriteSet {
 
     /// What the table of that id, or one of its partitions, has at a key.
     pub fn get_of_table(&self, table: TableId, key: &[u8]) -> SqlResult<Option<Change>> {
+        // A table without partitions has one storage, of its own id.
+        if self.tables.contains_key(&table) {
+            return self.get(table, key);
+        }
         for storage in self.storages_of(table) {
             if let Some(change) = self.get(storage, key)? {
                 return Ok(Some(change));
