@@ -371,6 +371,8 @@ impl Builder<'_> {
         }
         let is_virtual = column.generated.as_ref().is_some_and(|generated| !generated.stored);
         let computed = column.generated.is_some() || matches!(column.default, ColumnDefault::Expression(_));
+        // There is no geometry for rows that are there (1416); a table without rows takes the column.
+        let computed = computed || column.sql_type.geometry_type().is_some() && !column.nullable;
         if computed {
             // A virtual column is kept in the rows too, but the message does not say that they are copied.
             self.need(if is_virtual { Work::Rebuild } else { Work::Copy });

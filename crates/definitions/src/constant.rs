@@ -7,6 +7,7 @@ use squall_parser::ParseOptions;
 use squall_parser::ast::{Expr, Literal, TemporalKind, UnaryOp};
 use squall_planner::bind::ARRAY_CAST;
 use squall_planner::bind::parse_error;
+use squall_planner::dml::target::implicit_default;
 use squall_registry::{Registry, StatementContext};
 use squall_types::collation::Charset;
 use squall_types::convert::{ConversionContext, store_value};
@@ -110,7 +111,7 @@ pub fn value_for_older_rows(column: &ColumnDef, statement: &StatementContext) ->
         ColumnDefault::Literal(value) => value.clone(),
         ColumnDefault::Now => Value::DateTime(now_for_column(&column.sql_type, statement)),
         ColumnDefault::None | ColumnDefault::Expression(_) if column.nullable => Value::Null,
-        ColumnDefault::None | ColumnDefault::Expression(_) => squall_planner::dml::target::zero_value(&column.sql_type),
+        ColumnDefault::None | ColumnDefault::Expression(_) => implicit_default(&column.sql_type)?,
     })
 }
 

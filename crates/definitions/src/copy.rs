@@ -5,7 +5,7 @@ use squall_catalog::{ColumnDefault, ForeignKey, IndexId, TableDef};
 use squall_executor::StatementEnv;
 use squall_functions::operators::convert::convert_value;
 use squall_planner::dml::foreign_key::check_parents_in;
-use squall_planner::dml::target::{RowMaker, Target, zero_value};
+use squall_planner::dml::target::{RowMaker, Target, implicit_default};
 use squall_row_store::{Direction, ReadView, RowStore, Table, ValueRange};
 use squall_server_state::ServerState;
 use squall_types::convert::{ConversionContext, store_value};
@@ -17,8 +17,8 @@ use std::sync::Arc;
 enum Source {
     /// A column before, by ordinal, with its type.
     Column(usize, SqlType),
-    /// A column that was not there: the same value in every row.
-    Value(Value),
+    /// A column that was not there: the same value in every row, or the error of the first one.
+    Value(SqlResult<Value>),
     /// AUTO_INCREMENT values.
     Counter,
     /// A generated column or an expression default: computed once the others are known.
@@ -65,7 +65,7 @@ impl<'a> RowCopier<'a> {
                 None if column.auto_increment => Source::Counter,
                 None => match &column.default {
                     ColumnDefault::Expression(_) => Source::Computed,
-                    _ => Source::Value(crate::constant::value_for_older_rows(column, &env.context)?),
+                    _ => Source::Value(crate::constant::value_for_older_rows(column, &env.context)),
                 },
             });
         }
@@ -110,7 +110,7 @@ impl<'a> RowCopier<'a> {
         let mut new = Vec::with_capacity(self.sources.len());
         for (source, column) in self.sources.iter().zip(&self.target.def().columns) {
             new.push(match source {
-                Source::Value(value) => value.clone(),
+                Source::Value(value) => value.clone()?,
                 Source::Computed => Value::Null,
                 Source::Counter => {
                     let next = self.store.next_auto_increment(&self.target, 1);
@@ -167,7 +167,7 @@ impl<'a> RowCopier<'a> {
         }
         let error = SqlError::new(ErrorCode::WarnNullToNotNull, &[&column.name, &row_number]);
         self.env.context.diagnostics.warn(error);
-        Ok(zero_value(&column.sql_type))
+        implicit_default(&column.sql_type)
     }
 
     fn value(

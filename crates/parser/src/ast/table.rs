@@ -433,6 +433,16 @@ pub enum AlterAction {
     SecondaryUnload,
 }
 
+impl AlterTable {
+    /// The table that EXCHANGE PARTITION names beside the one that is altered.
+    pub fn exchanged_with(&self) -> Option<&ObjectName> {
+        match &self.actions[..] {
+            [AlterAction::ExchangePartition { table, .. }] => Some(table),
+            _ => None,
+        }
+    }
+}
+
 impl AlterAction {
     /// Whether it is a change of partitions that stands alone in its statement; PARTITION BY and REMOVE follow other actions.
     pub fn stands_alone(&self) -> bool {

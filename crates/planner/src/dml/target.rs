@@ -134,7 +134,7 @@ impl RowMaker<'_> {
             return Err(error);
         }
         self.env.context.diagnostics.warn(error);
-        Ok(zero_value(&column.sql_type))
+        implicit_default(&column.sql_type)
     }
 
     /// What a column gets when the statement says nothing of it.
@@ -160,7 +160,7 @@ impl RowMaker<'_> {
                 if !matches!(column.sql_type, SqlType::Enum { .. }) {
                     self.env.context.diagnostics.warn(error);
                 }
-                Ok(zero_value(&column.sql_type))
+                implicit_default(&column.sql_type)
             }
         }
     }
@@ -217,6 +217,17 @@ impl RowMaker<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// What a NOT NULL column gets where a statement gives it nothing.
+///
+/// # Errors
+/// 1416 for a geometry: there is none that could stand for nothing.
+pub fn implicit_default(sql_type: &SqlType) -> SqlResult<Value> {
+    match sql_type.geometry_type() {
+        Some(_) => Err(SqlError::new(ErrorCode::CannotCreateGeometryObject, &[])),
+        None => Ok(zero_value(sql_type)),
     }
 }
 

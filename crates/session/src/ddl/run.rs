@@ -216,7 +216,10 @@ impl Session {
         };
         match statement {
             Statement::CreateTable(create) if !create.temporary => written(&create.name),
-            Statement::AlterTable(alter) => written(&alter.name),
+            Statement::AlterTable(alter) => {
+                written(&alter.name)?;
+                alter.exchanged_with().map_or(Ok(()), written)
+            }
             Statement::DropTable(drop) if !drop.temporary => drop.names.iter().try_for_each(written),
             Statement::TruncateTable(name) => written(name),
             Statement::RenameTable(rename) => rename.renames.iter().try_for_each(|(from, _)| written(from)),
