@@ -1,9 +1,12 @@
 //! A table with partitions must answer what one without answers, whatever is done to both and however its partitions are changed
-//! meanwhile; also after the server was killed.
+//! meanwhile; also after the server was killed. No acknowledged row is lost by a definition that a kill cuts short.
 
 use super::{connect, run, start, value};
 use squall_client::{Client, ClientError, QueryResult};
 use squall_test_support::random::Random;
+use squall_test_support::server::TestServer;
+use std::collections::BTreeSet;
+use std::time::Duration;
 
 /// Statements of a run.
 const STATEMENTS: u32 = 600;
@@ -122,7 +125,24 @@ fn everything(client: &mut Client) -> String {
     format!("{all:?} {by_key:?}")
 }
 
-fn in_database(server: &squall_test_support::server::TestServer, database: &str) -> Client {
+/// Definitions that move storages and rows about and lose none; some are refused, as the tables differ for a while.
+const DEFINITIONS: &[&str] = &[
+    "ALTER TABLE t EXCHANGE PARTITION p0 WITH TABLE e",
+    "ALTER TABLE t EXCHANGE PARTITION p0 WITH TABLE e",
+    "ALTER TABLE t REORGANIZE PARTITION pm INTO (PARTITION pn VALUES LESS THAN (200000), PARTITION pm VALUES LESS THAN MAXVALUE)",
+    "ALTER TABLE t REORGANIZE PARTITION pn, pm INTO (PARTITION pm VALUES LESS THAN MAXVALUE)",
+    "ALTER TABLE t REBUILD PARTITION ALL",
+    "ALTER TABLE t TRUNCATE PARTITION pm",
+    "ALTER TABLE e ADD COLUMN z INT",
+    "ALTER TABLE e DROP COLUMN z",
+    "ALTER TABLE t ADD KEY k (v, id)",
+    "ALTER TABLE t DROP KEY k",
+];
+
+/// Kills of a run.
+const KILLS: u32 = 8;
+
+fn in_database(server: &TestServer, database: &str) -> Client {
     let mut client = connect(server);
     run(&mut client, &format!("USE {database}; SET SESSION sql_mode = ''"));
     client
@@ -181,4 +201,75 @@ fn a_table_with_partitions_is_as_one_without() {
     assert_eq!(value(&mut divided, "SELECT COUNT(*) FROM t"), value(&mut plain, "SELECT COUNT(*) FROM t"));
     let checked = answer(&mut divided, "CHECK TABLE t").expect("a result");
     assert!(checked.contains(&format!("{:?}", Some(b"OK".to_vec()))), "{checked}");
+}
+
+/// Inserts rows until the server is gone; the first ids of the pairs that were acknowledged.
+fn insert_until_killed(client: &mut Client) -> Vec<u64> {
+    let mut acknowledged = Vec::new();
+    loop {
+        match client.run("INSERT INTO t (v) VALUES (7), (8)") {
+            Ok(results) => match &results[0].0 {
+                QueryResult::Ok(ok) => acknowledged.push(ok.last_insert_id),
+                QueryResult::Rows(_) => panic!("rows of an INSERT"),
+            },
+            Err(ClientError::Server(error)) if error.code == 1053 || error.code == 1317 => return acknowledged,
+            Err(ClientError::Server(error)) => assert_eq!(error.code, 1412, "{error}"),
+            Err(_) => return acknowledged,
+        }
+    }
+}
+
+/// What the definitions of a run meet that is no death of the server.
+fn define_until_killed(client: &mut Client, random: &mut Choices) {
+    loop {
+        match client.run(random.of(DEFINITIONS)) {
+            Err(ClientError::Server(error)) => assert_ne!(error.code, 1105, "{error}"),
+            Err(_) => return,
+            Ok(_) => {}
+        }
+    }
+}
+
+#[test]
+fn definitions_of_partitions_survive_kills() {
+    let mut server = start();
+    let mut random = Choices(Random::of_run("definitions_of_partitions_survive_kills"));
+    let mut client = connect(&server);
+    run(&mut client, "CREATE DATABASE d; USE d");
+    run(
+        &mut client,
+        "CREATE TABLE t (id INT NOT NULL AUTO_INCREMENT, v INT, PRIMARY KEY (id), KEY (v)) PARTITION BY RANGE (id)
+           (PARTITION p0 VALUES LESS THAN (100000), PARTITION pm VALUES LESS THAN MAXVALUE)",
+    );
+    run(&mut client, "CREATE TABLE e LIKE t; ALTER TABLE e REMOVE PARTITIONING");
+    drop(client);
+    let mut acknowledged: BTreeSet<u64> = BTreeSet::new();
+    for kill in 0..KILLS {
+        let (mut writer, mut definer) = (in_database(&server, "d"), in_database(&server, "d"));
+        let time = Duration::from_millis(random.below(700) as u64);
+        let firsts = std::thread::scope(|scope| {
+            let writing = scope.spawn(|| insert_until_killed(&mut writer));
+            let defining = scope.spawn(|| define_until_killed(&mut definer, &mut random));
+            std::thread::sleep(time);
+            server.kill();
+            defining.join().expect("definitions");
+            writing.join().expect("a writer")
+        });
+        acknowledged.extend(firsts.iter().flat_map(|first| [*first, first + 1]));
+        server.restart();
+        let mut client = in_database(&server, "d");
+        let all = "(SELECT id, v FROM t UNION ALL SELECT id, v FROM e) both_tables";
+        let found = value(&mut client, &format!("SELECT COUNT(*) FROM {all}"));
+        assert_eq!(value(&mut client, &format!("SELECT COUNT(DISTINCT id) FROM {all}")), found, "{kill}: a row twice");
+        let by_key = "SELECT (SELECT COUNT(*) FROM t FORCE INDEX (v) WHERE v > 0) + (SELECT COUNT(*) FROM e FORCE INDEX (v) WHERE v > 0)";
+        assert_eq!(value(&mut client, by_key), found, "{kill}: entries of an index");
+        let ids: Vec<String> = acknowledged.iter().map(u64::to_string).collect();
+        if !ids.is_empty() {
+            let here = value(&mut client, &format!("SELECT COUNT(*) FROM {all} WHERE id IN ({})", ids.join(",")));
+            assert_eq!(here, ids.len().to_string(), "{kill}: acknowledged rows");
+        }
+        let checked = answer(&mut client, "CHECK TABLE t, e").expect("a result");
+        assert_eq!(checked.matches(&format!("{:?}", Some(b"OK".to_vec()))).count(), 2, "{kill}: {checked}");
+    }
+    assert!(!acknowledged.is_empty(), "no row was written");
 }
