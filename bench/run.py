@@ -14,6 +14,7 @@ commands:
   logs          point selects with no log, the general log, and every log of statements on, direct and buffered   [--threads 4] [--seconds 10] [--rounds 3]
   connections   10,000 idle connections: memory, how fast they are opened, point selects of four clients beside them   [--connections 10000] [--seconds 10]
   definitions   CREATE + DROP pairs beside tables that stay: what one costs first and last, and what the data directory takes   [--count 10000] [--tables 100]
+  partitions    DROP, TRUNCATE, EXCHANGE PARTITION by the size of the partition; statements by the number of partitions   [--rows 1000000]
   fairness      point selects of four clients beside a greedy session of each kind   [--kinds a,b] [--seconds 10] [--rounds 3]
   kill          from KILL QUERY to the error, for statements that work at something long: joins, sorts, ALTER TABLE, locks   [--kinds a,b] [--rounds 3]
   large         statements that change many rows in one transaction: documents flattened under a full-text index, REPLACE of a million rows; time and memory   [--documents 18801] [--count 1000000]
@@ -30,7 +31,7 @@ commands:
 options of all: --profile release|debug, --record (append to bench/results/), --data DIR (generated files, default /tmp/squall-bench)
 """
 import argparse, os, pathlib, re, resource, signal, statistics, subprocess, sys, time
-import accounts, background, connections, definitions, endurance, history, instructions, instruments, kill, large, profile, ssb
+import accounts, background, connections, definitions, endurance, history, instructions, instruments, kill, large, partitions, profile, ssb
 from peers import MariaDB, Squall, commit, machine, record
 
 WORKLOADS = ["oltp_point_select", "oltp_point_select:text", "oltp_read_only", "oltp_write_only", "oltp_read_write", "oltp_insert", "oltp_update_index", "oltp_update_non_index", "oltp_delete", "bulk_insert", "select_one"]
@@ -451,6 +452,25 @@ def run_large(a):
     return 0
 
 
+def run_partitions(a):
+    sizes, counts = [a.rows // 100, a.rows // 10, a.rows], [1, 8, 64, 512]
+    results = {}
+    for make in (lambda: Squall(a.profile), MariaDB):
+        server = make()
+        results[server.name] = (partitions.changes(server, sizes), partitions.statements(make(), counts, a.rows // 10))
+        print(f"  {server.name} done", file=sys.stderr, flush=True)
+    for part, (what, unit) in enumerate((("rows of the partition", "ms"), ("partitions", "us"))):
+        print(f"{what:24}" + f"{'statement':>12}{f'squall {unit}':>12}{f'mariadb {unit}':>12}{'ratio':>8}")
+        for size, times in results["squall"][part].items():
+            for name, ours in times.items():
+                theirs = results["mariadb"][part][size][name]
+                print(f"{size:<24}{name:>12}{ours:12.2f}{theirs:12.2f}{theirs / ours:8.2f}")
+    if a.record:
+        for name, (changes, statements) in results.items():
+            record("partitions", {"server": name, "rows": a.rows, "changes_ms": changes, "statements_us": statements})
+    return 0
+
+
 def run_definitions(a):
     for server in (Squall(a.profile), MariaDB()):
         result = definitions.pairs(server, a.count, a.tables)
@@ -475,7 +495,7 @@ def run_background(a):
 
 
 def main():
-    commands = {"background": run_background, "connections": run_connections, "definitions": run_definitions, "fairness": run_fairness, "endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "fastbit": run_fastbit, "compare": run_compare, "logs": run_logs, "footprint": run_footprint, "profile": run_profile, "instructions": run_instructions, "scaling": run_scaling, "accounts": run_accounts, "instruments": run_instruments, "kill": run_kill, "large": run_large, "history": run_history}
+    commands = {"background": run_background, "connections": run_connections, "definitions": run_definitions, "partitions": run_partitions, "fairness": run_fairness, "endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "fastbit": run_fastbit, "compare": run_compare, "logs": run_logs, "footprint": run_footprint, "profile": run_profile, "instructions": run_instructions, "scaling": run_scaling, "accounts": run_accounts, "instruments": run_instruments, "kill": run_kill, "large": run_large, "history": run_history}
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("command", choices=commands)
     p.add_argument("--profile", default="release", choices=["release", "profiling", "debug"])

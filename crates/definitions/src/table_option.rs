@@ -68,6 +68,8 @@ fn apply_option(table: &mut TableDef, option: &TableOption, context: &DdlContext
         TableOption::Compression(name) => compression(name, table, context)?,
         TableOption::Encryption(value) if value.eq_ignore_ascii_case("n") => {}
         TableOption::SecondaryEngine(None) => {}
+        // As in MySQL, where no engine has ever used it.
+        TableOption::Password(_) => {}
         TableOption::Tablespace(name) if name.is("innodb_file_per_table") => {}
         TableOption::EngineAttribute(text) | TableOption::SecondaryEngineAttribute(text) if text.is_empty() => {}
         TableOption::Other { name, value } if name.is("TRANSACTIONAL") && &**value == "1" => {}
@@ -80,7 +82,6 @@ fn apply_option(table: &mut TableDef, option: &TableOption, context: &DdlContext
         TableOption::IndexDirectory(_) => return unsupported("INDEX DIRECTORY"),
         TableOption::InsertMethod(_) => return unsupported("INSERT_METHOD"),
         TableOption::Union(_) => return unsupported("UNION"),
-        TableOption::Password(_) => return unsupported("PASSWORD"),
         TableOption::StartTransaction => return unsupported("START TRANSACTION"),
         TableOption::Storage(_) => return unsupported("STORAGE"),
         TableOption::EngineAttribute(_) => return unsupported("ENGINE_ATTRIBUTE"),

@@ -112,7 +112,7 @@ pub fn open_error(error: &OpenError) -> SqlError {
     let number = error.error.raw_os_error().unwrap_or(0);
     let reason = squall_types::io_error_text(&error.error);
     let message = format!("File '{}' not found (OS errno {number} - {reason})", error.path.display());
-    SqlError { code: 29, sqlstate: *b"HY000", message }
+    SqlError::of_parts(29, *b"HY000", message)
 }
 
 impl ServerState {

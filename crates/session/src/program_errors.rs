@@ -4,7 +4,7 @@ use squall_parser::ast::Ident;
 use squall_types::SqlError;
 
 fn error(code: u16, sqlstate: &[u8; 5], message: impl Into<String>) -> SqlError {
-    SqlError { code, sqlstate: *sqlstate, message: message.into() }
+    SqlError::of_parts(code, *sqlstate, message)
 }
 
 pub(crate) fn no_label(word: &str, label: &Ident) -> SqlError {

@@ -2,10 +2,15 @@
 
 use squall_functions::operators::coerce::to_text;
 use squall_parser::ast::SignalCondition;
+use squall_registry::StatementContext;
+use squall_types::condition::ConditionItem;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 
-/// Characters of MESSAGE_TEXT; more are cut off.
+/// Characters of MESSAGE_TEXT.
 const MESSAGE_CHARACTERS_MAX: usize = 128;
+
+/// Characters of every other item.
+const ITEM_CHARACTERS_MAX: usize = 64;
 
 /// What SIGNAL may set of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,35 +19,61 @@ pub(crate) enum SignalItem {
     MessageText,
     /// MYSQL_ERRNO.
     MysqlErrno,
+    /// What GET DIAGNOSTICS alone shows.
+    Other(ConditionItem),
 }
 
 impl SignalItem {
-    /// By its name in capital letters (1235 for one that only GET DIAGNOSTICS would show).
+    /// By its name in capital letters.
     pub fn of(name: &str) -> SqlResult<SignalItem> {
         match name {
             "MESSAGE_TEXT" => Ok(SignalItem::MessageText),
             "MYSQL_ERRNO" => Ok(SignalItem::MysqlErrno),
-            other => Err(SqlError::unsupported(format_args!("SIGNAL … SET {other}"))),
+            other => ConditionItem::of_name(other)
+                .map(SignalItem::Other)
+                .ok_or_else(|| SqlError::unsupported(format_args!("SIGNAL … SET {other}"))),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            SignalItem::MessageText => "MESSAGE_TEXT",
+            SignalItem::MysqlErrno => "MYSQL_ERRNO",
+            SignalItem::Other(item) => item.name(),
         }
     }
 
     /// Sets it.
     ///
     /// # Errors
-    /// 1231 for a value that it cannot have.
-    pub fn set(self, error: &mut SqlError, value: &Value, sql_type: &SqlType) -> SqlResult<()> {
+    /// 1231 for a value that it cannot have; 1648 for a text that is too long, which is cut off with a warning (1647) where
+    /// `sql_mode` is not strict.
+    pub fn set(
+        self,
+        error: &mut SqlError,
+        value: &Value,
+        sql_type: &SqlType,
+        context: &StatementContext,
+    ) -> SqlResult<()> {
         let text = to_text(value, sql_type).map(|text| text.into_owned());
-        let wrong = |name: &str, value: &str| SqlError::new(ErrorCode::WrongValueForVar, &[&name, &value]);
-        match self {
-            SignalItem::MessageText => {
-                let text = text.ok_or_else(|| wrong("MESSAGE_TEXT", "NULL"))?;
-                error.message = text.chars().take(MESSAGE_CHARACTERS_MAX).collect();
+        let wrong = |value: &str| SqlError::new(ErrorCode::WrongValueForVar, &[&self.name(), &value]);
+        let fitting = |characters_max: usize| {
+            let text = text.clone().ok_or_else(|| wrong("NULL"))?;
+            let Some((end, _)) = text.char_indices().nth(characters_max) else { return Ok(text) };
+            if context.settings.sql_mode.is_strict() {
+                return Err(SqlError::new(ErrorCode::CondItemTooLong, &[&self.name()]));
             }
+            context.diagnostics.warn(SqlError::new(ErrorCode::CondItemTruncated, &[&self.name()]));
+            Ok(text.get(..end).unwrap_or_default().to_owned())
+        };
+        match self {
+            SignalItem::MessageText => error.message = fitting(MESSAGE_CHARACTERS_MAX)?,
             SignalItem::MysqlErrno => {
                 let number = text.unwrap_or_else(|| "NULL".to_string());
                 let code = number.parse().ok().filter(|code| (1..u16::MAX).contains(code));
-                error.code = code.ok_or_else(|| wrong("MYSQL_ERRNO", &number))?;
+                error.code = code.ok_or_else(|| wrong(&number))?;
             }
+            SignalItem::Other(item) => error.items.set(item, fitting(ITEM_CHARACTERS_MAX)?),
         }
         Ok(())
     }
@@ -63,7 +94,7 @@ pub(crate) fn unhandled(sqlstate: [u8; 5]) -> SqlError {
         b"02" => (1643, "not found"),
         _ => (1644, "exception"),
     };
-    SqlError { code, sqlstate, message: format!("Unhandled user-defined {what} condition") }
+    SqlError::of_parts(code, sqlstate, format!("Unhandled user-defined {what} condition"))
 }
 
 /// Whether a state is that of a warning.

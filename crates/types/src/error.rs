@@ -1,5 +1,6 @@
 //! MySQL error codes: one table of code, SQLSTATE and message template, and the error value every crate returns.
 
+use crate::condition::ConditionItems;
 use std::fmt;
 
 /// What a fallible SQL operation returns.
@@ -14,6 +15,8 @@ pub struct SqlError {
     pub sqlstate: [u8; 5],
     /// The finished message.
     pub message: String,
+    /// What SIGNAL has said beside these.
+    pub items: ConditionItems,
 }
 
 /// An error of a module's own.
@@ -54,12 +57,12 @@ fn filled(template: &str, args: &[&dyn fmt::Display]) -> String {
 impl SqlError {
     /// Builds the error of `code` with its template's `%s` places filled by `args` in turn.
     pub fn new(code: ErrorCode, args: &[&dyn fmt::Display]) -> Self {
-        Self { code: code.number(), sqlstate: code.sqlstate(), message: filled(code.template(), args) }
+        Self::of_parts(code.number(), code.sqlstate(), filled(code.template(), args))
     }
 
     /// The same of a module's error.
     pub fn of_module(error: &ModuleError, args: &[&dyn fmt::Display]) -> Self {
-        Self { code: error.number, sqlstate: error.sqlstate, message: filled(error.template, args) }
+        Self::of_parts(error.number, error.sqlstate, filled(error.template, args))
     }
 
     /// "This version of MySQL doesn't yet support '…'" (1235): for whatever is parsed but not built.
@@ -74,12 +77,17 @@ impl SqlError {
 
     /// What `SIGNAL SQLSTATE '…' SET MESSAGE_TEXT = '…'` raises (1644).
     pub fn signal(sqlstate: [u8; 5], message: impl Into<String>) -> Self {
-        Self { code: 1644, sqlstate, message: message.into() }
+        Self::of_parts(1644, sqlstate, message)
     }
 
     /// The error with its own text in place of the template's.
     pub fn with_message(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code: code.number(), sqlstate: code.sqlstate(), message: message.into() }
+        Self::of_parts(code.number(), code.sqlstate(), message)
+    }
+
+    /// An error of its three parts, which need not be one of the table.
+    pub fn of_parts(code: u16, sqlstate: [u8; 5], message: impl Into<String>) -> Self {
+        Self { code, sqlstate, message: message.into(), items: ConditionItems::NONE }
     }
 
     /// Whether this is the error of `code`.
@@ -426,6 +434,8 @@ error_codes! {
     WarnOptionIgnored = 1618, b"HY000", "<%s> option ignored";
     TooLongTableComment = 1628, b"HY000", "Comment for table '%s' is too long (max = 2048)";
     TooLongFieldComment = 1629, b"HY000", "Comment for field '%s' is too long (max = %s)";
+    CondItemTruncated = 1647, b"HY000", "Data truncated for condition item '%s'";
+    CondItemTooLong = 1648, b"HY000", "Data too long for condition item '%s'";
     UnknownLocale = 1649, b"HY000", "Unknown locale: '%s'";
     DuplicatePartitionField = 1652, b"HY000", "Duplicate partition field name '%s'";
     PartitionColumnLists = 1653, b"HY000", "Inconsistency in usage of column lists for partitioning";

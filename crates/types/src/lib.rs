@@ -7,6 +7,7 @@
 //! [`convert`], [`json`], [`geometry`], [`key_codec`]; beside them [`durable_files`], [`file_use`], [`work_meter`] and [`threads`].
 
 pub mod collation;
+pub mod condition;
 pub mod convert;
 pub mod decimal;
 pub mod digits;

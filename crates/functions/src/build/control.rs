@@ -45,13 +45,34 @@ impl ExprBuilder<'_> {
         let mut bound = Vec::with_capacity(branches.len());
         for (when, then) in branches {
             let when = match &operand {
-                Some(operand) => self.compare(CompareOp::Equal, operand.clone(), when)?,
+                Some(operand) => self.compare_in_case(operand.clone(), when)?,
                 None => self.truth(when),
             };
             bound.push((when, self.convert(then, &ty)?));
         }
         let otherwise = otherwise.map(|otherwise| self.convert(otherwise, &ty)).transpose()?;
         Ok(self.fold(BoundExpr::Case(Arc::new(Case { branches: bound, otherwise, ty }))))
+    }
+
+    /// The comparison of `CASE operand WHEN when`. Unlike `=` it compares a document and a text as texts, so that a JSON null
+    /// meets `'null'`, and a JSON string `'null'` does not.
+    fn compare_in_case(&self, operand: BoundExpr, when: BoundExpr) -> BuildResult {
+        let is_json = |expr: &BoundExpr| expr.sql_type() == SqlType::Json;
+        match (is_json(&operand), is_json(&when)) {
+            (true, false) if when.sql_type().is_string() => {
+                self.compare(CompareOp::Equal, self.document_text(operand)?, when)
+            }
+            (false, true) if operand.sql_type().is_string() => {
+                self.compare(CompareOp::Equal, operand, self.document_text(when)?)
+            }
+            _ => self.compare(CompareOp::Equal, operand, when),
+        }
+    }
+
+    /// A document as its text.
+    fn document_text(&self, document: BoundExpr) -> BuildResult {
+        let ty = ExprType { sql_type: SqlType::longtext(CollationId::UTF8MB4_BIN), ..document.ty() };
+        self.convert(document, &ty)
     }
 
     /// `IF(condition, then, otherwise)`.

@@ -72,7 +72,7 @@ fn too_big() -> SqlError {
 
 /// Errors of regular expressions that the table of codes does not list.
 fn regexp_error(code: u16, message: &str) -> SqlError {
-    SqlError { code, sqlstate: *b"HY000", message: message.to_string() }
+    SqlError::of_parts(code, *b"HY000", message)
 }
 
 /// `text REGEXP pattern`.

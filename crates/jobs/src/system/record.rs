@@ -220,7 +220,7 @@ impl JobRecord {
         let error = match (code, sqlstate, message) {
             (Value::Int(code), Value::String(sqlstate), Value::String(message)) => {
                 let sqlstate = sqlstate.as_bytes().try_into().unwrap_or(*b"HY000");
-                Some(SqlError { code: u16::try_from(code).unwrap_or(1105), sqlstate, message })
+                Some(SqlError::of_parts(u16::try_from(code).unwrap_or(1105), sqlstate, message))
             }
             _ => None,
         };

@@ -106,7 +106,7 @@ fn read_entry(reader: &mut Reader<'_>) -> Result<Entry, Malformed> {
             };
             let code = u16::try_from(reader.uint()?).map_err(|_| Malformed)?;
             let sqlstate = reader.string()?.as_bytes().try_into().map_err(|_| Malformed)?;
-            Entry::Warning(Warning { level, error: SqlError { code, sqlstate, message: reader.string()? } })
+            Entry::Warning(Warning { level, error: SqlError::of_parts(code, sqlstate, reader.string()?) })
         }
         _ => return Err(Malformed),
     })

@@ -165,5 +165,5 @@ async fn throw(call: &mut ProcedureCall<'_>) -> Result<OkInfo, Failure> {
     /// The number that goes with the SQLSTATE.
     const ERRNO: u16 = 45000;
     let message = call.text(0).unwrap_or_default().to_string();
-    Err(SqlError { code: ERRNO, sqlstate: ROUTINE_STATE, message }.into())
+    Err(SqlError::of_parts(ERRNO, ROUTINE_STATE, message).into())
 }

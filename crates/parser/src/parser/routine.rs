@@ -476,12 +476,18 @@ impl Parser<'_> {
         };
         let mut items = Vec::new();
         if self.accept(K::Set) {
+            let mut known = Vec::new();
             items = self.comma_list(|parser| {
                 let start = parser.current.start;
                 let name = parser.upper_word()?;
-                if !SIGNAL_ITEMS.contains(&&*name) {
+                let Some(item) = SIGNAL_ITEMS.iter().find(|item| **item == &*name) else {
                     return Err(parser.syntax_error(start));
+                };
+                if known.contains(item) {
+                    let message = format!("Duplicate condition information item '{item}'");
+                    return Err(Box::new(ParseError::other(1641, "42000", message, start as usize)));
                 }
+                known.push(*item);
                 parser.expect_kind(TokenKind::Equal)?;
                 Ok((name, parser.expr()?))
             })?;

@@ -32,7 +32,7 @@ pub fn parse_query(text: &str, mode: SqlMode) -> SqlResult<Query> {
 /// The parser's error as one of a statement.
 pub fn parse_error(error: ParseError) -> SqlError {
     let sqlstate = error.sqlstate.as_bytes().try_into().unwrap_or(*b"HY000");
-    SqlError { code: error.code, sqlstate, message: error.message }
+    SqlError::of_parts(error.code, sqlstate, error.message)
 }
 
 fn parse_text(text: &str, options: &ParseOptions) -> Option<Query> {

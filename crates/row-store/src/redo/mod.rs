@@ -38,7 +38,8 @@ use squall_types::durable_files::sync_folder;
 use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use writer::Writer;
 
 /// How large parts of the log are, bytes.
@@ -78,8 +79,9 @@ pub(crate) struct RedoLog {
     next: Mutex<Option<Segment>>,
     /// Those before the current one, oldest first.
     full: Mutex<VecDeque<FullSegment>>,
-    /// A write or a sync has failed: what the disk has is not known.
-    failed: AtomicBool,
+    /// The first write or sync that has failed, if one has: what the disk has is not known. Whoever meets the failure later gets
+    /// the same reason, whichever thread tells it first.
+    failure: OnceLock<io::Error>,
 }
 
 /// The end of the log.
@@ -210,13 +212,13 @@ impl RedoLog {
             writer: Mutex::default(),
             next: Mutex::default(),
             full: Mutex::default(),
-            failed: AtomicBool::new(false),
+            failure: OnceLock::new(),
         })
     }
 
     /// Whether a write or a sync has failed, and with it the log for good.
     pub fn is_failed(&self) -> bool {
-        self.failed.load(Ordering::Acquire)
+        self.failure.get().is_some()
     }
 
     /// Appends a batch. It is in memory only when this returns; see [`RedoLog::write`] and [`RedoLog::sync`].
@@ -465,13 +467,18 @@ impl RedoLog {
     }
 
     fn check(&self) -> io::Result<()> {
-        if self.is_failed() { Err(io::Error::other("the log has failed before")) } else { Ok(()) }
+        self.failure.get().map_or(Ok(()), |first| Err(copy_of(first)))
     }
 
     fn note_failure(&self, result: io::Result<()>) -> io::Result<()> {
-        if result.is_err() {
-            self.failed.store(true, Ordering::Release);
-        }
-        result
+        result.map_err(|error| copy_of(self.failure.get_or_init(|| error)))
+    }
+}
+
+/// The same error once more, which the library's own cannot be cloned for.
+fn copy_of(error: &io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => io::Error::new(error.kind(), error.to_string()),
     }
 }

@@ -81,7 +81,7 @@ fn signal(
 ) -> SqlResult<()> {
     let mut error = unhandled(sqlstate);
     for (item, value, from) in items {
-        item.set(&mut error, &value.eval(variables, context)?, from)?;
+        item.set(&mut error, &value.eval(variables, context)?, from, context)?;
     }
     if !is_warning(&error) {
         return Err(error);

@@ -7,6 +7,7 @@ use squall_catalog::NameKey;
 use squall_functions::build::literal_type;
 use squall_parser::ast::{DiagnosticsItem, DiagnosticsItems, GetDiagnostics, VariableTarget};
 use squall_registry::{StatementContext, held_by_variable};
+use squall_types::condition::ConditionItem;
 use squall_types::{Level, SqlError, SqlResult, Value, Warning};
 
 impl Session {
@@ -68,8 +69,11 @@ impl Session {
     }
 }
 
-/// An item of a condition. What only SIGNAL could have said is empty.
+/// An item of a condition. What only SIGNAL could have said, and has not, is empty.
 fn of_condition(error: &SqlError, name: &str) -> Value {
+    if let Some(said) = ConditionItem::of_name(name).and_then(|item| error.items.get(item)) {
+        return Value::from(said);
+    }
     let [class, _, subclass, ..] = error.sqlstate;
     let is_standard = |first: u8| matches!(first, b'0'..=b'4' | b'A'..=b'H');
     let origin = |is_iso: bool| Value::from(if is_iso { "ISO 9075" } else { "MySQL" });

@@ -93,7 +93,7 @@ mod tests {
         scopes(&body, &mut all);
         assert_eq!(all.len(), 2);
         let found_at = |scopes: &[Scope<'_>], level, code, state: &[u8; 5]| {
-            let error = SqlError { code, sqlstate: *state, message: String::new() };
+            let error = SqlError::of_parts(code, *state, "");
             find(scopes, level, &error)
                 .map(|found| String::from_utf8_lossy(found.step.span.bytes(sql.as_bytes())).into_owned())
         };

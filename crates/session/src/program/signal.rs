@@ -30,7 +30,7 @@ impl Session {
         for (name, value) in &signal.items {
             let item = SignalItem::of(name)?;
             let (value, sql_type) = self.evaluate(value, run.request.sql, run.request.parameters, &run.context).await?;
-            item.set(&mut error, &value, &sql_type)?;
+            item.set(&mut error, &value, &sql_type, &run.context)?;
         }
         if is_warning(&error) {
             run.context.diagnostics.warn(error);
