@@ -384,10 +384,9 @@ impl IndexDef {
             && columns.iter().zip(&self.parts).all(|(id, part)| part.column == *id && part.prefix.is_none())
     }
 
-    /// Whether another key of these parts can stand in for this one: it begins with the same.
+    /// Whether another key of these parts can stand in for this one: it begins with the same, in the same directions.
     pub fn is_prefix_of(&self, parts: &[IndexPart]) -> bool {
-        let same = |(own, other): (&IndexPart, &IndexPart)| own.column == other.column && own.prefix == other.prefix;
-        self.parts.len() <= parts.len() && self.parts.iter().zip(parts).all(same)
+        parts.starts_with(&self.parts)
     }
 
     /// Whether it is no key of rows but a bitmap index of each of its columns.

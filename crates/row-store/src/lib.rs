@@ -95,7 +95,7 @@ pub use row_cache::RowCacheStatus;
 pub use sealing::Sealing;
 pub use statistics::TableStatistics;
 pub use store::{
-    COMMIT_LOCK, DdlChanges, EngineWork, Engines, FileIo, GLOBAL_LOCK, GlobalReadLock, HeldTable, LevelBytes,
+    BACKUP_LOCK, COMMIT_LOCK, DdlChanges, EngineWork, Engines, FileIo, GLOBAL_LOCK, GlobalReadLock, HeldTable, LevelBytes,
     LevelFault, LevelPlace, Optimized, ReplacedEngine, RowStore, SessionLocks, SystemChange, TableEngine, TableFileIo,
     WorkFailed,
 };

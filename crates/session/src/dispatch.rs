@@ -8,7 +8,7 @@ use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
 use crate::state::locals::Locals;
 use crate::statement_kind::{
-    changes_accounts_or_events, commits_first, is_definition, is_routine_definition, never_read_only,
+    is_held_up_by_locks, commits_first, is_definition, is_routine_definition, never_read_only,
 };
 use squall_instrumentation::stages;
 use squall_instrumentation::statement_kind::StatementKind;
@@ -35,7 +35,7 @@ impl Session {
         if let Some(stage) = stage_of(run.request.statement) {
             self.stage(stage);
         }
-        let _pass = match changes_accounts_or_events(run.request.statement) {
+        let _pass = match is_held_up_by_locks(run.request.statement) {
             true => Some(self.definition_pass().await?),
             false => None,
         };
@@ -111,6 +111,11 @@ impl Session {
                 self.global_read_lock = None;
                 Ok(Outcome::done())
             }
+            Statement::LockInstance => Ok(self.lock_instance().await?),
+            Statement::UnlockInstance => {
+                self.backup_lock = None;
+                Ok(Outcome::done())
+            }
             Statement::Shutdown => {
                 self.shut_down_server()?;
                 Ok(Outcome::done())
@@ -153,7 +158,6 @@ fn statement_name(statement: &Statement) -> &'static str {
         Statement::CreateSequence(_) | Statement::AlterSequence(_) | Statement::DropSequence(_) => "SEQUENCE",
         Statement::CreateServer(_) | Statement::AlterServer { .. } | Statement::DropServer { .. } => "SERVER",
         Statement::CreateLoadableFunction(_) => "loadable FUNCTION",
-        Statement::LockInstance | Statement::UnlockInstance => "LOCK INSTANCE",
         Statement::CacheIndex { .. } => "CACHE INDEX",
         Statement::LoadIndex { .. } => "LOAD INDEX",
         Statement::Install(_) | Statement::Uninstall(_) => "INSTALL",

@@ -97,6 +97,8 @@ pub struct Session {
     pub(crate) temporary_tables: TemporaryTables,
     /// FLUSH TABLES WITH READ LOCK.
     pub(crate) global_read_lock: Option<GlobalReadLock>,
+    /// LOCK INSTANCE FOR BACKUP.
+    pub(crate) backup_lock: Option<SessionLocks>,
     /// LOCK TABLES.
     pub(crate) table_locks: Option<HeldTableLocks>,
     /// The branch of a global transaction that it works in, between XA START and XA PREPARE.
@@ -229,6 +231,7 @@ impl Session {
             deferred: None,
             locals: None,
             global_read_lock: None,
+            backup_lock: None,
             table_locks: None,
             xa: None,
             handlers: Vec::new(),
@@ -538,6 +541,7 @@ impl Session {
         self.xa = None;
         self.handlers.clear();
         self.global_read_lock = None;
+        self.backup_lock = None;
         self.shared.user_locks.release_all(self.process.id);
         self.shared.prepared_count.fetch_sub(self.prepared.len() as u64, Ordering::Relaxed);
         self.prepared = PreparedStatements::default();

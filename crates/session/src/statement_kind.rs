@@ -3,8 +3,9 @@
 use squall_parser::ast::{MaintenanceKind, Set, Statement, Transaction};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
-/// Definitions of what is not in the catalog; a global read lock stands against them, too.
-pub(crate) fn changes_accounts_or_events(statement: &Statement) -> bool {
+/// Definitions of what is not in the catalog, and what rewrites tables: a global read lock and a backup lock stand against
+/// them, too.
+pub(crate) fn is_held_up_by_locks(statement: &Statement) -> bool {
     match statement {
         Statement::Set(set) => matches!(set, Set::Password(_) | Set::DefaultRole(_)),
         Statement::CreateEvent(_)
@@ -16,6 +17,9 @@ pub(crate) fn changes_accounts_or_events(statement: &Statement) -> bool {
         | Statement::DropRole(_)
         | Statement::Grant(_)
         | Statement::Revoke(_) => true,
+        Statement::TableMaintenance(maintenance) => {
+            matches!(maintenance.kind, MaintenanceKind::Optimize | MaintenanceKind::Repair)
+        }
         other => is_routine_definition(other),
     }
 }
@@ -27,7 +31,7 @@ pub(crate) fn commits_first(statement: &Statement) -> bool {
         Statement::CreateTable(create) => !create.temporary,
         Statement::DropTable(drop) => !drop.temporary,
         Statement::LockTables(_) | Statement::Flush(_) | Statement::TableMaintenance(_) => true,
-        other => is_definition(other) || changes_accounts_or_events(other),
+        other => is_definition(other) || is_held_up_by_locks(other),
     }
 }
 
@@ -115,6 +119,6 @@ pub(crate) fn never_read_only(statement: &Statement) -> bool {
         Statement::TableMaintenance(maintenance) => {
             matches!(maintenance.kind, MaintenanceKind::Optimize | MaintenanceKind::Repair)
         }
-        other => is_definition(other) || changes_accounts_or_events(other),
+        other => is_definition(other) || is_held_up_by_locks(other),
     }
 }

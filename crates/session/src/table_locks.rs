@@ -1,4 +1,4 @@
-//! LOCK TABLES, FLUSH TABLES WITH READ LOCK and UNLOCK TABLES.
+//! LOCK TABLES, FLUSH TABLES WITH READ LOCK and UNLOCK TABLES; LOCK INSTANCE and UNLOCK INSTANCE.
 
 use crate::authorization::lock_needs;
 use crate::result::Outcome;
@@ -25,7 +25,26 @@ impl Session {
         LockWait::Timeout(Duration::from_secs(self.settings.table_lock_wait_seconds))
     }
 
-    /// What a definition holds for its time: no global read lock comes in between.
+    /// LOCK INSTANCE FOR BACKUP: no other session's definitions until UNLOCK INSTANCE or the end of the session.
+    pub(crate) async fn lock_instance(&mut self) -> SqlResult<Outcome> {
+        if self.backup_lock.is_none() {
+            let (session, wait) = (self.process.id, self.table_lock_wait());
+            let lock = self.blocking(move |shared| shared.store.backup_lock(session, wait).map_err(SqlError::from));
+            self.backup_lock = Some(lock.await?);
+        }
+        Ok(Outcome::done())
+    }
+
+    /// What the end of a branch of another session holds for its time: no global read lock comes in between.
+    ///
+    /// # Errors
+    /// As those of [`definition_pass`](Self::definition_pass).
+    pub(crate) async fn read_lock_pass(&self) -> SqlResult<SessionLocks> {
+        let (session, wait) = (self.process.id, self.table_lock_wait());
+        self.blocking(move |shared| shared.store.read_lock_pass(session, wait).map_err(SqlError::from)).await
+    }
+
+    /// What a definition holds for its time: no global read lock and no backup lock comes in between.
     ///
     /// # Errors
     /// 1223 where the session itself holds the read lock; those of waiting.

@@ -200,7 +200,7 @@ impl Session {
             return Err(rmfail("PREPARED"));
         }
         let session = self.process.id;
-        let _pass = self.definition_pass().await?;
+        let _pass = self.read_lock_pass().await?;
         self.blocking(move |shared| shared.branches.commit(&xid, session).unwrap_or_else(unknown)).await
     }
 
@@ -214,7 +214,7 @@ impl Session {
             return Ok(());
         }
         self.check_outside()?;
-        let _pass = self.definition_pass().await?;
+        let _pass = self.read_lock_pass().await?;
         self.blocking(move |shared| shared.branches.roll_back(&xid).unwrap_or_else(unknown)).await
     }
 

@@ -6,7 +6,7 @@
 use super::{PERFORMANCE, Source, TableSpec, long_text, s, s_or_null, text, u, uint};
 use squall_catalog::{Catalog, TableDef, TableEntry, TableId};
 use squall_registry::{UserLock, VirtualScan};
-use squall_row_store::{COMMIT_LOCK, GLOBAL_LOCK, LockInfo, LockStrength};
+use squall_row_store::{BACKUP_LOCK, COMMIT_LOCK, GLOBAL_LOCK, LockInfo, LockStrength};
 use squall_types::{SqlResult, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -166,11 +166,12 @@ fn status_word(is_waiting: bool) -> &'static str {
     if is_waiting { "PENDING" } else { "GRANTED" }
 }
 
-/// The two locks that FLUSH TABLES WITH READ LOCK takes.
+/// The two locks that FLUSH TABLES WITH READ LOCK takes, and that of LOCK INSTANCE FOR BACKUP.
 fn of_the_server(table: TableId) -> Option<&'static str> {
     match table {
         GLOBAL_LOCK => Some("GLOBAL"),
         COMMIT_LOCK => Some("COMMIT"),
+        BACKUP_LOCK => Some("BACKUP LOCK"),
         _ => None,
     }
 }
@@ -199,6 +200,7 @@ fn metadata_locks(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec
             // A definition holds what a read lock stands against for its statement.
             let (mode, duration) = match lock.strength {
                 LockStrength::Write if lock.table == GLOBAL_LOCK => ("INTENTION_EXCLUSIVE", "STATEMENT"),
+                LockStrength::Write if lock.table == BACKUP_LOCK => ("INTENTION_EXCLUSIVE", "TRANSACTION"),
                 LockStrength::Write => ("INTENTION_EXCLUSIVE", "EXPLICIT"),
                 _ => ("SHARED", "EXPLICIT"),
             };

@@ -33,6 +33,8 @@ pub(crate) struct BlockExprs {
     pub having: Option<BoundExpr>,
     /// ORDER BY.
     pub order: Vec<OrderKey>,
+    /// Columns that subqueries give, and those of the block that each reads for them.
+    subqueries: Vec<(Vec<ColumnId>, Vec<ColumnId>)>,
 }
 
 impl Context<'_> {
@@ -100,6 +102,9 @@ impl Context<'_> {
             plan = self.aggregate(plan, group, rollup, &mut exprs, block)?;
         }
         let subqueries = std::mem::take(&mut self.frame()?.subqueries);
+        if select.options.distinct && !exprs.order.is_empty() {
+            exprs.subqueries = subqueries.iter().map(|query| (query.outputs.clone(), query.columns_read())).collect();
+        }
         plan = self.attach_subqueries(plan, subqueries, block)?;
         if let Some(having) = exprs.having.take() {
             plan = self.filter(plan, vec![having], block)?;
@@ -146,7 +151,7 @@ impl Context<'_> {
                     if select.options.distinct
                         && self.binder.context.settings.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY)
                     {
-                        self.check_made_of_items(number + 1, &key.expr, &exprs.items, block)?;
+                        self.check_made_of_items(number + 1, &key.expr, &exprs.items, &exprs.subqueries, block)?;
                     }
                     let id = self.columns.add_computed(block, &key.expr.to_string(), key.expr.ty());
                     projected.push((self.value(&key.expr, block)?, id));
@@ -216,21 +221,35 @@ impl Context<'_> {
 
     /// What rows of SELECT DISTINCT are ordered by is the same for all that are one row of the result, as it reads nothing else
     /// (3065).
-    fn check_made_of_items(&self, number: usize, expr: &BoundExpr, items: &[Item], block: BlockId) -> SqlResult<()> {
-        let mut missing = String::new();
+    fn check_made_of_items(
+        &self,
+        number: usize,
+        expr: &BoundExpr,
+        items: &[Item],
+        subqueries: &[(Vec<ColumnId>, Vec<ColumnId>)],
+        block: BlockId,
+    ) -> SqlResult<()> {
+        let mut read = Vec::new();
         expr.visit(&mut |node| {
-            if let BoundExpr::Column(column) = node
-                && missing.is_empty()
-                && !self.is_outer(column.ordinal, block)
-                && !items.iter().any(|item| item.expr == *node)
-            {
-                missing = self.plain_display(column.ordinal);
+            if let BoundExpr::Column(column) = node {
+                read.push(column.ordinal);
             }
         });
-        if missing.is_empty() {
-            return Ok(());
+        while let Some(id) = read.pop() {
+            let is_item = |item: &Item| matches!(&item.expr, BoundExpr::Column(column) if column.ordinal == id);
+            if self.is_outer(id, block) || items.iter().any(is_item) {
+                continue;
+            }
+            match subqueries.iter().find(|(outputs, _)| outputs.contains(&id)) {
+                // What a subquery gives is the same where what it reads is. It reads no columns of its own.
+                Some((_, columns)) => read.extend(columns),
+                None => {
+                    let missing = self.plain_display(id);
+                    return Err(SqlError::new(ErrorCode::FieldInOrderNotSelect, &[&number, &missing]));
+                }
+            }
         }
-        Err(SqlError::new(ErrorCode::FieldInOrderNotSelect, &[&number, &missing]))
+        Ok(())
     }
 
     /// Binds the select list.

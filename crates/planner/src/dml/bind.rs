@@ -231,7 +231,7 @@ impl<'a> DmlBinder<'a> {
         }
         let query = ast::Query::new(ast::QueryBody::Values(rows));
         let query = self.binder.bind_query(&query)?;
-        refuse_own_subquery(&query, target, "INSERT")?;
+        refuse_own_values(&query, target)?;
         Ok(InsertRows::Query(Box::new(query)))
     }
 
@@ -597,11 +597,30 @@ impl FoundByQuery {
     }
 }
 
+/// Subqueries of VALUES may read the table itself if they call it something else: as in MySQL only names are compared. They see
+/// none of the statement's rows.
+fn refuse_own_values(query: &crate::bind::BoundQuery, target: &Target) -> SqlResult<()> {
+    // Behind a view the table has the name that the view gives it.
+    let name: &str = if target.view.is_some() { &target.def().name } else { &target.alias };
+    refuse_own(query, target, "INSERT", |table| table.inside_view.is_some() || *table.alias == *name)
+}
+
 /// Subqueries of a change read what it does not change (1093; 1443 where a view stands between), unless their rows of it are gathered
 /// first.
 fn refuse_own_subquery(query: &crate::bind::BoundQuery, target: &Target, statement: &str) -> SqlResult<()> {
+    refuse_own(query, target, statement, |_| true)
+}
+
+fn refuse_own(
+    query: &crate::bind::BoundQuery,
+    target: &Target,
+    statement: &str,
+    is_same: impl Fn(&TableUse) -> bool,
+) -> SqlResult<()> {
     let id = target.def().id;
-    let own = |table: &&TableUse| table.in_subquery && table.definition.as_ref().is_some_and(|def| def.id == id);
+    let own = |table: &&TableUse| {
+        table.in_subquery && table.definition.as_ref().is_some_and(|def| def.id == id) && is_same(table)
+    };
     let Some(table) = query.tables.iter().find(own) else { return Ok(()) };
     let prevented =
         |view: &str| Err(SqlError::new(ErrorCode::ViewPreventsOperation, &[&view, &statement, &target.alias]));

@@ -15,7 +15,7 @@ use self::file_io::FileWatch;
 pub use self::file_io::{FileIo, TableFileIo};
 use self::maintenance::Maintenance;
 pub(crate) use self::read_lock::is_temporary;
-pub use self::read_lock::{COMMIT_LOCK, GLOBAL_LOCK, GlobalReadLock};
+pub use self::read_lock::{BACKUP_LOCK, COMMIT_LOCK, GLOBAL_LOCK, GlobalReadLock};
 use self::recovery::{Recovered, recover};
 pub use self::table_engine::{LevelBytes, LevelFault, LevelPlace, Optimized, ReplacedEngine, TableEngine, WorkFailed};
 use crate::batch::Batch;
@@ -126,8 +126,8 @@ impl RowStore {
             tables: RwLock::default(),
             dropped_indexes: AtomicBool::new(true),
             next_owner: AtomicU64::new(1),
-            // The greatest is `COMMIT_LOCK`.
-            next_temporary: AtomicU64::new(u64::from(COMMIT_LOCK.0) - 1),
+            // The greatest are `COMMIT_LOCK` and `BACKUP_LOCK`.
+            next_temporary: AtomicU64::new(u64::from(BACKUP_LOCK.0) - 1),
             maintenance: Maintenance::default(),
             engines,
             threads: Mutex::default(),

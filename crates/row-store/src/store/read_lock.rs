@@ -7,6 +7,9 @@
 //! Changes of rows take neither while no session has or wants the read lock: they look at one number that only those sessions write.
 //! A commit that has looked before there was a read lock, and comes to the log after it, is deferred there and
 //! goes on when the lock is given back; the log's lock makes one order of both.
+//!
+//! The backup lock (LOCK INSTANCE FOR BACKUP) is a third one, `BACKUP_LOCK`: definitions wait at it, changes of rows and commits do
+//! not. Several sessions may hold it at once.
 
 use super::{RowStore, SessionLocks};
 use crate::commit::HeldLocks;
@@ -20,6 +23,9 @@ use squall_catalog::TableId;
 pub const GLOBAL_LOCK: TableId = TableId(0);
 /// In the lock table: commits. No table has this number.
 pub const COMMIT_LOCK: TableId = TableId(u32::MAX);
+
+/// In the lock table: definitions, for the backup lock. No table has this number.
+pub const BACKUP_LOCK: TableId = TableId(u32::MAX - 1);
 
 /// Numbers from here on are those of temporary tables, which the read lock is not about.
 const FIRST_TEMPORARY: u32 = 1 << 31;
@@ -84,11 +90,35 @@ impl RowStore {
         Ok(lock)
     }
 
-    /// What a definition holds for its time, so that no global read lock comes in between. Blocks.
+    /// Takes the backup lock for a session. From then on, until it is dropped, no other session's definitions take place. Blocks.
+    ///
+    /// # Errors
+    /// Those of waiting: 1205, 1213, 1317.
+    pub fn backup_lock(&self, session: u64, wait: LockWait) -> StoreResult<SessionLocks> {
+        let mut locks = self.session_locks(session);
+        locks.hold(BACKUP_LOCK, TableLock::ReadOnly, wait)?;
+        Ok(locks)
+    }
+
+    /// What a definition holds for its time, so that neither a global read lock nor a backup lock comes in between. Blocks.
     ///
     /// # Errors
     /// 1223 where the session itself holds the read lock, and those of waiting.
     pub fn definition_pass(&self, session: u64, wait: LockWait) -> StoreResult<SessionLocks> {
+        let mut locks = self.read_lock_pass(session, wait)?;
+        // As in MySQL, who has locked the instance may change it.
+        let held = &locks.0;
+        if !held.table.family_holds(held.owner.family, BACKUP_LOCK, TableLock::ReadOnly) {
+            locks.hold(BACKUP_LOCK, TableLock::Write, wait)?;
+        }
+        Ok(locks)
+    }
+
+    /// What a commit of another's work holds for its time, so that no global read lock comes in between. Blocks.
+    ///
+    /// # Errors
+    /// As those of [`definition_pass`](Self::definition_pass).
+    pub fn read_lock_pass(&self, session: u64, wait: LockWait) -> StoreResult<SessionLocks> {
         let mut locks = self.session_locks(session);
         locks.pass(wait)?;
         Ok(locks)
@@ -117,6 +147,15 @@ impl LockTable {
 }
 
 impl SessionLocks {
+    /// Takes a lock that is no table's.
+    fn hold(&mut self, what: TableId, mode: TableLock, wait: LockWait) -> StoreResult<()> {
+        let held = &mut self.0;
+        if held.table.lock_table(held.owner, what, mode, wait)?.is_new() {
+            held.tables.push((what, mode));
+        }
+        Ok(())
+    }
+
     /// Holds off the global read lock.
     pub(crate) fn pass(&mut self, wait: LockWait) -> StoreResult<()> {
         let held = &mut self.0;

@@ -88,6 +88,9 @@ impl Session {
             }
             Statement::Reset(_) => Ok(vec![Need::server(Privileges::RELOAD, &[], "RELOAD")]),
             Statement::TableMaintenance(maintenance) => self.needs_of_maintenance(maintenance),
+            Statement::LockInstance | Statement::UnlockInstance => {
+                Ok(vec![Need::server(Privileges::NONE, &["BACKUP_ADMIN"], "BACKUP_ADMIN")])
+            }
             Statement::Shutdown | Statement::Restart => Ok(vec![Need::server(Privileges::SHUTDOWN, &[], "SHUTDOWN")]),
             Statement::Show(show) => Ok(needs_of_show(show).into_iter().collect()),
             // What is seen depends on grants.
@@ -119,8 +122,6 @@ impl Session {
             | Statement::AlterServer { .. }
             | Statement::DropServer { .. }
             | Statement::CreateLoadableFunction(_)
-            | Statement::LockInstance
-            | Statement::UnlockInstance
             | Statement::CacheIndex { .. }
             | Statement::LoadIndex { .. }
             | Statement::Install(_)

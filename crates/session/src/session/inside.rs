@@ -59,6 +59,7 @@ impl Session {
             password_expired: false,
             temporary_tables: self.temporary_tables.clone(),
             global_read_lock: None,
+            backup_lock: None,
             table_locks: self
                 .table_locks
                 .as_ref()
