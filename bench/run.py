@@ -460,11 +460,11 @@ def run_partitions(a):
         results[server.name] = (partitions.changes(server, sizes), partitions.statements(make(), counts, a.rows // 10))
         print(f"  {server.name} done", file=sys.stderr, flush=True)
     for part, (what, unit) in enumerate((("rows of the partition", "ms"), ("partitions", "us"))):
-        print(f"{what:24}" + f"{'statement':>12}{f'squall {unit}':>12}{f'mariadb {unit}':>12}{'ratio':>8}")
+        print(f"{what:24}" + f"{'statement':>18}{f'squall {unit}':>12}{f'mariadb {unit}':>12}{'ratio':>8}")
         for size, times in results["squall"][part].items():
             for name, ours in times.items():
                 theirs = results["mariadb"][part][size][name]
-                print(f"{size:<24}{name:>12}{ours:12.2f}{theirs:12.2f}{theirs / ours:8.2f}")
+                print(f"{size:<24}{name:>18}{ours:12.2f}{theirs:12.2f}{theirs / ours:8.2f}")
     if a.record:
         for name, (changes, statements) in results.items():
             record("partitions", {"server": name, "rows": a.rows, "changes_ms": changes, "statements_us": statements})

@@ -180,6 +180,50 @@ func localInfile() error {
 	return same(rows, int64(2), "rows")
 }
 
+func compressed() error {
+	db, err := open("&compress=true")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if err := fresh(db); err != nil {
+		return err
+	}
+	var name, on string
+	if err := db.QueryRow("SHOW STATUS LIKE 'Compression'").Scan(&name, &on); err != nil {
+		return err
+	}
+	if err := same(on, "ON", "compression"); err != nil {
+		return err
+	}
+	var file strings.Builder
+	for n := range 20000 {
+		fmt.Fprintf(&file, "%d,%s\n", n, strings.Repeat("x", n%100))
+	}
+	mysql.RegisterReaderHandler("many", func() io.Reader { return strings.NewReader(file.String()) })
+	if _, err := db.Exec("SET GLOBAL local_infile = 1; CREATE TABLE t (id INT PRIMARY KEY, s TEXT)"); err != nil {
+		return err
+	}
+	if _, err := db.Exec("LOAD DATA LOCAL INFILE 'Reader::many' INTO TABLE t FIELDS TERMINATED BY ','"); err != nil {
+		return err
+	}
+	rows, err := db.Query("SELECT s FROM t ORDER BY id")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for n := 0; rows.Next(); n++ {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			return err
+		}
+		if err := same(len(s), n%100, "length"); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
 func queriesInTheBackground() error {
 	db, err := open("")
 	if err != nil {
@@ -219,7 +263,7 @@ func main() {
 	cases := []struct {
 		name string
 		run  func() error
-	}{{"everyType", everyType}, {"tls", tls}, {"transactions", transactions}, {"errorCodes", errorCodes}, {"cancel", cancel}, {"localInfile", localInfile}, {"queriesInTheBackground", queriesInTheBackground}}
+	}{{"everyType", everyType}, {"tls", tls}, {"transactions", transactions}, {"errorCodes", errorCodes}, {"cancel", cancel}, {"localInfile", localInfile}, {"compressed", compressed}, {"queriesInTheBackground", queriesInTheBackground}}
 	failed := 0
 	for _, c := range cases {
 		if err := c.run(); err != nil {

@@ -51,6 +51,17 @@ const cases = {
     assert.match(row.Value, /^TLSv1/);
     await con.end();
   },
+  async compressed() {
+    const con = await connect({ compress: true });
+    const [[row]] = await con.query("SHOW STATUS LIKE 'Compression'");
+    assert.strictEqual(row.Value, 'ON');
+    await fresh(con);
+    await con.query('SET GLOBAL local_infile = 1; CREATE TABLE t (id INT PRIMARY KEY, s LONGTEXT)');
+    for (const length of [1, 100, 1000000]) await con.execute('INSERT INTO t VALUES (?, ?)', [length, 'é'.repeat(length)]);
+    const [rows] = await con.query('SELECT id, s FROM t ORDER BY id');
+    for (const { id, s } of rows) assert.strictEqual(s, 'é'.repeat(id));
+    await con.end();
+  },
   async transaction() {
     const con = await connect();
     await fresh(con);

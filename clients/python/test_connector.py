@@ -56,6 +56,17 @@ def encrypted_and_not():
         check(bool(cur.fetchone()[1]), not off, "TLS")
 
 
+def compressed():
+    con = connect(compress=True)
+    cur = fresh(con)
+    cur.execute("SHOW STATUS LIKE 'Compression'")
+    check(cur.fetchone()[1], "ON", "compression")
+    cur.execute("CREATE TABLE t (id INT PRIMARY KEY, s LONGTEXT)")
+    cur.executemany("INSERT INTO t VALUES (%s, %s)", [(n, "é" * 10 ** n) for n in range(6)])
+    cur.execute("SELECT id, s FROM t ORDER BY id")
+    check([len(s) for _, s in cur.fetchall()], [10 ** n for n in range(6)], "texts")
+
+
 def reset_and_change_user():
     con = connect()
     cur = con.cursor()
@@ -109,4 +120,4 @@ def queries_in_the_background():
     check([result.fetchall() for result in cur.stored_results()], [[(1, D("1.50")), (2, None)]], "wait_list")
 
 
-run([every_type_prepared, prepared_many_times, encrypted_and_not, reset_and_change_user, metadata, multiple_results, queries_in_the_background])
+run([every_type_prepared, prepared_many_times, encrypted_and_not, compressed, reset_and_change_user, metadata, multiple_results, queries_in_the_background])

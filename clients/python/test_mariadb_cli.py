@@ -35,6 +35,12 @@ def tls():
         raise AssertionError(out)
 
 
+def compressed():
+    out = cli("SHOW STATUS LIKE 'Compression'; SELECT LENGTH(REPEAT('x', 1000000)) AS n, MD5(REPEAT('x', 1000000)) AS m, REPEAT('y', 100) AS y",
+              "--compress", "--batch", "--skip-column-names")
+    check(out, "Compression\tON\n1000000\tec78dbd963d2fc01e51176ed4dec299e\t" + "y" * 100 + "\n", "output")
+
+
 def local_infile():
     with tempfile.NamedTemporaryFile("w", suffix=".tsv", delete=False) as f:
         f.write("1\tone\n2\t\\N\n3\tthree\n")
@@ -149,4 +155,4 @@ def dump():
     cli("DROP DATABASE client_dump")
 
 
-run([tables, delimiter_and_vertical, errors_tell_the_line, tls, local_infile, tab_completion_at_start, status, queries_in_the_background, dump])
+run([tables, delimiter_and_vertical, errors_tell_the_line, tls, compressed, local_infile, tab_completion_at_start, status, queries_in_the_background, dump])

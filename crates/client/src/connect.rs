@@ -260,6 +260,7 @@ impl Client {
             database: options.database.as_bytes(),
             auth_plugin: &plugin,
             attributes: Attributes::decode(&attributes)?,
+            zstd_level: 0,
         };
         self.writer.packet(|buf| response.encode(buf));
         self.send()?;

@@ -63,6 +63,20 @@ impl From<io::Error> for End {
     }
 }
 
+impl From<ReadError> for End {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Frame(FrameError::Corrupt) => corrupt(),
+            error => Self::Gone(error),
+        }
+    }
+}
+
+/// What the client sends cannot be uncompressed.
+fn corrupt() -> End {
+    End::Because(SqlError::new(ErrorCode::NetUncompressError, &[]))
+}
+
 /// A connection after its handshake.
 pub(crate) struct CommandLoop<'a> {
     pub(crate) shared: &'a Shared,
@@ -154,20 +168,21 @@ impl CommandLoop<'_> {
                     io.writer.set_sequence(found.wrapping_add(1));
                     return Err(End::Because(SqlError::new(ErrorCode::PacketsOutOfOrder, &[])));
                 }
+                Err(FrameError::Corrupt) => return Err(corrupt()),
             }
             io.flush().await?;
-            if io.reader.is_between_packets()
-                && let Transport::Plain(socket) = &io.transport
+            if io.is_between_packets()
+                && let Some(socket) = io.plain_socket()
                 && let Some(to) = self.steering.look(&self.shared.loops, self.neighbours.number, socket)
             {
                 return Err(End::Moves(to));
             }
             let busy_poll = self.session.busy_poll();
             if let Some(read) = self.busy_poll.look(io, &self.neighbours.awake, busy_poll).await {
-                read.map_err(End::Gone)?;
+                read?;
                 continue;
             }
-            let seconds = match io.reader.is_between_packets() {
+            let seconds = match io.is_between_packets() {
                 true => self.session.idle_timeout_seconds(),
                 false => timeouts.read_seconds,
             };
@@ -177,7 +192,7 @@ impl CommandLoop<'_> {
                 read = io.fill() => {
                     self.idle.stop();
                     self.busy_poll.came(busy_poll);
-                    read.map_err(End::Gone)?;
+                    read?;
                 }
                 () = woken.as_mut() => {
                     woken.set(wake.notified());
@@ -209,7 +224,7 @@ impl CommandLoop<'_> {
             Command::Query { sql, .. } => {
                 if let AtOnce::Left(unanswered) = self.session.query_at_once(sql, &mut self.client) {
                     self.session.query(&packet.slice_ref(sql), unanswered, &mut self.client).await?;
-                    self.client.skip_file().await.map_err(End::Gone)?;
+                    self.client.skip_file().await?;
                 }
             }
             Command::StmtExecute(execute) => self.execute(&execute).await?,

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use squall_wire::compression::Compression;
 use squall_wire::constants::Capabilities;
 use squall_wire::handshake::Nonce;
 
@@ -37,4 +38,6 @@ pub(crate) struct Established {
     pub(crate) place: Place,
     /// What client and server can both do.
     pub(crate) capabilities: Capabilities,
+    /// How packets are compressed once the client has logged in.
+    pub(crate) compression: Option<Compression>,
 }

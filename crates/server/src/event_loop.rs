@@ -164,6 +164,10 @@ async fn begin(accepted: Accepted, shared: &Shared, neighbours: &Rc<Neighbours>)
     let mut client = ClientWriter::new(io, established.capabilities);
     let status = session.status();
     squall_session::api::ResultWriter::ok(&mut client, &Default::default(), &status);
+    if let Some(compression) = established.compression {
+        client.io.flush().await?;
+        client.io.compress(compression)?;
+    }
     let (statements, steering) = (PreparedStatements::default(), Steering::new());
     let conversation = Conversation { session, established, statements, wake, steering };
     answer_commands(shared, neighbours, neighbour, client, conversation).await

@@ -6,6 +6,7 @@ use std::time::Duration;
 use squall_session::api::{Account, Connection, ConnectionInfo, FrontEndSettings, KillCallback};
 use squall_types::{ErrorCode, SqlError};
 use squall_wire::auth::CACHING_SHA2_PASSWORD;
+use squall_wire::compression::Compression;
 use squall_wire::constants::{Capabilities, StatusFlags};
 use squall_wire::framing::FrameError;
 use squall_wire::handshake::{Attributes, ChangeUser, ClientHello, Greeting, HandshakeResponse, NONCE_BYTES, Nonce};
@@ -26,6 +27,7 @@ const OFFERED: Capabilities = Capabilities(
         | Capabilities::FOUND_ROWS.0
         | Capabilities::LONG_FLAG.0
         | Capabilities::CONNECT_WITH_DB.0
+        | Capabilities::COMPRESS.0
         | Capabilities::ODBC.0
         | Capabilities::LOCAL_FILES.0
         | Capabilities::IGNORE_SPACE.0
@@ -43,6 +45,7 @@ const OFFERED: Capabilities = Capabilities(
         | Capabilities::CAN_HANDLE_EXPIRED_PASSWORDS.0
         | Capabilities::SESSION_TRACK.0
         | Capabilities::DEPRECATE_EOF.0
+        | Capabilities::ZSTD_COMPRESSION.0
         | Capabilities::QUERY_ATTRIBUTES.0
         | Capabilities::REMEMBER_OPTIONS.0,
 );
@@ -62,7 +65,7 @@ impl From<ReadError> for HandshakeError {
             ReadError::Frame(FrameError::OutOfOrder { .. }) => {
                 Self::Refused(SqlError::new(ErrorCode::PacketsOutOfOrder, &[]))
             }
-            ReadError::Frame(FrameError::TooLarge { .. }) => Self::Refused(bad_handshake()),
+            ReadError::Frame(FrameError::TooLarge { .. } | FrameError::Corrupt) => Self::Refused(bad_handshake()),
             gone => Self::Gone(gone),
         }
     }
@@ -107,7 +110,9 @@ pub(crate) async fn establish(
     let ClientHello::Response(response) = hello else {
         return Err(HandshakeError::Refused(bad_handshake()));
     };
-    let established = Established { connection_id, nonce, peer, place, capabilities: response.capabilities & OFFERED };
+    let capabilities = response.capabilities & OFFERED;
+    let compression = compression_of(capabilities, response.zstd_level);
+    let established = Established { connection_id, nonce, peer, place, capabilities, compression };
     let first = FirstResponse {
         plugin: response.auth_plugin.to_vec(),
         response: response.auth_response.to_vec(),
@@ -116,6 +121,14 @@ pub(crate) async fn establish(
     let info = info_of_response(&response, &established);
     let session = log_in(io, shared, settings, &established, info, first, on_kill, Purpose::Connect).await?;
     Ok((established, session))
+}
+
+/// How a client that can do so much is compressed: MySQL's clients, too, take zlib where both can do both.
+fn compression_of(capabilities: Capabilities, zstd_level: u8) -> Option<Compression> {
+    if capabilities.contains(Capabilities::COMPRESS) {
+        return Some(Compression::Zlib);
+    }
+    capabilities.contains(Capabilities::ZSTD_COMPRESSION).then(|| Compression::zstd(zstd_level))
 }
 
 /// Makes another session for a client that has one (`COM_CHANGE_USER`); the old one is gone already.

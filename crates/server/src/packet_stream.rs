@@ -11,6 +11,7 @@ use bytes::Bytes;
 use squall_session::api::{NetTimeouts, SocketUse};
 use squall_session::time_slice::TimeSlice;
 use squall_types::SqlError;
+use squall_wire::compression::{CompressedStream, Compression};
 use squall_wire::framing::{FrameError, PacketReader, PacketWriter};
 use squall_wire::response::ErrPacket;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -79,6 +80,8 @@ pub(crate) struct PacketStream {
     pub(crate) transport: Transport,
     pub(crate) reader: PacketReader,
     pub(crate) writer: PacketWriter,
+    /// What the packets are compressed with, and what is left to send of it.
+    compressed: Option<Box<Compressed>>,
     pub(crate) read_timeout: Duration,
     write_timeout: Duration,
     /// Told when the connection is killed, so that no task waits for its client any more.
@@ -88,6 +91,12 @@ pub(crate) struct PacketStream {
     slice: TimeSlice,
 }
 
+#[derive(Debug)]
+struct Compressed {
+    stream: CompressedStream,
+    sent: Vec<u8>,
+}
+
 impl PacketStream {
     pub(crate) fn new(socket: Socket, payload_bytes_max: usize, write_timeout: Duration) -> Self {
         Self {
@@ -95,6 +104,7 @@ impl PacketStream {
             transport: Transport::Plain(socket),
             reader: PacketReader::new(payload_bytes_max),
             writer: PacketWriter::default(),
+            compressed: None,
             read_timeout: write_timeout,
             write_timeout,
             killed: Arc::default(),
@@ -108,11 +118,37 @@ impl PacketStream {
         self.write_timeout = Duration::from_secs(timeouts.write_seconds);
     }
 
+    /// Compresses what is sent from now on, and takes what comes as compressed. What is written must have been sent.
+    pub(crate) fn compress(&mut self, compression: Compression) -> io::Result<()> {
+        self.reader.ignore_sequence();
+        self.compressed = Some(Box::new(Compressed { stream: CompressedStream::new(compression)?, sent: Vec::new() }));
+        Ok(())
+    }
+
+    /// Whether nothing has begun to arrive.
+    pub(crate) fn is_between_packets(&self) -> bool {
+        self.reader.is_between_packets() && self.compressed.as_ref().is_none_or(|c| c.stream.is_between_packets())
+    }
+
+    /// The socket, where nothing but it is needed to go on with the connection.
+    pub(crate) fn plain_socket(&self) -> Option<&Socket> {
+        match &self.transport {
+            Transport::Plain(socket) if self.compressed.is_none() => Some(socket),
+            _ => None,
+        }
+    }
+
     /// Reads more bytes into the reader. Nothing is lost when the future is dropped.
     pub(crate) async fn fill(&mut self) -> Result<(), ReadError> {
-        let room = self.reader.missing_bytes().clamp(READ_BYTES_MIN, READ_BYTES_MAX);
-        let buffer = self.reader.buffer();
-        buffer.reserve(room);
+        let missing = match &self.compressed {
+            Some(compressed) => compressed.stream.missing_bytes(),
+            None => self.reader.missing_bytes(),
+        };
+        let buffer = match &mut self.compressed {
+            Some(compressed) => compressed.stream.buffer(),
+            None => self.reader.buffer(),
+        };
+        buffer.reserve(missing.clamp(READ_BYTES_MIN, READ_BYTES_MAX));
         let mut read = pin!(self.transport.read_buf(buffer));
         let read = poll_fn(|context| {
             let polled = read.as_mut().poll(context);
@@ -125,7 +161,10 @@ impl PacketStream {
             Ok(0) => Err(ReadError::Closed),
             Ok(bytes) => {
                 self.socket.read(bytes);
-                Ok(())
+                match &mut self.compressed {
+                    Some(compressed) => Ok(compressed.stream.receive(self.reader.buffer())?),
+                    None => Ok(()),
+                }
             }
             Err(error) => Err(ReadError::Io(error)),
         }
@@ -188,7 +227,15 @@ impl PacketStream {
         if self.writer.is_empty() {
             return Ok(());
         }
-        let mut rest = self.writer.bytes();
+        let mut rest = match &mut self.compressed {
+            Some(compressed) => {
+                compressed.sent.clear();
+                compressed.stream.send(self.writer.bytes(), &mut compressed.sent)?;
+                compressed.stream.shrink(WRITE_BUFFER_KEPT_BYTES);
+                &*compressed.sent
+            }
+            None => self.writer.bytes(),
+        };
         while !rest.is_empty() {
             let written = with_timeout(self.write_timeout, &self.killed, self.transport.write(rest)).await?;
             if written == 0 {
@@ -198,6 +245,10 @@ impl PacketStream {
             rest = &rest[written..];
         }
         self.writer.clear(WRITE_BUFFER_KEPT_BYTES);
+        if let Some(compressed) = &mut self.compressed {
+            compressed.sent.clear();
+            compressed.sent.shrink_to(WRITE_BUFFER_KEPT_BYTES);
+        }
         // Only TLS keeps bytes back.
         if let Transport::Tls(stream) = &mut self.transport {
             with_timeout(self.write_timeout, &self.killed, stream.flush()).await?;

@@ -227,6 +227,7 @@ error_codes! {
     SyntaxError = 1149, b"42000", "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right syntax to use";
     PacketTooLarge = 1153, b"08S01", "Got a packet bigger than 'max_allowed_packet' bytes";
     PacketsOutOfOrder = 1156, b"08S01", "Got packets out of order";
+    NetUncompressError = 1157, b"08S01", "Couldn't uncompress communication packet";
     NetReadInterrupted = 1159, b"08S01", "Got timeout reading communication packets";
     WrongColumnName = 1166, b"42000", "Incorrect column name '%s'";
     BlobKeyWithoutLength = 1170, b"42000", "BLOB/TEXT column '%s' used in key specification without a key length";

@@ -33,6 +33,8 @@ pub enum FrameError {
         /// What came.
         found: u8,
     },
+    /// A compressed packet is none.
+    Corrupt,
 }
 
 impl fmt::Display for FrameError {
@@ -42,6 +44,7 @@ impl fmt::Display for FrameError {
             Self::OutOfOrder { expected, found } => {
                 write!(f, "packet {found} where packet {expected} was due")
             }
+            Self::Corrupt => f.write_str("a compressed packet cannot be read"),
         }
     }
 }
@@ -56,13 +59,22 @@ pub struct PacketReader {
     joined: BytesMut,
     joining: bool,
     sequence: u8,
+    /// Sequence ids are looked at.
+    is_numbered: bool,
     payload_bytes_max: usize,
 }
 
 impl PacketReader {
     /// Accepts payloads of up to `payload_bytes_max` bytes.
     pub fn new(payload_bytes_max: usize) -> Self {
-        Self { buffer: BytesMut::new(), joined: BytesMut::new(), joining: false, sequence: 0, payload_bytes_max }
+        Self {
+            buffer: BytesMut::new(),
+            joined: BytesMut::new(),
+            joining: false,
+            sequence: 0,
+            is_numbered: true,
+            payload_bytes_max,
+        }
     }
 
     /// Where received bytes are appended.
@@ -78,6 +90,11 @@ impl PacketReader {
     /// True when no packet has begun to arrive.
     pub fn is_between_packets(&self) -> bool {
         self.buffer.is_empty() && !self.joining
+    }
+
+    /// Takes packets whatever their sequence ids are: those inside of compressed packets mean nothing.
+    pub fn ignore_sequence(&mut self) {
+        self.is_numbered = false;
     }
 
     /// Changes the longest accepted payload (`max_allowed_packet`).
@@ -112,7 +129,7 @@ impl PacketReader {
             };
             let length = part_length(header);
             let sequence = header[3];
-            if sequence != self.sequence {
+            if self.is_numbered && sequence != self.sequence {
                 return Err(FrameError::OutOfOrder { expected: self.sequence, found: sequence });
             }
             // Judged by the header alone, so that a packet that will be refused is never collected.

@@ -157,6 +157,8 @@ pub struct HandshakeResponse<'a> {
     pub auth_plugin: &'a [u8],
     /// Connection attributes.
     pub attributes: Attributes<'a>,
+    /// The level of Zstandard that the client asks for; 0 if it does not.
+    pub zstd_level: u8,
 }
 
 impl<'a> HandshakeResponse<'a> {
@@ -181,6 +183,9 @@ impl<'a> HandshakeResponse<'a> {
         if capabilities.contains(Capabilities::CONNECT_ATTRS) {
             put_lenenc_bytes(buf, self.attributes.encoded);
         }
+        if capabilities.contains(Capabilities::ZSTD_COMPRESSION) {
+            buf.push(self.zstd_level);
+        }
     }
 
     fn decode_after_head(
@@ -204,6 +209,8 @@ impl<'a> HandshakeResponse<'a> {
         } else {
             Attributes::default()
         };
+        let asks_for_level = in_force.contains(Capabilities::ZSTD_COMPRESSION) && !reader.is_empty();
+        let zstd_level = if asks_for_level { reader.u8()? } else { 0 };
         Ok(Self {
             capabilities: head.capabilities,
             packet_bytes_max: head.packet_bytes_max,
@@ -213,6 +220,7 @@ impl<'a> HandshakeResponse<'a> {
             database,
             auth_plugin,
             attributes,
+            zstd_level,
         })
     }
 }
@@ -389,7 +397,8 @@ mod tests {
                 | Capabilities::PLUGIN_AUTH
                 | Capabilities::PLUGIN_AUTH_LENENC_CLIENT_DATA
                 | Capabilities::CONNECT_WITH_DB
-                | Capabilities::CONNECT_ATTRS,
+                | Capabilities::CONNECT_ATTRS
+                | Capabilities::ZSTD_COMPRESSION,
             packet_bytes_max: 1 << 24,
             collation: 45,
             user: b"root",
@@ -397,6 +406,7 @@ mod tests {
             database: b"test",
             auth_plugin: b"caching_sha2_password",
             attributes: Attributes::decode(&encoded).expect("pairs"),
+            zstd_level: 7,
         };
         let mut buf = Vec::new();
         full.encode(&mut buf);
@@ -408,6 +418,7 @@ mod tests {
             database: b"",
             auth_plugin: b"",
             attributes: Attributes::default(),
+            zstd_level: 0,
             ..full
         };
         let mut buf = Vec::new();

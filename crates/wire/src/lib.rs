@@ -8,6 +8,7 @@
 //! - [`bytes`]: integers and strings as the protocol writes them;
 //! - [`constants`]: capabilities, status flags, column types and flags, commands;
 //! - [`framing`]: packets with sequence ids, split and joined at 16 MB;
+//! - [`compression`]: the stream of packets in zlib's or Zstandard's format;
 //! - [`handshake`] and [`auth`]: the connection phase and the password scrambles;
 //! - [`command`] and [`parameters`]: what a client asks;
 //! - [`mod@column`], [`text_row`], [`binary_row`], [`response`] and [`session_track`]: what a server answers.
@@ -17,6 +18,7 @@ pub mod binary_row;
 pub mod bytes;
 pub mod column;
 pub mod command;
+pub mod compression;
 pub mod constants;
 pub mod framing;
 pub mod handshake;

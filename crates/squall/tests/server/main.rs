@@ -5,6 +5,7 @@ mod background;
 mod bounds;
 mod client_charsets;
 mod columns;
+mod compression;
 mod connections;
 mod definitions;
 mod depth;
