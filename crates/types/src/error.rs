@@ -243,6 +243,7 @@ error_codes! {
     SpecificAccessDenied = 1227, b"42000", "Access denied; you need (at least one of) the %s privilege(s) for this operation";
     LocalVariable = 1228, b"HY000", "Variable '%s' is a SESSION variable and can't be used with SET GLOBAL";
     GlobalVariable = 1229, b"HY000", "Variable '%s' is a GLOBAL variable and should be set with SET GLOBAL";
+    NoDefault = 1230, b"42000", "Variable '%s' doesn't have a default value";
     WrongValueForVar = 1231, b"42000", "Variable '%s' can't be set to the value of '%s'";
     WrongTypeForVar = 1232, b"42000", "Incorrect argument type to variable '%s'";
     NotSupportedYet = 1235, b"42000", "This version of MySQL doesn't yet support '%s'";
@@ -450,6 +451,8 @@ error_codes! {
     PartitionExchangeForeignKey = 1740, b"HY000", "Table to exchange with partition has foreign key references: '%s'";
     PartitionClauseOnNonPartitioned = 1747, b"HY000", "PARTITION () clause on non partitioned table";
     RowDoesNotMatchGivenPartitionSet = 1748, b"HY000", "Found a row not matching the given partition set";
+    VariableNotSettableInFunction = 1765, b"HY000", "The system variable %s cannot be set in stored functions or triggers.";
+    VariableNotSettableInTransaction = 1766, b"HY000", "The system variable %s cannot be set when there is an ongoing transaction.";
     MalformedGtidSet = 1772, b"HY000", "Malformed GTID set specification '%s'.";
     UnknownExplainFormat = 1791, b"HY000", "Unknown EXPLAIN format name: '%s'";
     ReadOnlyTransaction = 1792, b"25006", "Cannot execute statement in a READ ONLY transaction.";

@@ -1,5 +1,7 @@
 //! SET: system variables, user variables, character sets, transactions, passwords and roles.
 
+mod related;
+
 use crate::result::Outcome;
 use crate::result::writer::SessionChange;
 use crate::session::{Session, StatementRun};
@@ -10,7 +12,7 @@ use squall_registry::{StatementContext, VariableId, held_by_variable};
 use squall_server_state::charset;
 use squall_server_state::check::{self, check, merge_switches};
 use squall_server_state::log_settings;
-use squall_server_state::variables::{ALIASES, Values, ids};
+use squall_server_state::variables::{Values, alias, ids};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 
 /// An assignment whose value has been checked, to be carried out together with the others.
@@ -19,6 +21,21 @@ enum Assignment {
     Session { id: VariableId, value: Value },
     Global { id: VariableId, value: Value, persist: Persist },
 }
+
+/// What SET … = DEFAULT has no value for (1230).
+const NO_DEFAULT: &[&str] = &["gtid_purged", "identity", "insert_id", "last_insert_id", "rand_seed1", "rand_seed2"];
+
+/// What the binary log would have of a transaction: a session sets it between transactions.
+const BETWEEN_TRANSACTIONS: &[&str] = &[
+    "binlog_direct_non_transactional_updates",
+    "binlog_format",
+    "binlog_row_value_options",
+    "binlog_rows_query_log_events",
+    "binlog_transaction_compression",
+    "binlog_transaction_compression_level_zstd",
+    "gtid_next",
+    "sql_log_bin",
+];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Persist {
@@ -92,8 +109,12 @@ impl Session {
         let scope = variable.scope;
         check_scope(&definition, scope)?;
         self.check_set_privilege(&definition, scope)?;
+        if let Some(warning) = definition.deprecation() {
+            run.context.diagnostics.warn(warning);
+        }
         let is_global = !matches!(scope, None | Some(VariableScope::Session));
         if matches!(value, Expr::Default) && item.is_none() {
+            self.check_value(id, &definition, scope)?;
             let default = self.default_of(id, &definition, is_global)?;
             return self.push_assignment(id, &definition, scope, default, assignments);
         }
@@ -129,6 +150,7 @@ impl Session {
             (_, Value::Bytes(bytes)) => Value::String(String::from_utf8_lossy(&bytes).into_owned()),
             (_, given) => given,
         };
+        self.check_given((id, &definition), &given)?;
         let strict = self.settings.bind.sql_mode.contains(SqlMode::STRICT_ALL_TABLES);
         let checked = check(&definition, &given, self.shared.store.engines(), strict)?;
         if let Some(warning) = checked.warning {
@@ -138,9 +160,11 @@ impl Session {
             self.warn_of_unknown(list, &run.context);
         }
         self.check_value(id, &definition, scope)?;
+        check_is_default(&definition, &checked.value)?;
         self.check_account_variables(id, &checked.value)?;
         log_settings::check_value(&self.shared.directory, id, definition.name, &checked.value)?;
-        self.push_assignment(id, &definition, scope, checked.value, assignments)
+        let value = self.beside_others((id, &definition), checked.value, is_global, assignments, &run.context)?;
+        self.push_assignment(id, &definition, scope, value, assignments)
     }
 
     /// Names of a list of variables that none has are passed over, with a warning (1231).
@@ -196,6 +220,9 @@ impl Session {
         if !is_global && definition.scope == Scope::Both {
             return Ok(self.current_value(id, true));
         }
+        if NO_DEFAULT.contains(&definition.name) {
+            return Err(SqlError::new(ErrorCode::NoDefault, &[&definition.name]));
+        }
         let values = self.shared.globals.load_values();
         Ok(log_settings::default_file(Values(&values), id).unwrap_or_else(|| definition.default.to_value()))
     }
@@ -203,8 +230,16 @@ impl Session {
     /// What depends on more than the value itself.
     fn check_value(&self, id: VariableId, definition: &VariableDef, scope: Option<VariableScope>) -> SqlResult<()> {
         let of_session = matches!(scope, None | Some(VariableScope::Session));
-        if id == ids::MAX_ALLOWED_PACKET && of_session {
+        if definition.fixed_in_session && of_session {
             return Err(read_only_session(definition.name));
+        }
+        if of_session && BETWEEN_TRANSACTIONS.contains(&definition.name) {
+            if self.inside.is_some() {
+                return Err(SqlError::new(ErrorCode::VariableNotSettableInFunction, &[&definition.name]));
+            }
+            if self.transaction.is_open() {
+                return Err(SqlError::new(ErrorCode::VariableNotSettableInTransaction, &[&definition.name]));
+            }
         }
         let transaction_wide =
             [ids::TRANSACTION_ISOLATION, ids::TX_ISOLATION, ids::TRANSACTION_READ_ONLY, ids::TX_READ_ONLY];
@@ -282,12 +317,8 @@ impl Session {
             }
             _ => None,
         };
-        for (left, right) in ALIASES {
-            if *left == id {
-                assignments.push(Assignment::Session { id: *right, value: value.clone() });
-            } else if *right == id {
-                assignments.push(Assignment::Session { id: *left, value: value.clone() });
-            }
+        if let Some(other) = alias(id) {
+            assignments.push(Assignment::Session { id: other, value: value.clone() });
         }
         assignments.push(Assignment::Session { id, value });
         if let Some((id, text)) = follow {
@@ -513,6 +544,18 @@ fn read_only_session(name: &str) -> SqlError {
         ErrorCode::IncorrectGlobalLocalVar,
         format!("SESSION variable '{name}' is read-only. Use SET GLOBAL to assign the value"),
     )
+}
+
+/// 1235 for a value that would promise what is not done.
+fn check_is_default(definition: &VariableDef, value: &Value) -> SqlResult<()> {
+    match definition.effect {
+        Effect::OnlyDefault { instead } if *value != definition.default.to_value() => {
+            let shown = definition.show(value);
+            let what = format_args!("{} = {shown} (in its place there is: {instead})", definition.name);
+            Err(SqlError::unsupported(what))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// 1238, 1229, 1228: whether a variable can be set in that scope at all.
