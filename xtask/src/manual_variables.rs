@@ -109,7 +109,8 @@ pub fn run(root: &Path) -> Result<(), String> {
     eprintln!("==> variables");
     let read =
         |path: &str| std::fs::read_to_string(root.join(path)).map_err(|error| format!("cannot read {path}: {error}"));
-    let (page, ledger, script) = (read("docs/reference/variables.md")?, read("COMPATIBILITY.md")?, read(STATUS_SCRIPT)?);
+    let (page, ledger, script) =
+        (read("docs/reference/variables.md")?, read("COMPATIBILITY.md")?, read(STATUS_SCRIPT)?);
     let section = ledger.split("\n## ").find_map(|section| section.strip_prefix("Variables\n"));
     let reasons: BTreeSet<&str> = quoted(section.ok_or("COMPATIBILITY.md has no section on variables")?).collect();
     let mut different = different(&documented(&page));

@@ -466,9 +466,23 @@ impl ProcessList {
         self.next_id.fetch_add(1, Ordering::Relaxed) + 1
     }
 
+    /// Adds a connection unless there are as many as may be of its kind; whether it was added.
+    pub fn add_below(&self, process: Arc<Process>, count_max: usize, is_alike: impl Fn(&Process) -> bool) -> bool {
+        let mut processes = self.processes.write();
+        let others = processes.values().filter(|other| other.id != process.id && is_alike(other));
+        if others.count() >= count_max {
+            return false;
+        }
+        self.insert(&mut processes, process);
+        true
+    }
+
     /// Adds a connection.
     pub fn add(&self, process: Arc<Process>) {
-        let mut processes = self.processes.write();
+        self.insert(&mut self.processes.write(), process);
+    }
+
+    fn insert(&self, processes: &mut BTreeMap<u64, Arc<Process>>, process: Arc<Process>) {
         processes.insert(process.id, process.clone());
         self.connections.fetch_add(1, Ordering::Relaxed);
         if let Some(tls) = &process.tls {

@@ -61,6 +61,10 @@ pub mod ids {
         SESSION_TRACK_TRANSACTION_INFO = "session_track_transaction_info";
         VERSION = "version";
         MAX_CONNECTIONS = "max_connections";
+        MAX_USER_CONNECTIONS = "max_user_connections";
+        OFFLINE_MODE = "offline_mode";
+        SELECT_INTO_DISK_SYNC = "select_into_disk_sync";
+        LOG_QUERIES_NOT_USING_INDEXES = "log_queries_not_using_indexes";
         CONNECT_TIMEOUT = "connect_timeout";
         NET_READ_TIMEOUT = "net_read_timeout";
         NET_WRITE_TIMEOUT = "net_write_timeout";

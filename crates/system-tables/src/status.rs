@@ -3,6 +3,10 @@
 //! Statements are counted by their sessions ([`SessionStatus`](squall_instrumentation::process::SessionStatus)); rows, files, sockets and waits are what
 //! performance_schema has counted of them, so that they stand still while `performance_schema` is off.
 
+use super::performance_files::{ROW_TABLE, sums_by_event};
+use super::performance_objects::{all_tables, rows_by_table};
+use super::status_names::{OF_SESSIONS, WORDS, ZERO};
+use super::{Source, s};
 use crate::spec::local_time;
 use squall_instrumentation::TlsUse;
 use squall_instrumentation::process::Process;
@@ -14,10 +18,6 @@ use squall_server_state::variables::Values;
 use squall_types::file_use::{FileTotals, REDO_LOG};
 use squall_types::{ErrorCode, Value};
 use std::sync::atomic::Ordering::Relaxed;
-use super::performance_files::{ROW_TABLE, sums_by_event};
-use super::performance_objects::{all_tables, rows_by_table};
-use super::status_names::{OF_SESSIONS, WORDS, ZERO};
-use super::{Source, s};
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
 /// What clients are told that pages are (`innodb_page_size`).

@@ -230,6 +230,7 @@ error_codes! {
     FtMatchingKeyNotFound = 1191, b"HY000", "Can't find FULLTEXT index matching the column list";
     LockOrActiveTransaction = 1192, b"HY000", "Can't execute the given command because you have active locked tables or an active transaction";
     UnknownSystemVariable = 1193, b"HY000", "Unknown system variable '%s'";
+    TooManyUserConnections = 1203, b"42000", "User %s already has more than 'max_user_connections' active connections";
     LockWaitTimeout = 1205, b"HY000", "Lock wait timeout exceeded; try restarting transaction";
     WrongArguments = 1210, b"HY000", "Incorrect arguments to %s";
     Deadlock = 1213, b"40001", "Deadlock found when trying to get lock; try restarting transaction";
@@ -479,6 +480,7 @@ error_codes! {
     InvalidFieldSize = 3013, b"42000", "Invalid size for column '%s'.";
     InvalidArgumentForLogarithm = 3020, b"2201E", "Invalid argument for logarithm";
     QueryTimeout = 3024, b"HY000", "Query execution was interrupted, maximum statement execution time exceeded";
+    ServerOfflineMode = 3032, b"HY000", "The server is currently in offline mode";
     GisDifferentSrids = 3033, b"HY000", "Binary geometry function %s given two geometries of different srids: %s and %s, which should have been identical.";
     GisUnknownError = 3035, b"HY000", "Unknown GIS error occurred in function %s.";
     GisInvalidData = 3037, b"22023", "Invalid GIS data provided to function %s.";

@@ -25,8 +25,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     boolean("default_table_encryption", Both, false, "Whether new tables are encrypted.")
         .restricted()
         .only_default("an encrypted file system"),
-    boolean("table_encryption_privilege_check", Global, false, "Whether encryption needs a privilege.")
-        .compatibility(),
+    boolean("table_encryption_privilege_check", Global, false, "Whether encryption needs a privilege.").compatibility(),
     text("innodb_version", Global, "8.4.0", "Version of the row engine's dialect.").read_only(),
     unsigned("innodb_page_size", Global, 16_384, 4096, 65_536, "Page size clients are told.").read_only(),
     unsigned(
@@ -170,7 +169,8 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     unsigned("myisam_max_sort_file_size", Global, 9_223_372_036_853_727_232, 0, u64::MAX, "File of MyISAM repairs.")
         .block(1 << 20)
         .compatibility(),
-    unsigned("myisam_mmap_size", Global, u64::MAX, 7, u64::MAX, "Memory that MyISAM's files are mapped to.").read_only(),
+    unsigned("myisam_mmap_size", Global, u64::MAX, 7, u64::MAX, "Memory that MyISAM's files are mapped to.")
+        .read_only(),
     boolean("myisam_use_mmap", Global, false, "Whether they are mapped.").compatibility(),
     unsigned("myisam_data_pointer_size", Global, 6, 2, 7, "Bytes of MyISAM row pointers.").compatibility(),
     flags(

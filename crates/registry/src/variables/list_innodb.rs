@@ -187,6 +187,8 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     boolean("innodb_undo_log_truncate", Global, true, "Whether undo logs are cut.").compatibility(),
     unsigned("innodb_undo_tablespaces", Global, 2, 2, 127, "Number of undo tablespaces.").compatibility(),
     boolean("innodb_use_fdatasync", Global, true, "Whether syncs leave metadata out.").compatibility(),
-    boolean("innodb_use_native_aio", Global, true, "Whether the system reads and writes in the background.").read_only(),
-    boolean("innodb_validate_tablespace_paths", Global, true, "Whether paths of files are checked at start.").read_only(),
+    boolean("innodb_use_native_aio", Global, true, "Whether the system reads and writes in the background.")
+        .read_only(),
+    boolean("innodb_validate_tablespace_paths", Global, true, "Whether paths of files are checked at start.")
+        .read_only(),
 ];

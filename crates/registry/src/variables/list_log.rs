@@ -93,9 +93,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     .compatibility(),
     unsigned("max_relay_log_size", Global, 0, 0, 1 << 30, "Size of a relay log.").block(4096).compatibility(),
     boolean("log_replica_updates", Global, false, "Whether replicated changes are logged.").read_only(),
-    boolean("log_slave_updates", Global, false, "An older name.")
-        .deprecated("log_replica_updates")
-        .read_only(),
+    boolean("log_slave_updates", Global, false, "An older name.").deprecated("log_replica_updates").read_only(),
     boolean("general_log", Global, false, "Whether every statement is logged."),
     text(
         "general_log_file",
@@ -105,8 +103,12 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     ),
     boolean("slow_query_log", Global, false, "Whether statements that take longer than `long_query_time` are logged."),
     text("slow_query_log_file", Global, "", "File of that log; by default the host's name with -slow.log."),
-    boolean("log_queries_not_using_indexes", Global, false, "Whether statements without an index count as slow.")
-        .compatibility(),
+    boolean(
+        "log_queries_not_using_indexes",
+        Global,
+        false,
+        "Whether statements that scan a table count as slow, however long they take.",
+    ),
     unsigned("log_throttle_queries_not_using_indexes", Global, 0, 0, u64::MAX, "Such statements per minute.")
         .compatibility(),
     boolean(
@@ -193,8 +195,8 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         36_028_797_018_963_968,
         "When the source committed.",
     )
-        .restricted()
-        .compatibility(),
+    .restricted()
+    .compatibility(),
     unsigned("original_server_version", Session, 999_999, 0, u32::MAX as u64, "Version of the source.")
         .restricted()
         .compatibility(),

@@ -1,9 +1,6 @@
 //! Sizes of performance_schema. They can be read only: Squall's tables grow with what they show, within bounds of their own.
 
-use super::definition::{
-    Scope::Global,
-    VariableDef, boolean, signed, unsigned,
-};
+use super::definition::{Scope::Global, VariableDef, boolean, signed, unsigned};
 
 /// Sizes up to a million, of which -1 lets the server choose.
 const fn size(name: &'static str, default: i64, doc: &'static str) -> VariableDef {

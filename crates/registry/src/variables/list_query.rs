@@ -370,11 +370,17 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     )
     .restricted()
     .compatibility(),
-    unsigned("select_into_buffer_size", Both, 131_072, 8192, 2_147_479_552, "Buffer of INTO OUTFILE and INTO DUMPFILE.")
-        .block(4096)
-        .compatibility(),
-    boolean("select_into_disk_sync", Both, false, "Whether files of INTO OUTFILE and INTO DUMPFILE are synced.")
-        .compatibility(),
+    unsigned(
+        "select_into_buffer_size",
+        Both,
+        131_072,
+        8192,
+        2_147_479_552,
+        "Buffer of INTO OUTFILE and INTO DUMPFILE.",
+    )
+    .block(4096)
+    .compatibility(),
+    boolean("select_into_disk_sync", Both, false, "Whether files of INTO OUTFILE and INTO DUMPFILE are synced."),
     unsigned("select_into_disk_sync_delay", Both, 0, 0, 31_536_000, "Milliseconds to wait behind each sync of them.")
         .compatibility(),
     boolean("temptable_use_mmap", Global, false, "Whether temporary results may be in mapped files.")

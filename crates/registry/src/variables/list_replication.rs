@@ -23,30 +23,19 @@ const CHECKPOINT_PERIOD: VariableDef =
         .compatibility();
 const COMPRESSED_PROTOCOL: VariableDef =
     boolean("replica_compressed_protocol", Global, false, "Whether a replica asks for compression.").compatibility();
-const EXEC_MODE: VariableDef = choice(
-    "replica_exec_mode",
-    Global,
-    "STRICT",
-    &["STRICT", "IDEMPOTENT"],
-    "Whether a replica ignores conflicts.",
-)
-.compatibility();
-const LOAD_TMPDIR: VariableDef =
-    text("replica_load_tmpdir", Global, "", "Directory of replicated loads.").read_only();
+const EXEC_MODE: VariableDef =
+    choice("replica_exec_mode", Global, "STRICT", &["STRICT", "IDEMPOTENT"], "Whether a replica ignores conflicts.")
+        .compatibility();
+const LOAD_TMPDIR: VariableDef = text("replica_load_tmpdir", Global, "", "Directory of replicated loads.").read_only();
 const MAX_ALLOWED_PACKET: VariableDef =
     unsigned("replica_max_allowed_packet", Global, 1 << 30, 1024, 1 << 30, "Longest packet of replication.")
         .block(1024)
         .compatibility();
 const NET_TIMEOUT: VariableDef =
     unsigned("replica_net_timeout", Global, 60, 1, 31_536_000, "Seconds a replica waits.").compatibility();
-const PARALLEL_TYPE: VariableDef = choice(
-    "replica_parallel_type",
-    Global,
-    "LOGICAL_CLOCK",
-    &["DATABASE", "LOGICAL_CLOCK"],
-    "How changes are spread.",
-)
-.compatibility();
+const PARALLEL_TYPE: VariableDef =
+    choice("replica_parallel_type", Global, "LOGICAL_CLOCK", &["DATABASE", "LOGICAL_CLOCK"], "How changes are spread.")
+        .compatibility();
 const PARALLEL_WORKERS: VariableDef =
     unsigned("replica_parallel_workers", Global, 4, 0, 1024, "Threads that apply changes.").compatibility();
 const PENDING_JOBS_SIZE_MAX: VariableDef = unsigned(
@@ -144,8 +133,13 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     text("report_password", Global, "", "Password that a replica reports.").read_only(),
     boolean("replication_optimize_for_static_plugin_config", Global, false, "Whether plugins are locked less.")
         .compatibility(),
-    boolean("replication_sender_observe_commit_only", Global, false, "Whether semi-synchronous replication calls less.")
-        .compatibility(),
+    boolean(
+        "replication_sender_observe_commit_only",
+        Global,
+        false,
+        "Whether semi-synchronous replication calls less.",
+    )
+    .compatibility(),
     choice(
         "rbr_exec_mode",
         Session,

@@ -53,8 +53,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         u32::MAX as u64,
         "Most connections of one account at once; 0 is no limit.",
     )
-    .fixed_in_session()
-    .only_default("max_connections"),
+    .fixed_in_session(),
     unsigned("max_connect_errors", Global, 100, 1, u64::MAX, "Failed attempts after which MySQL blocks a host.")
         .compatibility(),
     unsigned("back_log", Global, 151, 1, 65535, "Connections that may wait to be accepted.").read_only(),
@@ -108,8 +107,12 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     unsigned("table_definition_cache", Global, 2000, 400, 524_288, "Definitions MySQL keeps.").compatibility(),
     unsigned("open_files_limit", Global, 1_048_576, 0, u32::MAX as u64, "Files the process may open.").read_only(),
     unsigned("host_cache_size", Global, 279, 0, 65_536, "Host names MySQL remembers.").compatibility(),
-    boolean("offline_mode", Global, false, "Whether ordinary users are kept out.")
-        .only_default("ALTER USER … ACCOUNT LOCK, or super_read_only"),
+    boolean(
+        "offline_mode",
+        Global,
+        false,
+        "Whether only users with CONNECTION_ADMIN can connect; the others' connections end.",
+    ),
     boolean("super_read_only", Global, false, "Whether all writes are refused, also those of administrators."),
     boolean("read_only", Global, false, "Whether only users with CONNECTION_ADMIN can write."),
     boolean("require_secure_transport", Global, false, "Whether connections have to be encrypted or by socket."),

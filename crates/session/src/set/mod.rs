@@ -2,6 +2,7 @@
 
 mod related;
 
+use crate::authorization::admission::end_connections_of_users;
 use crate::result::Outcome;
 use crate::result::writer::SessionChange;
 use crate::session::{Session, StatementRun};
@@ -433,6 +434,9 @@ impl Session {
         }
         shared.apply_statistics_variables();
         shared.apply_account_variables();
+        if globals.iter().any(|(id, value)| *id == ids::OFFLINE_MODE && check::boolean(value) == Some(true)) {
+            end_connections_of_users(shared);
+        }
         let mut result = if of_logs { shared.apply_log_variables() } else { Ok(()) };
         if result.is_ok() && !persisted.is_empty() {
             result = self.blocking(move |shared| shared.globals.persist(&shared.store, &persisted)).await;
@@ -530,6 +534,11 @@ impl Session {
             Some(_) => {
                 need(self.access.has_dynamic("SYSTEM_VARIABLES_ADMIN"), "SUPER or SYSTEM_VARIABLES_ADMIN")?;
                 // It grants a role to everybody, which SUPER alone does not.
+                // It ends the connections of all others.
+                need(
+                    definition.name != "offline_mode" || self.access.has_dynamic("CONNECTION_ADMIN"),
+                    "SYSTEM_VARIABLES_ADMIN or SUPER privileges, as well as the CONNECTION_ADMIN",
+                )?;
                 need(
                     definition.name != "mandatory_roles" || self.access.dynamic.contains("ROLE_ADMIN"),
                     "SYSTEM_VARIABLES_ADMIN or SUPER privileges, as well as the ROLE_ADMIN",
