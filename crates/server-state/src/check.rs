@@ -91,8 +91,6 @@ fn switch(definition: &VariableDef, value: &Value) -> SqlResult<Checked> {
         Value::String(word) if !is_word(word) => {
             Err(SqlError::new(ErrorCode::WrongValueForVar, &[&definition.name, &word]))
         }
-        // What MySQL's plugins make of a negative number.
-        Value::Int(number) if *number < 0 && definition.name.starts_with("innodb_") => Ok(Value::from(true).into()),
         other => match boolean(other) {
             Some(on) => Ok(Value::from(on).into()),
             None => Err(SqlError::new(ErrorCode::WrongValueForVar, &[&definition.name, &text(value)])),
@@ -349,10 +347,14 @@ fn time_zone(definition: &VariableDef, value: &Value) -> SqlResult<Checked> {
     let Value::String(name) = value else {
         return Err(wrong_type(definition));
     };
-    if squall_types::temporal::TimeZone::parse(name).is_none() {
-        return Err(SqlError::new(ErrorCode::UnknownTimeZone, &[&name]));
-    }
-    let kept = if name.eq_ignore_ascii_case("SYSTEM") { "SYSTEM" } else { name.as_str() };
+    let zone = squall_types::temporal::TimeZone::parse(name)
+        .ok_or_else(|| SqlError::new(ErrorCode::UnknownTimeZone, &[&name]))?;
+    let kept = match name {
+        name if name.eq_ignore_ascii_case("SYSTEM") => "SYSTEM",
+        // `+2:0` is +02:00.
+        name if name.starts_with(['+', '-']) => zone.name(),
+        name => name,
+    };
     Ok(Value::from(kept).into())
 }
 

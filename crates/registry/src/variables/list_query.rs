@@ -204,10 +204,10 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         .compatibility(),
     unsigned("range_optimizer_max_mem_size", Both, 8 << 20, 0, u64::MAX, "Memory of MySQL's range optimizer.")
         .compatibility(),
-    unsigned("range_alloc_block_size", Both, 4096, 4096, u32::MAX as u64, "Blocks of that memory.")
+    unsigned("range_alloc_block_size", Both, 4096, 4096, (u32::MAX - 1023) as u64, "Blocks of that memory.")
         .block(1024)
         .compatibility(),
-    unsigned("query_alloc_block_size", Both, 8192, 1024, u32::MAX as u64, "Blocks of a statement's memory.")
+    unsigned("query_alloc_block_size", Both, 8192, 1024, (u32::MAX - 1023) as u64, "Blocks of a statement's memory.")
         .block(1024)
         .compatibility(),
     unsigned("query_prealloc_size", Both, 8192, 8192, u64::MAX - 1023, "First memory of a statement.")

@@ -204,6 +204,11 @@ impl Session {
     pub(crate) fn find_variable(&self, variable: &SystemVariable) -> SqlResult<(VariableId, VariableDef)> {
         let unknown = |name: &dyn std::fmt::Display| SqlError::new(ErrorCode::UnknownSystemVariable, &[name]);
         if let Some(prefix) = &variable.prefix {
+            if variable.name.to_ascii_lowercase().starts_with("key_")
+                && self.shared.registry.variables.find(&variable.name).is_some()
+            {
+                return Err(SqlError::unsupported("key caches with names (there are no MyISAM tables)"));
+            }
             return Err(unknown(&format_args!("{}.{}", prefix.as_str(), variable.name.as_str())));
         }
         let registry = &self.shared.registry.variables;
@@ -528,7 +533,10 @@ impl Session {
         match scope {
             None | Some(VariableScope::Session) if definition.restricted => need(
                 self.access.has_dynamic("SESSION_VARIABLES_ADMIN") || self.access.has_dynamic("SYSTEM_VARIABLES_ADMIN"),
-                "SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN",
+                match definition.name.starts_with("innodb_") {
+                    true => "SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN",
+                    false => "SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN",
+                },
             ),
             None | Some(VariableScope::Session) => Ok(()),
             Some(_) => {
