@@ -1,6 +1,6 @@
 //! The commands that run other programs.
 
-use crate::{frames, manual_functions, tidy};
+use crate::{frames, manual_functions, manual_variables, tidy};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -36,6 +36,7 @@ pub fn check(root: &Path) -> Result<(), String> {
     step(root, "cargo", &["fmt", "--all", "--check"])?;
     tidy::run(root)?;
     manual_functions::run(root)?;
+    manual_variables::run(root)?;
     step(root, "cargo", &["clippy", "--locked", "--workspace", "--all-targets", "--", "--deny", "warnings"])?;
     step_with(root, "cargo", &["doc", "--locked", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "--deny warnings")])?;
     test(root, &[])?;

@@ -3,6 +3,7 @@
 mod commands;
 mod frames;
 mod manual_functions;
+mod manual_variables;
 mod module_order;
 mod tidy;
 
@@ -17,6 +18,7 @@ Commands:
   tidy           Checks what the compiler does not: crate order, file sizes, scripts that no runner reads
   reference      Writes docs/reference anew from the program's lists of functions, variables and errors
   functions      Compares the functions with those of MySQL's manual, and with what COMPATIBILITY.md says of them
+  variables      Compares system and status variables with MySQL 8.4's, and with what COMPATIBILITY.md says of them
   frames         Looks for large stack frames in the server that the tests have built
   release-flags  Runs the golden scripts on a server that has the release profile's flags
   fuzz           Runs the fuzz targets, a minute each: see fuzz/src/main.rs for what may follow
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(&root),
         "reference" => commands::reference(&root),
         "functions" => manual_functions::run(&root),
+        "variables" => manual_variables::run(&root),
         "frames" => commands::frames(),
         "release-flags" => commands::release_flags(&root),
         "fuzz" => commands::fuzz(&root, &rest),

@@ -47,7 +47,7 @@ const MANUAL: &str = "
 ";
 
 /// Names in backticks.
-fn quoted(text: &str) -> impl Iterator<Item = &str> {
+pub fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 

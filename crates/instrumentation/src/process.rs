@@ -3,7 +3,7 @@
 use crate::errors::CountedErrors;
 use crate::prepared::PreparedUses;
 use crate::recent::RecentStatement;
-use crate::socket_use::{SocketUse, TlsUse};
+use crate::socket_use::{SocketTotals, SocketUse, TlsUse};
 use crate::stages::CountedStages;
 use crate::statement_kind::StatementCounters;
 use crate::statements::CountedStatements;
@@ -64,6 +64,8 @@ pub struct Process {
     pub tls: Option<Arc<TlsUse>>,
     /// What goes through its client's socket, if it has one.
     pub socket: Option<Arc<SocketUse>>,
+    /// What had gone through it at the last FLUSH STATUS.
+    socket_flushed: Mutex<SocketTotals>,
     /// Where that is; `None` for a Unix socket.
     pub peer: Option<IpAddr>,
     /// Stages of its statements.
@@ -324,6 +326,7 @@ impl Process {
             written_bytes_high: AtomicU64::new(0),
             tls: None,
             socket: None,
+            socket_flushed: Mutex::default(),
             peer: None,
             stages: CountedStages::default(),
             user_variables: Mutex::default(),
@@ -360,6 +363,21 @@ impl Process {
         tls: Option<Arc<TlsUse>>,
     ) -> Process {
         Process { socket, peer, tls, ..self }
+    }
+
+    /// What went through its socket since the last FLUSH STATUS.
+    pub fn socket_since_flush(&self) -> SocketTotals {
+        let totals = self.socket.as_ref().map_or_else(SocketTotals::default, |socket| socket.totals());
+        totals.since(&self.socket_flushed.lock())
+    }
+
+    /// It begins to count anew; what it has counted is added to a sum.
+    pub fn flush_status(&self, sum: &SessionStatus) {
+        self.status.add_to(sum);
+        self.status.clear();
+        if let Some(socket) = &self.socket {
+            *self.socket_flushed.lock() = socket.totals();
+        }
     }
 
     /// A command begins.
@@ -430,8 +448,16 @@ pub struct ProcessList {
     pub refused_connections: AtomicU64,
     /// Moves of connections from one event loop to another.
     pub moved_connections: AtomicU64,
+    /// Connections that were encrypted.
+    pub encrypted: AtomicU64,
+    /// Those of them whose session of TLS went on from an earlier one.
+    pub resumed: AtomicU64,
     /// Most connections at once.
     pub max_used: AtomicU64,
+    /// When there were as many for the first time, microseconds since 1970 UTC.
+    pub max_used_micros: AtomicI64,
+    /// When FLUSH STATUS was run last, microseconds since 1970 UTC; 0 for never.
+    pub flushed_micros: AtomicI64,
 }
 
 impl ProcessList {
@@ -440,12 +466,46 @@ impl ProcessList {
         self.next_id.fetch_add(1, Ordering::Relaxed) + 1
     }
 
+    /// Adds a connection unless there are as many as may be of its kind; whether it was added.
+    pub fn add_below(&self, process: Arc<Process>, count_max: usize, is_alike: impl Fn(&Process) -> bool) -> bool {
+        let mut processes = self.processes.write();
+        let others = processes.values().filter(|other| other.id != process.id && is_alike(other));
+        if others.count() >= count_max {
+            return false;
+        }
+        self.insert(&mut processes, process);
+        true
+    }
+
     /// Adds a connection.
     pub fn add(&self, process: Arc<Process>) {
-        let mut processes = self.processes.write();
-        processes.insert(process.id, process);
+        self.insert(&mut self.processes.write(), process);
+    }
+
+    fn insert(&self, processes: &mut BTreeMap<u64, Arc<Process>>, process: Arc<Process>) {
+        processes.insert(process.id, process.clone());
         self.connections.fetch_add(1, Ordering::Relaxed);
-        self.max_used.fetch_max(processes.len() as u64, Ordering::Relaxed);
+        if let Some(tls) = &process.tls {
+            self.encrypted.fetch_add(1, Ordering::Relaxed);
+            self.resumed.fetch_add(u64::from(tls.resumed), Ordering::Relaxed);
+        }
+        self.note_most_used(processes.len(), process.since_micros.load(Ordering::Relaxed));
+    }
+
+    fn note_most_used(&self, count: usize, now_micros: i64) {
+        if self.max_used.fetch_max(count as u64, Ordering::Relaxed) < count as u64 {
+            self.max_used_micros.store(now_micros, Ordering::Relaxed);
+        }
+    }
+
+    /// FLUSH STATUS: all begin to count anew. What connections have counted stays among the server's sums.
+    pub fn flush_status(&self, now_micros: i64) {
+        let processes = self.processes.write();
+        processes.values().for_each(|process| process.flush_status(&self.retired));
+        self.aborted_clients.store(0, Ordering::Relaxed);
+        self.max_used.store(0, Ordering::Relaxed);
+        self.note_most_used(processes.len(), now_micros);
+        self.flushed_micros.store(now_micros, Ordering::Relaxed);
     }
 
     /// Removes a connection and keeps its counters.

@@ -39,6 +39,16 @@ pub struct SocketTotals {
 }
 
 impl SocketTotals {
+    /// What was added to earlier ones.
+    pub fn since(&self, earlier: &SocketTotals) -> SocketTotals {
+        SocketTotals {
+            reads: self.reads.saturating_sub(earlier.reads),
+            read_bytes: self.read_bytes.saturating_sub(earlier.read_bytes),
+            writes: self.writes.saturating_sub(earlier.writes),
+            written_bytes: self.written_bytes.saturating_sub(earlier.written_bytes),
+        }
+    }
+
     /// Adds others.
     pub fn merge(&mut self, other: &SocketTotals) {
         self.reads += other.reads;

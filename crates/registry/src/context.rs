@@ -174,7 +174,10 @@ impl StatementContext {
             ERROR_COUNT => Value::UInt(self.variables.error_count),
             LAST_INSERT_ID | IDENTITY => Value::UInt(self.last_insert_id.load(Ordering::Relaxed)),
             TIMESTAMP => Value::Double(self.now_micros as f64 / 1e6),
-            PSEUDO_THREAD_ID => Value::UInt(self.connection_id),
+            PSEUDO_THREAD_ID => match self.variables.session.get(id) {
+                Value::UInt(0) => Value::UInt(self.connection_id),
+                set => set.clone(),
+            },
             _ => self.variables.get(id, scope, definition.has_session()).clone(),
         }
     }

@@ -1,6 +1,7 @@
 //! Whether a value suits a system variable, and what it becomes.
 
 use crate::charset;
+use crate::locales::LOCALES;
 use squall_catalog::AccountKey;
 use squall_registry::variables::{Kind, VariableDef};
 use squall_row_store::{Engines, TableFeature};
@@ -28,11 +29,13 @@ pub fn check(definition: &VariableDef, value: &Value, engines: &Engines, strict:
     if value.is_null() {
         return match definition.kind {
             Kind::NullableText | Kind::Charset { nullable: true } => Ok(Value::Null.into()),
+            // MySQL takes NULL for a text.
+            Kind::Int { .. } | Kind::UInt { .. } | Kind::Double { .. } => Err(wrong_type(definition)),
             _ => Err(wrong("NULL")),
         };
     }
     match definition.kind {
-        Kind::Bool => boolean(value).map(|on| Value::from(on).into()).ok_or_else(|| wrong(&text(value))),
+        Kind::Bool => switch(definition, value),
         Kind::Int { min, max } => signed(definition, value, min, max, strict),
         Kind::UInt { min, max, block } => unsigned(definition, value, min, max, block, strict),
         Kind::Double { min, max } => double(definition, value, min, max, strict),
@@ -40,12 +43,13 @@ pub fn check(definition: &VariableDef, value: &Value, engines: &Engines, strict:
         Kind::Enum(words) => word(definition, value, words),
         Kind::Flags(words) => flag_list(definition, value, words),
         Kind::Switches(names) => switches(definition, value, names),
+        Kind::Locale => locale(definition, value),
         Kind::Text | Kind::NullableText => match value {
             Value::String(list) if definition.name == "mandatory_roles" && AccountKey::list(list).is_none() => {
                 Err(wrong(list))
             }
             Value::String(_) => Ok(value.clone().into()),
-            _ => Err(SqlError::new(ErrorCode::WrongTypeForVar, &[&definition.name])),
+            _ => Err(wrong_type(definition)),
         },
         Kind::SqlMode => sql_mode(definition, value),
         Kind::Charset { .. } => match value {
@@ -70,7 +74,26 @@ pub fn check(definition: &VariableDef, value: &Value, engines: &Engines, strict:
         Kind::Period => match value {
             Value::String(text) if Interval::parse_period(text).is_some() => Ok(value.clone().into()),
             Value::String(text) => Err(wrong(text)),
-            _ => Err(SqlError::new(ErrorCode::WrongTypeForVar, &[&definition.name])),
+            _ => Err(wrong_type(definition)),
+        },
+    }
+}
+
+fn wrong_type(definition: &VariableDef) -> SqlError {
+    SqlError::new(ErrorCode::WrongTypeForVar, &[&definition.name])
+}
+
+/// ON or OFF, by its word or as a number; a text `TRUE` is neither.
+fn switch(definition: &VariableDef, value: &Value) -> SqlResult<Checked> {
+    let is_word = |word: &str| ["ON", "OFF"].iter().any(|known| known.eq_ignore_ascii_case(word));
+    match value {
+        Value::Double(_) | Value::Decimal(_) => Err(wrong_type(definition)),
+        Value::String(word) if !is_word(word) => {
+            Err(SqlError::new(ErrorCode::WrongValueForVar, &[&definition.name, &word]))
+        }
+        other => match boolean(other) {
+            Some(on) => Ok(Value::from(on).into()),
+            None => Err(SqlError::new(ErrorCode::WrongValueForVar, &[&definition.name, &text(value)])),
         },
     }
 }
@@ -79,7 +102,7 @@ fn by_number(definition: &VariableDef, value: &Value) -> SqlResult<u64> {
     match value {
         Value::Int(number) if *number >= 0 => Ok(*number as u64),
         Value::UInt(number) => Ok(*number),
-        _ => Err(SqlError::new(ErrorCode::WrongTypeForVar, &[&definition.name])),
+        _ => Err(wrong_type(definition)),
     }
 }
 
@@ -130,7 +153,7 @@ fn whole(definition: &VariableDef, value: &Value) -> SqlResult<i128> {
     match value {
         Value::Int(number) => Ok(i128::from(*number)),
         Value::UInt(number) => Ok(i128::from(*number)),
-        _ => Err(SqlError::new(ErrorCode::WrongTypeForVar, &[&definition.name])),
+        _ => Err(wrong_type(definition)),
     }
 }
 
@@ -152,8 +175,9 @@ fn unsigned(
     let number = whole(definition, value)?;
     let clamped = number.clamp(i128::from(min), i128::from(max));
     let kept = (clamped as u64 / block * block).max(min);
-    let value_kept = Value::UInt(kept);
-    if i128::from(kept) == number { Ok(value_kept.into()) } else { out_of_range(definition, value, value_kept, strict) }
+    // What is rounded to a block is told by MySQL's plugins alone, of which InnoDB is one.
+    let is_told = clamped != number || (kept != clamped as u64 && definition.name.starts_with("innodb_"));
+    if is_told { out_of_range(definition, value, Value::UInt(kept), strict) } else { Ok(Value::UInt(kept).into()) }
 }
 
 fn double(definition: &VariableDef, value: &Value, min: f64, max: f64, strict: bool) -> SqlResult<Checked> {
@@ -174,7 +198,7 @@ fn word(definition: &VariableDef, value: &Value, words: &[&'static str]) -> SqlR
     let found = match value {
         Value::String(text) => words.iter().find(|word| word.eq_ignore_ascii_case(text)),
         Value::Int(_) | Value::UInt(_) => usize::try_from(whole(definition, value)?).ok().and_then(|at| words.get(at)),
-        _ => return Err(SqlError::new(ErrorCode::WrongTypeForVar, &[&definition.name])),
+        _ => return Err(wrong_type(definition)),
     };
     match found {
         Some(word) => Ok(Value::from(*word).into()),
@@ -185,7 +209,7 @@ fn word(definition: &VariableDef, value: &Value, words: &[&'static str]) -> SqlR
 /// A storage engine, with a warning where it goes by another name.
 fn engine(definition: &VariableDef, value: &Value, engines: &Engines, temporary: bool) -> SqlResult<Checked> {
     let Value::String(name) = value else {
-        return Err(SqlError::new(ErrorCode::WrongTypeForVar, &[&definition.name]));
+        return Err(wrong_type(definition));
     };
     let used = match engines.named(name) {
         Some(engine) => Some(engine).filter(|engine| !temporary || !engine.traits().refuses(TableFeature::Temporary)),
@@ -202,10 +226,8 @@ fn engine(definition: &VariableDef, value: &Value, engines: &Engines, temporary:
 fn flag_list(definition: &VariableDef, value: &Value, words: &[&'static str]) -> SqlResult<Checked> {
     let wrong = |shown: &str| SqlError::new(ErrorCode::WrongValueForVar, &[&definition.name, &shown]);
     let Value::String(list) = value else {
-        let mask = by_number(definition, value)?;
-        if mask >= 1 << words.len() {
-            return Err(wrong(&mask.to_string()));
-        }
+        let mask = u64::try_from(whole(definition, value)?).ok().filter(|mask| mask >> words.len() == 0);
+        let mask = mask.ok_or_else(|| wrong(&text(value)))?;
         let chosen: Vec<&str> =
             words.iter().enumerate().filter(|(bit, _)| mask >> bit & 1 == 1).map(|(_, word)| *word).collect();
         return Ok(Value::from(chosen.join(",").as_str()).into());
@@ -221,52 +243,88 @@ fn flag_list(definition: &VariableDef, value: &Value, words: &[&'static str]) ->
     Ok(Value::from(chosen.join(",").as_str()).into())
 }
 
-/// `name=on,other=off`; the session merges them with the value before, so only the form is checked here.
-fn switches(definition: &VariableDef, value: &Value, names: &[&'static str]) -> SqlResult<Checked> {
-    let Value::String(list) = value else {
-        return Err(SqlError::new(ErrorCode::WrongTypeForVar, &[&definition.name]));
-    };
-    let mut met = vec![false; names.len()];
-    for part in list.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        if part.eq_ignore_ascii_case("default") {
-            continue;
-        }
-        let known = part.split_once('=').and_then(|(name, state)| {
-            let is_state = ["on", "off", "default"].iter().any(|word| word.eq_ignore_ascii_case(state));
-            names.iter().position(|word| word.eq_ignore_ascii_case(name)).filter(|_| is_state)
-        });
-        match known {
-            Some(at) if !met[at] => met[at] = true,
-            // Neither an unknown one, nor one twice.
-            _ => return Err(SqlError::new(ErrorCode::WrongValueForVar, &[&definition.name, &part])),
-        }
+/// The word of a list that a text is, or the only one that begins with it.
+fn word_by_prefix<'a>(words: impl Iterator<Item = &'a str> + Clone, text: &str) -> Option<&'a str> {
+    let begins = |word: &&str| word.get(..text.len()).is_some_and(|start| start.eq_ignore_ascii_case(text));
+    let mut all = words.clone().filter(begins);
+    match (text, all.next(), all.next()) {
+        ("", ..) => None,
+        (_, Some(only), None) => Some(only),
+        _ => words.into_iter().find(|word| word.eq_ignore_ascii_case(text)),
     }
-    Ok(value.clone().into())
+}
+
+/// What a list changes of some switches, by their places; whether those it does not name get their defaults.
+struct SwitchChanges {
+    states: Vec<Option<&'static str>>,
+    resets: bool,
+}
+
+/// Reads `name=on,other=off,default`. Names and states may be cut short as long as they are told apart. The error has the list from the
+/// first part that cannot be read.
+fn switch_changes<'a>(names: &[&str], list: &'a str) -> Result<SwitchChanges, &'a str> {
+    let mut changes = SwitchChanges { states: vec![None; names.len()], resets: false };
+    let mut left = Some(list).filter(|list| !list.is_empty());
+    while let Some(rest) = left {
+        let (part, behind) = rest.split_once(',').map_or((rest, None), |(part, behind)| (part, Some(behind)));
+        let (name, state) = part.split_once('=').map_or((part, None), |(name, state)| (name, Some(state)));
+        let name = word_by_prefix(names.iter().copied().chain(["default"]), name).ok_or(rest)?;
+        let state = state.map(|state| word_by_prefix(["on", "off", "default"].into_iter(), state).ok_or(rest));
+        match (names.iter().position(|known| *known == name), state.transpose()?) {
+            (Some(at), Some(state)) if changes.states[at].is_none() => changes.states[at] = Some(state),
+            (None, None) if !changes.resets => changes.resets = true,
+            // One without a state, or one twice.
+            _ => return Err(rest),
+        }
+        left = behind;
+    }
+    Ok(changes)
+}
+
+/// A list of switches, or a number with a bit for each. The session merges a list with the value before, so its form alone is checked.
+fn switches(definition: &VariableDef, value: &Value, names: &[&'static str]) -> SqlResult<Checked> {
+    let wrong = |shown: &str| SqlError::new(ErrorCode::WrongValueForVar, &[&definition.name, &shown]);
+    match value {
+        Value::String(list) => match switch_changes(names, list) {
+            Ok(_) => Ok(value.clone().into()),
+            Err(rest) => Err(wrong(rest)),
+        },
+        Value::Int(_) | Value::UInt(_) => {
+            // The word `default` has a bit, too, which says nothing.
+            let bits = u64::try_from(whole(definition, value)?).ok().filter(|bits| bits >> names.len() < 2);
+            let bits = bits.ok_or_else(|| wrong(&text(value)))?;
+            let state = |at: usize| if bits >> at & 1 == 1 { "on" } else { "off" };
+            let all: Vec<String> = names.iter().enumerate().map(|(at, name)| format!("{name}={}", state(at))).collect();
+            Ok(Value::String(all.join(",")).into())
+        }
+        _ => Err(wrong_type(definition)),
+    }
 }
 
 /// Changes some switches of a list and keeps the others.
 pub fn merge_switches(names: &[&str], default: &str, before: &str, change: &str) -> String {
     let state = |list: &str, name: &str| {
-        list.split(',')
-            .filter_map(|part| part.trim().split_once('='))
-            .find(|(other, _)| other.eq_ignore_ascii_case(name))
-            .map(|(_, state)| state.to_ascii_lowercase())
+        let mut pairs = list.split(',').filter_map(|part| part.split_once('='));
+        pairs.find(|(other, _)| *other == name).map_or("on", |(_, state)| if state == "off" { "off" } else { "on" })
     };
-    let reset = change.split(',').any(|part| part.trim().eq_ignore_ascii_case("default"));
-    let merged: Vec<String> = names
-        .iter()
-        .map(|name| {
-            let own_default = || state(default, name).unwrap_or_else(|| "on".to_string());
-            let new = match state(change, name).as_deref() {
-                Some("default") => own_default(),
-                Some(state) => state.to_string(),
-                None if reset => own_default(),
-                None => state(before, name).unwrap_or_else(own_default),
-            };
-            format!("{name}={new}")
-        })
-        .collect();
-    merged.join(",")
+    let Ok(changes) = switch_changes(names, change) else { return before.to_string() };
+    let merged = names.iter().zip(&changes.states).map(|(name, changed)| {
+        let new = match changed {
+            Some("default") => state(default, name),
+            Some(changed) => changed,
+            None if changes.resets => state(default, name),
+            None => state(before, name),
+        };
+        format!("{name}={new}")
+    });
+    merged.collect::<Vec<_>>().join(",")
+}
+
+/// A locale by its name, whatever the case.
+fn locale(definition: &VariableDef, value: &Value) -> SqlResult<Checked> {
+    let Value::String(name) = value else { return Err(wrong_type(definition)) };
+    let found = LOCALES.iter().find(|known| known.eq_ignore_ascii_case(name));
+    found.map(|name| Value::from(*name).into()).ok_or_else(|| SqlError::new(ErrorCode::UnknownLocale, &[name]))
 }
 
 fn sql_mode(definition: &VariableDef, value: &Value) -> SqlResult<Checked> {
@@ -287,12 +345,16 @@ fn sql_mode(definition: &VariableDef, value: &Value) -> SqlResult<Checked> {
 
 fn time_zone(definition: &VariableDef, value: &Value) -> SqlResult<Checked> {
     let Value::String(name) = value else {
-        return Err(SqlError::new(ErrorCode::WrongTypeForVar, &[&definition.name]));
+        return Err(wrong_type(definition));
     };
-    if squall_types::temporal::TimeZone::parse(name).is_none() {
-        return Err(SqlError::new(ErrorCode::UnknownTimeZone, &[&name]));
-    }
-    let kept = if name.eq_ignore_ascii_case("SYSTEM") { "SYSTEM" } else { name.as_str() };
+    let zone = squall_types::temporal::TimeZone::parse(name)
+        .ok_or_else(|| SqlError::new(ErrorCode::UnknownTimeZone, &[&name]))?;
+    let kept = match name {
+        name if name.eq_ignore_ascii_case("SYSTEM") => "SYSTEM",
+        // `+2:0` is +02:00.
+        name if name.starts_with(['+', '-']) => zone.name(),
+        name => name,
+    };
     Ok(Value::from(kept).into())
 }
 
@@ -311,7 +373,10 @@ mod tests {
     fn values_become_what_mysql_makes_of_them() {
         assert_eq!(check_named("autocommit", Value::from("on")), Ok(Value::Int(1).into()));
         assert_eq!(check_named("autocommit", Value::Int(2)), Err(1231));
+        assert_eq!(check_named("autocommit", Value::from("TRUE")), Err(1231));
+        assert_eq!(check_named("autocommit", Value::Double(1.0)), Err(1232));
         assert_eq!(check_named("autocommit", Value::Null), Err(1231));
+        assert_eq!(check_named("wait_timeout", Value::Null), Err(1232));
         assert_eq!(check_named("wait_timeout", Value::from("x")), Err(1232));
         assert_eq!(check_named("wait_timeout", Value::Double(1.5)), Err(1232));
         let moved = check_named("wait_timeout", Value::Int(0)).expect("moved into range");
@@ -337,5 +402,27 @@ mod tests {
         let names = ["a", "b"];
         assert_eq!(merge_switches(&names, "a=on,b=off", "a=off,b=off", "b=on"), "a=off,b=on");
         assert_eq!(merge_switches(&names, "a=on,b=off", "a=off,b=on", "default"), "a=on,b=off");
+        assert_eq!(merge_switches(&names, "a=on,b=off", "a=off,b=on", "b=default,default,a=of"), "a=off,b=off");
+    }
+
+    #[test]
+    fn a_list_of_switches_is_an_error_from_where_it_cannot_be_read() {
+        let names = ["index_merge", "index_merge_union", "mrr"];
+        let wrong = |list: &'static str| switch_changes(&names, list).err();
+        assert_eq!(wrong(""), None);
+        assert_eq!(wrong("mrr=on,index_merge=default,d"), None);
+        assert_eq!(wrong("m=on,index_merge_u=of"), None);
+        assert_eq!(wrong("index=on"), Some("index=on"));
+        assert_eq!(wrong("mrr=o"), Some("mrr=o"));
+        assert_eq!(wrong("mrr=on,"), Some(""));
+        assert_eq!(wrong("mrr=on,,index_merge=on"), Some(",index_merge=on"));
+        assert_eq!(wrong("default,mrr=on,mrr=off,default"), Some("mrr=off,default"));
+        assert_eq!(wrong("default=on"), Some("default=on"));
+    }
+
+    #[test]
+    fn what_is_rounded_to_a_block_is_not_told() {
+        assert_eq!(check_named("binlog_cache_size", Value::Int(10_000)), Ok(Value::UInt(8192).into()));
+        assert!(check_named("binlog_cache_size", Value::Int(1)).expect("moved").warning.is_some());
     }
 }

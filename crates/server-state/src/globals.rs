@@ -1,7 +1,7 @@
 //! Global variables: their values now, and those that outlive the process.
 
 use crate::check::check;
-use crate::variables::{ALIASES, Values, ids};
+use crate::variables::{Values, alias, ids};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use squall_registry::{ValueTable, VariableId, VariableRegistry};
@@ -33,7 +33,7 @@ impl GlobalVariables {
             if let Some(id) = registry.find(&name)
                 && let Ok(checked) = check(registry.definition(id), &text, store.engines(), false)
             {
-                values.set(id, checked.value);
+                set_by_all_names(&mut values, id, &checked.value);
             }
             persisted.insert(name, shown(&text));
         }
@@ -65,14 +65,7 @@ impl GlobalVariables {
         let _changing = self.change.lock();
         let mut values = self.load_values();
         for (id, value) in changes {
-            values.set(*id, value.clone());
-            for (left, right) in ALIASES {
-                if left == id {
-                    values.set(*right, value.clone());
-                } else if right == id {
-                    values.set(*left, value.clone());
-                }
-            }
+            set_by_all_names(&mut values, *id, value);
             set_durability(&mut values, *id);
         }
         self.values.store(Arc::new(values));
@@ -124,6 +117,13 @@ impl GlobalVariables {
     /// Persisted names and values.
     pub fn persisted(&self) -> Vec<(String, String)> {
         self.persisted.lock().iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+}
+
+fn set_by_all_names(values: &mut ValueTable, id: VariableId, value: &Value) {
+    values.set(id, value.clone());
+    if let Some(other) = alias(id) {
+        values.set(other, value.clone());
     }
 }
 

@@ -1,6 +1,6 @@
 //! What all sessions of a server share, below the sessions: [`ServerState`].
 //!
-//! From the bottom up: [`charset`], [`random`], [`variables`] (names and values of system variables), [`mod@check`] (which values
+//! From the bottom up: [`charset`], [`random`], [`variables`] (names and values of system variables), [`locales`], [`mod@check`] (which values
 //! they take), [`globals`], [`accounts`], [`state`], [`log_settings`].
 //!
 //! Knows: the store, the catalog, the query runtime, jobs, logs. Must not know: sessions, statements, modules.
@@ -10,6 +10,7 @@ pub mod accounts;
 pub mod charset;
 pub mod check;
 pub mod globals;
+pub mod locales;
 pub mod log_settings;
 pub mod random;
 pub mod state;

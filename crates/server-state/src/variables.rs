@@ -61,6 +61,10 @@ pub mod ids {
         SESSION_TRACK_TRANSACTION_INFO = "session_track_transaction_info";
         VERSION = "version";
         MAX_CONNECTIONS = "max_connections";
+        MAX_USER_CONNECTIONS = "max_user_connections";
+        OFFLINE_MODE = "offline_mode";
+        SELECT_INTO_DISK_SYNC = "select_into_disk_sync";
+        LOG_QUERIES_NOT_USING_INDEXES = "log_queries_not_using_indexes";
         CONNECT_TIMEOUT = "connect_timeout";
         NET_READ_TIMEOUT = "net_read_timeout";
         NET_WRITE_TIMEOUT = "net_write_timeout";
@@ -137,12 +141,46 @@ pub mod ids {
 }
 
 /// Pairs of names for one variable: setting one sets the other.
-pub const ALIASES: &[(VariableId, VariableId)] = &[
+const ALIASES: &[(VariableId, VariableId)] = &[
     (ids::TRANSACTION_ISOLATION, ids::TX_ISOLATION),
     (ids::TRANSACTION_READ_ONLY, ids::TX_READ_ONLY),
     (ids::DEFAULT_STORAGE_ENGINE, ids::STORAGE_ENGINE),
     (ids::PSEUDO_REPLICA_MODE, ids::PSEUDO_SLAVE_MODE),
+    named("max_delayed_threads", "max_insert_delayed_threads"),
+    named("init_replica", "init_slave"),
+    named("log_slow_replica_statements", "log_slow_slave_statements"),
+    named("replica_allow_batching", "slave_allow_batching"),
+    named("replica_checkpoint_group", "slave_checkpoint_group"),
+    named("replica_checkpoint_period", "slave_checkpoint_period"),
+    named("replica_compressed_protocol", "slave_compressed_protocol"),
+    named("replica_exec_mode", "slave_exec_mode"),
+    named("replica_max_allowed_packet", "slave_max_allowed_packet"),
+    named("replica_net_timeout", "slave_net_timeout"),
+    named("replica_parallel_type", "slave_parallel_type"),
+    named("replica_parallel_workers", "slave_parallel_workers"),
+    named("replica_pending_jobs_size_max", "slave_pending_jobs_size_max"),
+    named("replica_preserve_commit_order", "slave_preserve_commit_order"),
+    named("replica_sql_verify_checksum", "slave_sql_verify_checksum"),
+    named("replica_transaction_retries", "slave_transaction_retries"),
+    named("replica_type_conversions", "slave_type_conversions"),
+    named("rpl_stop_replica_timeout", "rpl_stop_slave_timeout"),
+    named("source_verify_checksum", "master_verify_checksum"),
+    named("sql_replica_skip_counter", "sql_slave_skip_counter"),
+    named("sync_source_info", "sync_master_info"),
 ];
+
+const fn named(name: &str, other: &str) -> (VariableId, VariableId) {
+    (VariableId::of(name), VariableId::of(other))
+}
+
+/// The other name of a variable that has two.
+pub fn alias(id: VariableId) -> Option<VariableId> {
+    ALIASES.iter().find_map(|(left, right)| match id {
+        _ if *left == id => Some(*right),
+        _ if *right == id => Some(*left),
+        _ => None,
+    })
+}
 
 /// An isolation level by the words that variables use.
 pub fn isolation(words: &str) -> IsolationLevel {

@@ -77,11 +77,12 @@ impl Session {
         Ok(())
     }
 
-    /// FLUSH STATUS: the session begins to count anew; what it has counted stays among the server's.
+    /// FLUSH STATUS: all sessions begin to count anew; what they have counted stays among the server's.
     fn flush_status(&self) {
-        self.process.status.add_to(&self.shared.processes.retired);
-        self.process.status.clear();
-        self.process.tables.retire(&self.shared.statistics.tables);
+        self.shared.processes.flush_status(now_micros());
+        for process in self.shared.processes.all() {
+            process.tables.retire(&self.shared.statistics.tables);
+        }
     }
 
     /// FLUSH.

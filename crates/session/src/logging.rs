@@ -8,6 +8,7 @@ use squall_instrumentation::process::count;
 use squall_logs::{Active, Client, Entry, LogSettings, Work};
 use squall_parser::ast::{FlushTarget, MaintenanceKind, ObjectName, Set, Statement};
 use squall_server_state::now_micros;
+use squall_server_state::variables::{Values, ids};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::atomic::Ordering;
 
@@ -97,11 +98,12 @@ impl Session {
         let now = now_micros();
         let rows_examined =
             run.context.rows_examined.load(Ordering::Relaxed) + std::mem::take(&mut self.log.rows_examined);
-        let slow = self.is_slow(start, now, rows_examined);
+        let active = run.logs;
+        let slow = self.is_slow(start, now, rows_examined)
+            || (active.slow() && rows_examined >= self.settings.min_examined_rows && self.is_logged_for_scans(run));
         if slow {
             count(&self.process.status.slow_queries);
         }
-        let active = run.logs;
         if active.any() {
             let work = Work {
                 rows_examined,
@@ -120,6 +122,13 @@ impl Session {
                 work,
             );
         }
+    }
+
+    /// Whether it has scanned a table, and such statements are to be logged.
+    fn is_logged_for_scans(&self, run: &StatementRun<'_>) -> bool {
+        let counts = *run.context.plan_counts.lock();
+        counts.select_scan + counts.select_full_join > 0
+            && Values(&self.shared.globals.load_values()).on(ids::LOG_QUERIES_NOT_USING_INDEXES)
     }
 
     fn is_slow(&self, start: i64, now: i64, rows_examined: u64) -> bool {

@@ -270,7 +270,7 @@ impl Session {
             session.use_database(&database)?;
         }
         session.changes.clear();
-        session.shared.processes.add(session.process.clone());
+        session.enter_process_list()?;
         session.shared.statistics.accounts.connected(&session.process);
         Ok(session)
     }

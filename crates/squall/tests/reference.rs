@@ -187,7 +187,7 @@ fn variables() {
     let mut text = format!("# System variables\n\n{GENERATED}\n");
     text += "`SET GLOBAL`, `SET SESSION` and `SET PERSIST` change them while the server runs; there is no configuration file. \
              *Dynamic* is `no`\nwhere a variable can only be read, `at start` where `SET PERSIST_ONLY` keeps it for the next start, and \
-             `kept only` where clients set it and read it back and\nnothing depends on it.\n\n";
+             `kept only` where clients set it and read it back and\nnothing depends on it, `its default` where any other value would promise what is not done (1235).\n\n";
     text += "| Variable | Scope | Type | Default | Dynamic | |\n|---|---|---|---|---|---|\n";
     for definition in all {
         let scope = match definition.scope {
@@ -200,9 +200,20 @@ fn variables() {
             Effect::ReadOnly => "no",
             Effect::AtStart => "at start",
             Effect::CompatibilityOnly => "kept only",
+            Effect::OnlyDefault { .. } => "its default",
         };
         let (kind, default) = (kind(definition.kind), default(definition));
-        let doc = definition.doc.replace('|', "\\|");
+        let mut doc = definition.doc.replace('|', "\\|");
+        if let Effect::OnlyDefault { instead } = definition.effect {
+            let _ = write!(doc, " In its place there is: {instead}.");
+        }
+        match definition.replacement {
+            Some("") => doc += " Deprecated (1287).",
+            Some(replacement) => {
+                let _ = write!(doc, " Deprecated (1287): use `{replacement}`.");
+            }
+            None => {}
+        }
         let _ = writeln!(text, "| `{}` | {scope} | {kind} | {default} | {dynamic} | {doc} |", definition.name);
     }
     page("variables.md", &text);
@@ -228,6 +239,7 @@ fn kind(kind: Kind) -> String {
         Kind::Charset { nullable: true } => "character set or NULL".to_owned(),
         Kind::Collation => "collation".to_owned(),
         Kind::TimeZone => "`SYSTEM`, an offset or a time zone's name".to_owned(),
+        Kind::Locale => "locale".to_owned(),
         Kind::Period => "a length of time, such as `1 WEEK`".to_owned(),
     }
 }

@@ -46,6 +46,7 @@ mod spatial;
 mod spec;
 mod statistics;
 mod status;
+mod status_names;
 mod tables;
 pub mod triggers;
 pub mod type_text;

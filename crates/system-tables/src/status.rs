@@ -5,50 +5,23 @@
 
 use super::performance_files::{ROW_TABLE, sums_by_event};
 use super::performance_objects::{all_tables, rows_by_table};
+use super::status_names::{OF_SESSIONS, WORDS, ZERO};
 use super::{Source, s};
+use crate::spec::local_time;
 use squall_instrumentation::TlsUse;
 use squall_instrumentation::process::Process;
-use squall_instrumentation::socket_use::SocketTotals;
 use squall_instrumentation::timed::Timed;
 use squall_instrumentation::waits::{ROW_LOCK, TABLE_LOCK};
+use squall_server_state::check::text as text_of;
+use squall_server_state::now_micros;
+use squall_server_state::variables::Values;
 use squall_types::file_use::{FileTotals, REDO_LOG};
 use squall_types::{ErrorCode, Value};
 use std::sync::atomic::Ordering::Relaxed;
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
-
-/// What this server has nothing of, by what would be counted: a binary log and replication, delayed inserts, key caches, prepared
-/// two-phase commits, resource groups, engines beside its own. Monitoring programs ask for the names.
-const NONE_HERE: &[(&str, &str)] = &[
-    ("Binlog_cache_disk_use", "0"),
-    ("Binlog_cache_use", "0"),
-    ("Binlog_stmt_cache_disk_use", "0"),
-    ("Binlog_stmt_cache_use", "0"),
-    ("Delayed_errors", "0"),
-    ("Delayed_insert_threads", "0"),
-    ("Delayed_writes", "0"),
-    ("Handler_discover", "0"),
-    ("Key_blocks_not_flushed", "0"),
-    ("Key_blocks_unused", "0"),
-    ("Key_blocks_used", "0"),
-    ("Key_read_requests", "0"),
-    ("Key_reads", "0"),
-    ("Key_write_requests", "0"),
-    ("Key_writes", "0"),
-    ("Not_flushed_delayed_rows", "0"),
-    ("Ongoing_anonymous_transaction_count", "0"),
-    ("Replica_open_temp_tables", "0"),
-    ("Resource_group_supported", "OFF"),
-    ("Secondary_engine_execution_count", "0"),
-    ("Slave_open_temp_tables", "0"),
-    ("Slow_launch_threads", "0"),
-    ("Tc_log_max_pages_used", "0"),
-    ("Tc_log_page_size", "0"),
-    ("Tc_log_page_waits", "0"),
-    ("Telemetry_logs_supported", "OFF"),
-    ("Telemetry_metrics_supported", "OFF"),
-    ("Telemetry_traces_supported", "OFF"),
-];
+/// What clients are told that pages are (`innodb_page_size`).
+const INNODB_PAGE_BYTES: u64 = 16_384;
 
 /// Names and values of SHOW STATUS, by name.
 pub fn status_rows(source: &Source<'_>, global: bool) -> Vec<Vec<Value>> {
@@ -58,9 +31,16 @@ pub fn status_rows(source: &Source<'_>, global: bool) -> Vec<Vec<Value>> {
         Some(process) => process.status.values(),
         None => state.processes.total_status().values(),
     };
-    let flushes = counters.iter().find(|(name, _)| *name == "Com_flush").map_or(0, |(_, count)| *count);
+    let counted = |name: &str| counters.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count);
+    let flushes = counted("Com_flush");
+    // One storage engine is told of each.
+    let savepoints = [
+        ("Handler_savepoint", counted("Com_savepoint")),
+        ("Handler_savepoint_rollback", counted("Com_rollback_to_savepoint")),
+    ];
     let mut numbers = counters;
     numbers.push(("Flush_commands", flushes));
+    numbers.extend(savepoints);
     numbers.extend(of_the_server(source));
     numbers.extend(of_sockets(source, process.as_deref()));
     numbers.extend(of_rows(source, process.as_deref()));
@@ -68,17 +48,16 @@ pub fn status_rows(source: &Source<'_>, global: bool) -> Vec<Vec<Value>> {
     numbers.extend(of_waits(source));
     let mut rows: Vec<(String, String)> =
         numbers.into_iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-    rows.extend(NONE_HERE.iter().map(|(name, value)| ((*name).to_string(), (*value).to_string())));
+    rows.extend(ZERO.iter().map(|name| ((*name).to_string(), "0".to_string())));
+    let words = WORDS.iter().chain(if global { &[] } else { OF_SESSIONS });
+    rows.extend(words.map(|(name, value)| ((*name).to_string(), (*value).to_string())));
+    rows.extend(of_variables(source));
     rows.extend(source.server.module_status());
     // Why changes are refused, if a write or a sync has failed.
     rows.push(("Squall_write_failure".into(), state.store.write_failure().unwrap_or_default().to_string()));
     // The reader's, also among the server's, where clients look for them.
     let tls = tls_status(source.process().as_deref());
-    let shown = tls.into_iter().filter(|(name, _)| !global || *name != SSL_SESSIONS_REUSED);
-    rows.extend(shown.map(|(name, value)| (name.to_string(), value)));
-    if !global {
-        rows.push(("Compression".into(), "OFF".into()));
-    }
+    rows.extend(tls.map(|(name, value)| (name.to_string(), value)));
     rows.sort();
     rows.into_iter().map(|(name, value)| vec![s(name), s(value)]).collect()
 }
@@ -87,10 +66,17 @@ pub fn status_rows(source: &Source<'_>, global: bool) -> Vec<Vec<Value>> {
 fn of_the_server(source: &Source<'_>) -> Vec<(&'static str, u64)> {
     let state = source.state;
     let uptime = state.started.elapsed().as_secs();
+    let flushed = state.processes.flushed_micros.load(Relaxed);
+    let since_flush = if flushed == 0 { uptime } else { ((now_micros() - flushed).max(0) / 1_000_000) as u64 };
     let processes = &state.processes;
     let running = processes.all().iter().filter(|process| process.activity.lock().command != "Sleep").count();
     let plans = source.server.plan_cache_size();
     let row_cache = state.store.row_cache_status();
+    let globals = state.globals.load_values();
+    let number = |name: &str| {
+        let id = state.registry.variables.find(name);
+        id.map_or(0, |id| Values(&globals).number(id))
+    };
     let tables: u64 = source.catalog.databases().values().map(|database| database.tables.len() as u64).sum();
     vec![
         ("Aborted_clients", processes.aborted_clients.load(Relaxed)),
@@ -99,11 +85,18 @@ fn of_the_server(source: &Source<'_>) -> Vec<(&'static str, u64)> {
         ("Connections", processes.connections.load(Relaxed)),
         ("Connections_moved", processes.moved_connections.load(Relaxed)),
         ("Innodb_buffer_pool_bytes_data", state.store.block_cache_bytes()),
+        ("Innodb_buffer_pool_pages_data", state.store.block_cache_bytes() / INNODB_PAGE_BYTES),
+        ("Innodb_buffer_pool_pages_total", number("innodb_buffer_pool_size") / INNODB_PAGE_BYTES),
+        ("Innodb_page_size", INNODB_PAGE_BYTES),
+        ("Innodb_redo_log_capacity_resized", number("innodb_redo_log_capacity")),
         ("Innodb_row_lock_current_waits", state.store.lock_waiter_count() as u64),
         ("Log_entries_lost", state.logs.entries_lost()),
         ("Max_used_connections", processes.max_used.load(Relaxed)),
         ("Open_table_definitions", tables),
         ("Open_tables", tables),
+        // A table is open from the start, or from when it is made, until it is dropped.
+        ("Opened_table_definitions", tables),
+        ("Opened_tables", tables),
         ("Plan_cache_bytes", plans.bytes),
         ("Plan_cache_entries", plans.entries),
         ("Plan_cache_evictions", plans.evictions),
@@ -111,19 +104,40 @@ fn of_the_server(source: &Source<'_>) -> Vec<(&'static str, u64)> {
         ("Row_cache_bytes", row_cache.bytes),
         ("Row_cache_hits", row_cache.hits),
         ("Row_cache_misses", row_cache.misses),
-        ("Threads_cached", 0),
+        ("Ssl_accepts", processes.encrypted.load(Relaxed)),
+        ("Ssl_finished_accepts", processes.encrypted.load(Relaxed)),
+        ("Ssl_session_cache_hits", processes.resumed.load(Relaxed)),
+        ("Ssl_session_cache_timeout", number("ssl_session_cache_timeout")),
         ("Threads_connected", processes.len() as u64),
         ("Threads_created", processes.connections.load(Relaxed)),
         ("Threads_running", running as u64),
         ("Uptime", uptime),
-        ("Uptime_since_flush_status", uptime),
+        ("Uptime_since_flush_status", since_flush),
+    ]
+}
+
+/// What global variables say as well, and when most connections were there.
+fn of_variables(source: &Source<'_>) -> Vec<(String, String)> {
+    let state = source.state;
+    let globals = state.globals.load_values();
+    let text = |name: &str| match state.registry.variables.find(name) {
+        Some(id) => Values(&globals).text(id).to_string(),
+        None => String::new(),
+    };
+    let at = local_time(source.context, state.processes.max_used_micros.load(Relaxed));
+    vec![
+        ("Current_tls_cert".into(), text("ssl_cert")),
+        ("Current_tls_cipher".into(), text("ssl_cipher")),
+        ("Current_tls_key".into(), text("ssl_key")),
+        ("Current_tls_version".into(), text("tls_version")),
+        ("Max_used_connections_time".into(), text_of(&at)),
     ]
 }
 
 /// Bytes from and to clients: a session's own, or those of all, past and present.
 fn of_sockets(source: &Source<'_>, process: Option<&Process>) -> [(&'static str, u64); 2] {
     let totals = match process {
-        Some(process) => process.socket.as_ref().map_or_else(SocketTotals::default, |socket| socket.totals()),
+        Some(process) => process.socket_since_flush(),
         None => super::performance_sockets::all(source),
     };
     [("Bytes_received", totals.read_bytes), ("Bytes_sent", totals.written_bytes)]
@@ -199,9 +213,6 @@ fn of_waits(source: &Source<'_>) -> Vec<(&'static str, u64)> {
     ]
 }
 
-/// Whether a connection's session of TLS is one that has gone on: of sessions only.
-const SSL_SESSIONS_REUSED: &str = "Ssl_sessions_reused";
-
 /// Status variables of TLS: of a connection, and what they are where there is none.
 pub(crate) fn tls_status(process: Option<&Process>) -> [(&'static str, String); 3] {
     let tls = process.and_then(|process| process.tls.as_deref());
@@ -209,7 +220,7 @@ pub(crate) fn tls_status(process: Option<&Process>) -> [(&'static str, String); 
     let resumed = tls.is_some_and(|tls| tls.resumed);
     [
         ("Ssl_cipher", text(|tls| &tls.cipher)),
-        (SSL_SESSIONS_REUSED, u64::from(resumed).to_string()),
+        ("Ssl_sessions_reused", u64::from(resumed).to_string()),
         ("Ssl_version", text(|tls| tls.version)),
     ]
 }

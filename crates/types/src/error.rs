@@ -239,6 +239,7 @@ error_codes! {
     FtMatchingKeyNotFound = 1191, b"HY000", "Can't find FULLTEXT index matching the column list";
     LockOrActiveTransaction = 1192, b"HY000", "Can't execute the given command because you have active locked tables or an active transaction";
     UnknownSystemVariable = 1193, b"HY000", "Unknown system variable '%s'";
+    TooManyUserConnections = 1203, b"42000", "User %s already has more than 'max_user_connections' active connections";
     LockWaitTimeout = 1205, b"HY000", "Lock wait timeout exceeded; try restarting transaction";
     WrongArguments = 1210, b"HY000", "Incorrect arguments to %s";
     Deadlock = 1213, b"40001", "Deadlock found when trying to get lock; try restarting transaction";
@@ -252,6 +253,7 @@ error_codes! {
     SpecificAccessDenied = 1227, b"42000", "Access denied; you need (at least one of) the %s privilege(s) for this operation";
     LocalVariable = 1228, b"HY000", "Variable '%s' is a SESSION variable and can't be used with SET GLOBAL";
     GlobalVariable = 1229, b"HY000", "Variable '%s' is a GLOBAL variable and should be set with SET GLOBAL";
+    NoDefault = 1230, b"42000", "Variable '%s' doesn't have a default value";
     WrongValueForVar = 1231, b"42000", "Variable '%s' can't be set to the value of '%s'";
     WrongTypeForVar = 1232, b"42000", "Incorrect argument type to variable '%s'";
     NotSupportedYet = 1235, b"42000", "This version of MySQL doesn't yet support '%s'";
@@ -461,6 +463,8 @@ error_codes! {
     PartitionExchangeForeignKey = 1740, b"HY000", "Table to exchange with partition has foreign key references: '%s'";
     PartitionClauseOnNonPartitioned = 1747, b"HY000", "PARTITION () clause on non partitioned table";
     RowDoesNotMatchGivenPartitionSet = 1748, b"HY000", "Found a row not matching the given partition set";
+    VariableNotSettableInFunction = 1765, b"HY000", "The system variable %s cannot be set in stored functions or triggers.";
+    VariableNotSettableInTransaction = 1766, b"HY000", "The system variable %s cannot be set when there is an ongoing transaction.";
     MalformedGtidSet = 1772, b"HY000", "Malformed GTID set specification '%s'.";
     UnknownExplainFormat = 1791, b"HY000", "Unknown EXPLAIN format name: '%s'";
     ReadOnlyTransaction = 1792, b"25006", "Cannot execute statement in a READ ONLY transaction.";
@@ -487,6 +491,7 @@ error_codes! {
     InvalidFieldSize = 3013, b"42000", "Invalid size for column '%s'.";
     InvalidArgumentForLogarithm = 3020, b"2201E", "Invalid argument for logarithm";
     QueryTimeout = 3024, b"HY000", "Query execution was interrupted, maximum statement execution time exceeded";
+    ServerOfflineMode = 3032, b"HY000", "The server is currently in offline mode";
     GisDifferentSrids = 3033, b"HY000", "Binary geometry function %s given two geometries of different srids: %s and %s, which should have been identical.";
     GisUnknownError = 3035, b"HY000", "Unknown GIS error occurred in function %s.";
     GisInvalidData = 3037, b"22023", "Invalid GIS data provided to function %s.";

@@ -135,6 +135,10 @@ impl Parser<'_> {
             let charset = if self.accept(K::Default) { None } else { Some(self.charset_name()?) };
             return Ok(SetItem::CharacterSet(charset));
         }
+        // `SET global.x` is no way to name a scope.
+        if self.peek_kind(1, TokenKind::Dot) && scope_of(self.current.keyword).is_some() {
+            return Err(self.unexpected());
+        }
         let mut scope = None;
         if !matches!(self.peek(1).kind, TokenKind::Equal | TokenKind::Assign | TokenKind::Dot) {
             scope = scope_of(self.current.keyword);

@@ -181,15 +181,21 @@ impl Context<'_> {
         Err(self.unknown_column(name, clause))
     }
 
+    /// A column of an unknown table is an unknown column, but where there are no tables at all.
     fn unknown_column(&self, name: &ast::ColumnName, clause: Clause) -> SqlError {
-        if let Some(table) = &name.table {
-            let known = self.frames.iter().any(|frame| frame.scope.relation(name.schema.as_deref(), table).is_some());
-            if !known && clause != Clause::Column {
-                // MySQL names the table only where it stands in `t.*`; a column of an unknown table is an unknown column.
-                return SqlError::new(ErrorCode::BadField, &[&display_name(name), &clause]);
-            }
+        let Some(table) = &name.table else {
+            return SqlError::new(ErrorCode::BadField, &[&display_name(name), &clause]);
+        };
+        if clause == Clause::Column || self.frames.iter().any(|frame| !frame.scope.relations.is_empty()) {
+            return SqlError::new(ErrorCode::BadField, &[&display_name(name), &clause]);
         }
-        SqlError::new(ErrorCode::BadField, &[&display_name(name), &clause])
+        match &name.schema {
+            Some(schema) => SqlError::new(
+                ErrorCode::UnknownTable,
+                &[&format_args!("{}.{}", schema.as_str(), table.as_str()), &clause],
+            ),
+            None => SqlError::new(ErrorCode::UnknownTable, &[&table.as_str(), &clause]),
+        }
     }
 
     /// HAVING sees GROUP BY's columns, then the select list's names.

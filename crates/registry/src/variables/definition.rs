@@ -1,6 +1,6 @@
 //! What one system variable is: scope, type, range, default and doc, in a form that can be written as a constant.
 
-use squall_types::{CollationId, SqlType, Value};
+use squall_types::{CollationId, ErrorCode, SqlError, SqlType, Value};
 
 /// Where a variable has values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +69,8 @@ pub enum Kind {
     TimeZone,
     /// A length of time, such as `1 WEEK`.
     Period,
+    /// The name of a locale, such as `en_US`.
+    Locale,
 }
 
 /// A default, as a constant.
@@ -110,6 +112,11 @@ pub enum Effect {
     AtStart,
     /// Clients set it and read it back; nothing in Squall depends on it.
     CompatibilityOnly,
+    /// It can be set to its default alone: any other value would promise what Squall does not do (1235).
+    OnlyDefault {
+        /// What there is in its place.
+        instead: &'static str,
+    },
 }
 
 /// One system variable as it is declared.
@@ -133,11 +140,27 @@ pub struct VariableDef {
     pub restricted: bool,
     /// Whether it is left out of SHOW VARIABLES (session-only pseudo variables such as `insert_id` are not).
     pub hidden: bool,
+    /// Whether sessions have the global value of their start and cannot set it (1238).
+    pub fixed_in_session: bool,
+    /// What is to be used instead of a variable whose use is warned of (1287); empty where nothing takes its place.
+    pub replacement: Option<&'static str>,
 }
 
 const fn define(name: &'static str, scope: Scope, kind: Kind, default: DefaultValue, doc: &'static str) -> VariableDef {
     let persistable = !matches!(scope, Scope::Session);
-    VariableDef { name, scope, kind, default, doc, effect: Effect::Live, persistable, restricted: false, hidden: false }
+    VariableDef {
+        name,
+        scope,
+        kind,
+        default,
+        doc,
+        effect: Effect::Live,
+        persistable,
+        restricted: false,
+        hidden: false,
+        fixed_in_session: false,
+        replacement: None,
+    }
 }
 
 /// A switch.
@@ -249,6 +272,24 @@ impl VariableDef {
         self
     }
 
+    /// Any value but the default is error 1235, which says what there is `instead`.
+    pub const fn only_default(mut self, instead: &'static str) -> Self {
+        self.effect = Effect::OnlyDefault { instead };
+        self
+    }
+
+    /// Sessions cannot set their value.
+    pub const fn fixed_in_session(mut self) -> Self {
+        self.fixed_in_session = true;
+        self
+    }
+
+    /// Its use is warned of, with what to use in its place; empty for nothing.
+    pub const fn deprecated(mut self, replacement: &'static str) -> Self {
+        self.replacement = Some(replacement);
+        self
+    }
+
     /// Values are multiples of `block`.
     pub const fn block(mut self, block: u64) -> Self {
         if let Kind::UInt { min, max, .. } = self.kind {
@@ -285,12 +326,23 @@ impl VariableDef {
         self.scope != Scope::Global
     }
 
+    /// The warning that its use gives (1287), if it does.
+    pub fn deprecation(&self) -> Option<SqlError> {
+        let replacement = self.replacement?;
+        let mut message = format!("'@@{}' is deprecated and will be removed in a future release.", self.name);
+        if !replacement.is_empty() {
+            message.push_str(&format!(" Please use {replacement} instead."));
+        }
+        Some(SqlError::with_message(ErrorCode::WarnDeprecatedSyntax, message))
+    }
+
     /// The type of `@@name`.
     pub fn sql_type(&self) -> SqlType {
         match self.kind {
             Kind::Bool | Kind::Int { .. } => SqlType::BIGINT,
             Kind::UInt { .. } => SqlType::BIGINT_UNSIGNED,
-            Kind::Double { .. } => SqlType::DOUBLE,
+            // As many decimals as SHOW VARIABLES has.
+            Kind::Double { .. } => SqlType::Double { unsigned: false, zerofill: false, digits: Some((22, 6)) },
             _ => SqlType::varchar(16_383, CollationId::UTF8MB4_0900_AI_CI),
         }
     }

@@ -15,10 +15,11 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     unsigned("query_cache_limit", Global, 1_048_576, 0, u64::MAX, "Longest result of the query cache; there is none.")
         .read_only()
         .hidden(),
-    boolean("ssl_fips_mode", Global, false, "Whether TLS is restricted to FIPS.").read_only(),
+    choice("ssl_fips_mode", Global, "OFF", &["OFF", "ON", "STRICT"], "Whether TLS is restricted to FIPS.")
+        .deprecated("")
+        .read_only(),
     boolean("new", Both, false, "Switches on behaviour of a later MySQL.").compatibility().hidden(),
     boolean("old", Global, false, "Switches on behaviour of an earlier MySQL.").read_only().hidden(),
-    text("slave_skip_errors", Global, "OFF", "The older name of `replica_skip_errors`.").read_only().hidden(),
     text("aria_sort_buffer_size", Global, "", "A setting of MariaDB.").read_only().hidden(),
     unsigned("default_regex_flags", Both, 0, 0, 0, "A setting of MariaDB.").read_only().hidden(),
 ];

@@ -22,8 +22,10 @@ pub(super) const VARIABLES: &[VariableDef] = &[
          column tables.",
     ),
     text("disabled_storage_engines", Global, "", "Engines that may not be used.").read_only(),
-    boolean("default_table_encryption", Both, false, "Whether new tables are encrypted.").read_only(),
-    boolean("table_encryption_privilege_check", Global, false, "Whether encryption needs a privilege.").read_only(),
+    boolean("default_table_encryption", Both, false, "Whether new tables are encrypted.")
+        .restricted()
+        .only_default("an encrypted file system"),
+    boolean("table_encryption_privilege_check", Global, false, "Whether encryption needs a privilege.").compatibility(),
     text("innodb_version", Global, "8.4.0", "Version of the row engine's dialect.").read_only(),
     unsigned("innodb_page_size", Global, 16_384, 4096, 65_536, "Page size clients are told.").read_only(),
     unsigned(
@@ -34,6 +36,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         u64::MAX,
         "Memory of InnoDB's page cache; the row store's cache has a size of its own.",
     )
+    .block(1 << 20)
     .compatibility(),
     unsigned(
         "row_cache_size",
@@ -73,8 +76,11 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     unsigned("innodb_log_file_size", Global, 50_331_648, 4 << 20, u64::MAX, "Size of a log file.").read_only(),
     unsigned("innodb_log_files_in_group", Global, 2, 2, 100, "Number of log files.").read_only(),
     unsigned("innodb_log_buffer_size", Global, 64 << 20, 262_144, u32::MAX as u64, "Buffer of the log.")
+        .block(1024)
         .compatibility(),
-    unsigned("innodb_redo_log_capacity", Global, 100 << 20, 8 << 20, 512 << 30, "Size of the log.").compatibility(),
+    unsigned("innodb_redo_log_capacity", Global, 100 << 20, 8 << 20, 512 << 30, "Size of the log.")
+        .block(1 << 20)
+        .compatibility(),
     choice(
         "innodb_flush_method",
         Global,
@@ -83,15 +89,14 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         "How InnoDB syncs.",
     )
     .read_only(),
-    boolean("innodb_doublewrite", Global, true, "Whether pages are written twice.").read_only(),
     unsigned("innodb_io_capacity", Global, 10_000, 100, u64::MAX, "Background writes per second.").compatibility(),
     unsigned("innodb_io_capacity_max", Global, 20_000, 100, u64::MAX, "Most background writes per second.")
         .compatibility(),
-    unsigned("innodb_read_io_threads", Global, 1, 1, 64, "Threads that read.").read_only(),
+    unsigned("innodb_read_io_threads", Global, 4, 1, 64, "Threads that read.").read_only(),
     unsigned("innodb_write_io_threads", Global, 4, 1, 64, "Threads that write.").read_only(),
     unsigned("innodb_purge_threads", Global, 1, 1, 32, "Threads that purge.").read_only(),
     unsigned("innodb_thread_concurrency", Global, 0, 0, 1000, "Threads inside InnoDB.").compatibility(),
-    unsigned("innodb_open_files", Global, 4000, 10, u32::MAX as u64, "Files InnoDB keeps open.").compatibility(),
+    unsigned("innodb_open_files", Global, 4000, 10, i32::MAX as u64, "Files InnoDB keeps open.").read_only(),
     unsigned(
         "innodb_autoinc_lock_mode",
         Global,
@@ -118,7 +123,9 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         "Row format of new tables.",
     )
     .compatibility(),
-    boolean("innodb_strict_mode", Both, true, "Whether unsuitable table options are errors.").compatibility(),
+    boolean("innodb_strict_mode", Both, true, "Whether unsuitable table options are errors.")
+        .restricted()
+        .compatibility(),
     boolean("innodb_stats_on_metadata", Global, false, "Whether reading metadata renews statistics.").compatibility(),
     boolean("innodb_stats_persistent", Global, true, "Whether statistics are kept.").compatibility(),
     boolean("innodb_stats_auto_recalc", Global, true, "Whether statistics are renewed.").compatibility(),
@@ -137,7 +144,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     unsigned("innodb_online_alter_log_max_size", Global, 128 << 20, 65_536, u64::MAX, "Log of an online ALTER.")
         .compatibility(),
     unsigned("innodb_sort_buffer_size", Global, 1 << 20, 65_536, 64 << 20, "Memory of index builds.").read_only(),
-    unsigned("innodb_parallel_read_threads", Both, 1, 1, 256, "Threads of a parallel scan.").compatibility(),
+    unsigned("innodb_parallel_read_threads", Both, 4, 1, 256, "Threads of a parallel scan.").compatibility(),
     unsigned("innodb_ddl_threads", Both, 4, 1, 64, "Threads of an index build.").compatibility(),
     unsigned("innodb_ddl_buffer_size", Both, 1 << 20, 65_536, u32::MAX as u64, "Memory of an index build.")
         .compatibility(),
@@ -154,14 +161,17 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     nullable("innodb_monitor_disable", Global, "Counters that are switched off.").compatibility(),
     boolean("innodb_print_ddl_logs", Global, false, "Whether DDL is logged.").compatibility(),
     boolean("innodb_optimize_fulltext_only", Global, false, "Whether OPTIMIZE handles full text only.").compatibility(),
-    boolean("innodb_rollback_segments", Global, true, "Whether there are rollback segments.").read_only().hidden(),
-    unsigned("key_buffer_size", Global, 8 << 20, 0, u64::MAX, "Cache of MyISAM indexes.").compatibility(),
-    unsigned("key_cache_block_size", Global, 1024, 512, 16_384, "Blocks of that cache.").compatibility(),
-    unsigned("key_cache_age_threshold", Global, 300, 100, u64::MAX, "Age in that cache.").compatibility(),
+    unsigned("key_buffer_size", Global, 8 << 20, 0, u64::MAX, "Cache of MyISAM indexes.").block(4096).compatibility(),
+    unsigned("key_cache_block_size", Global, 1024, 512, 16_384, "Blocks of that cache.").block(512).compatibility(),
+    unsigned("key_cache_age_threshold", Global, 300, 100, u64::MAX, "Age in that cache.").block(100).compatibility(),
     unsigned("key_cache_division_limit", Global, 100, 1, 100, "Warm share of that cache.").compatibility(),
     unsigned("myisam_sort_buffer_size", Both, 8 << 20, 4096, u64::MAX, "Memory of MyISAM repairs.").compatibility(),
     unsigned("myisam_max_sort_file_size", Global, 9_223_372_036_853_727_232, 0, u64::MAX, "File of MyISAM repairs.")
+        .block(1 << 20)
         .compatibility(),
+    unsigned("myisam_mmap_size", Global, u64::MAX, 7, u64::MAX, "Memory that MyISAM's files are mapped to.")
+        .read_only(),
+    boolean("myisam_use_mmap", Global, false, "Whether they are mapped.").compatibility(),
     unsigned("myisam_data_pointer_size", Global, 6, 2, 7, "Bytes of MyISAM row pointers.").compatibility(),
     flags(
         "myisam_recover_options",

@@ -17,8 +17,10 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     text("log_bin_basename", Global, "", "Path of the binary log.").read_only(),
     text("log_bin_index", Global, "", "Path of the binary log's index.").read_only(),
     boolean("log_bin_trust_function_creators", Global, false, "Whether functions may be created without SUPER.")
+        .deprecated("")
         .compatibility(),
     choice("binlog_format", Both, "ROW", &["MIXED", "STATEMENT", "ROW"], "Form of the binary log.")
+        .deprecated("")
         .restricted()
         .compatibility(),
     choice("binlog_row_image", Both, "FULL", &["MINIMAL", "NOBLOB", "FULL"], "Columns that row events hold.")
@@ -32,7 +34,9 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         .restricted()
         .compatibility(),
     flags("replica_type_conversions", Global, "", CONVERSIONS, "How a replica converts types.").compatibility(),
-    flags("slave_type_conversions", Global, "", CONVERSIONS, "Formerly replica_type_conversions.").compatibility(),
+    flags("slave_type_conversions", Global, "", CONVERSIONS, "An older name.")
+        .deprecated("replica_type_conversions")
+        .compatibility(),
     flags(
         "slave_rows_search_algorithms",
         Global,
@@ -89,7 +93,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     .compatibility(),
     unsigned("max_relay_log_size", Global, 0, 0, 1 << 30, "Size of a relay log.").block(4096).compatibility(),
     boolean("log_replica_updates", Global, false, "Whether replicated changes are logged.").read_only(),
-    boolean("log_slave_updates", Global, false, "The older name of `log_replica_updates`.").read_only(),
+    boolean("log_slave_updates", Global, false, "An older name.").deprecated("log_replica_updates").read_only(),
     boolean("general_log", Global, false, "Whether every statement is logged."),
     text(
         "general_log_file",
@@ -99,9 +103,13 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     ),
     boolean("slow_query_log", Global, false, "Whether statements that take longer than `long_query_time` are logged."),
     text("slow_query_log_file", Global, "", "File of that log; by default the host's name with -slow.log."),
-    boolean("log_queries_not_using_indexes", Global, false, "Whether statements without an index count as slow.")
-        .compatibility(),
-    unsigned("log_throttle_queries_not_using_indexes", Global, 0, 0, u32::MAX as u64, "Such statements per minute.")
+    boolean(
+        "log_queries_not_using_indexes",
+        Global,
+        false,
+        "Whether statements that scan a table count as slow, however long they take.",
+    ),
+    unsigned("log_throttle_queries_not_using_indexes", Global, 0, 0, u64::MAX, "Such statements per minute.")
         .compatibility(),
     boolean(
         "log_slow_admin_statements",
@@ -175,25 +183,20 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     text("relay_log_index", Global, "", "Path of its index.").read_only(),
     boolean("relay_log_purge", Global, true, "Whether relay logs are removed.").compatibility(),
     boolean("relay_log_recovery", Global, false, "Whether relay logs are recovered.").read_only(),
-    text("replica_load_tmpdir", Global, "", "Directory of replicated loads.").read_only(),
-    unsigned("replica_net_timeout", Global, 60, 1, 31_536_000, "Seconds a replica waits.").compatibility(),
-    unsigned("replica_parallel_workers", Global, 4, 0, 1024, "Threads that apply changes.").compatibility(),
-    choice("replica_parallel_type", Global, "LOGICAL_CLOCK", &["DATABASE", "LOGICAL_CLOCK"], "How changes are spread.")
-        .compatibility(),
-    boolean("replica_preserve_commit_order", Global, true, "Whether order is kept.").compatibility(),
-    text("replica_skip_errors", Global, "OFF", "Errors a replica ignores.").read_only(),
-    choice("replica_exec_mode", Global, "STRICT", &["STRICT", "IDEMPOTENT"], "Whether a replica ignores conflicts.")
-        .compatibility(),
-    unsigned("replica_max_allowed_packet", Global, 1 << 30, 1024, 1 << 30, "Longest packet of replication.")
-        .block(1024)
-        .compatibility(),
     nullable("report_host", Global, "Name a replica reports.").read_only(),
     unsigned("report_port", Global, 3306, 0, 65_535, "Port a replica reports.").read_only(),
     unsigned("sync_relay_log", Global, 10_000, 0, u32::MAX as u64, "Events between syncs.").compatibility(),
     boolean("rpl_semi_sync_source_enabled", Global, false, "Whether commits wait for a replica.").read_only(),
-    unsigned("original_commit_timestamp", Session, 36_028_797_018_963_968, 0, u64::MAX, "When the source committed.")
-        .restricted()
-        .compatibility(),
+    unsigned(
+        "original_commit_timestamp",
+        Session,
+        36_028_797_018_963_968,
+        0,
+        36_028_797_018_963_968,
+        "When the source committed.",
+    )
+    .restricted()
+    .compatibility(),
     unsigned("original_server_version", Session, 999_999, 0, u32::MAX as u64, "Version of the source.")
         .restricted()
         .compatibility(),

@@ -44,6 +44,11 @@ duplicateweedout=on,subquery_materialization_cost_based=on,use_index_extensions=
 derived_merge=on,use_invisible_indexes=off,skip_scan=on,hash_join=on,subquery_to_derived=off,\
 prefer_ordering_index=on,hypergraph_optimizer=off,derived_condition_pushdown=on,hash_set_operations=on";
 
+const DELAYED_THREADS: VariableDef =
+    unsigned("max_delayed_threads", Both, 20, 0, 16_384, "Threads of INSERT DELAYED, which is an ordinary INSERT.")
+        .deprecated("")
+        .compatibility();
+
 pub(super) const VARIABLES: &[VariableDef] = &[
     special(
         "sql_mode",
@@ -52,7 +57,8 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION",
         "Which SQL is accepted and which values are refused.",
     ),
-    boolean("sql_auto_is_null", Both, false, "Whether `WHERE id IS NULL` finds the row inserted last.").read_only(),
+    boolean("sql_auto_is_null", Both, false, "Whether `WHERE id IS NULL` finds the row inserted last.")
+        .only_default("WHERE id = LAST_INSERT_ID()"),
     boolean("sql_big_selects", Both, true, "Whether a SELECT may examine more than `max_join_size` rows.")
         .compatibility(),
     choice(
@@ -76,7 +82,8 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         false,
         "Whether tables without a primary key get an invisible one.",
     )
-    .read_only(),
+    .restricted()
+    .only_default("sql_require_primary_key"),
     boolean("sql_require_primary_key", Both, false, "Whether tables have to have a primary key."),
     boolean("foreign_key_checks", Both, true, "Whether foreign keys are checked."),
     boolean(
@@ -88,7 +95,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     .compatibility(),
     boolean("old_alter_table", Both, false, "Whether ALTER TABLE always copies.").compatibility(),
     boolean("explicit_defaults_for_timestamp", Both, true, "Whether TIMESTAMP columns have no hidden defaults.")
-        .read_only(),
+        .only_default("DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP"),
     boolean("show_create_table_verbosity", Both, false, "Whether SHOW CREATE TABLE always names ROW_FORMAT.")
         .compatibility(),
     boolean(
@@ -106,8 +113,14 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     )
     .compatibility(),
     boolean("print_identified_with_as_hex", Both, false, "Whether SHOW CREATE USER prints verifiers in hexadecimal."),
-    boolean("updatable_views_with_limit", Both, true, "Whether views without the whole key can be updated with LIMIT.")
-        .compatibility(),
+    choice(
+        "updatable_views_with_limit",
+        Both,
+        "YES",
+        &["NO", "YES"],
+        "Whether views without the whole key can be updated with LIMIT.",
+    )
+    .compatibility(),
     unsigned("auto_increment_increment", Both, 1, 1, 65_535, "Distance of AUTO_INCREMENT values."),
     unsigned("auto_increment_offset", Both, 1, 1, 65_535, "First of the AUTO_INCREMENT values."),
     unsigned(
@@ -123,7 +136,9 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         .compatibility(),
     unsigned("max_sort_length", Both, 1024, 4, 8 << 20, "Bytes of a value that MySQL sorts by; Squall sorts by all.")
         .compatibility(),
-    unsigned("max_length_for_sort_data", Both, 4096, 4, 8 << 20, "A limit of MySQL's older sort.").compatibility(),
+    unsigned("max_length_for_sort_data", Both, 4096, 4, 8 << 20, "A limit of MySQL's older sort.")
+        .deprecated("")
+        .compatibility(),
     unsigned("max_points_in_geometry", Both, 65_536, 3, 1_048_576, "Points of a geometry.").compatibility(),
     unsigned("max_seeks_for_key", Both, u64::MAX, 1, u64::MAX, "Seeks MySQL assumes for a key.").compatibility(),
     unsigned("max_sp_recursion_depth", Both, 0, 0, 255, "How deep procedures may call themselves."),
@@ -174,7 +189,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     )
     .compatibility(),
     signed("optimizer_trace_limit", Both, 1, 0, i32::MAX as i64, "Traces kept.").compatibility(),
-    unsigned("optimizer_trace_max_mem_size", Both, 1 << 20, 0, u32::MAX as u64, "Memory of traces.").compatibility(),
+    unsigned("optimizer_trace_max_mem_size", Both, 1 << 20, 0, u64::MAX, "Memory of traces.").compatibility(),
     signed("optimizer_trace_offset", Both, -1, i32::MIN as i64, i32::MAX as i64, "First trace kept.").compatibility(),
     unsigned(
         "optimizer_max_subgraph_pairs",
@@ -189,14 +204,15 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         .compatibility(),
     unsigned("range_optimizer_max_mem_size", Both, 8 << 20, 0, u64::MAX, "Memory of MySQL's range optimizer.")
         .compatibility(),
-    unsigned("range_alloc_block_size", Both, 4096, 4096, u32::MAX as u64, "Blocks of that memory.")
+    unsigned("range_alloc_block_size", Both, 4096, 4096, (u32::MAX - 1023) as u64, "Blocks of that memory.")
         .block(1024)
         .compatibility(),
-    unsigned("query_alloc_block_size", Both, 8192, 1024, u32::MAX as u64, "Blocks of a statement's memory.")
+    unsigned("query_alloc_block_size", Both, 8192, 1024, (u32::MAX - 1023) as u64, "Blocks of a statement's memory.")
         .block(1024)
         .compatibility(),
     unsigned("query_prealloc_size", Both, 8192, 8192, u64::MAX - 1023, "First memory of a statement.")
         .block(1024)
+        .deprecated("")
         .compatibility(),
     unsigned(
         "parser_max_mem_size",
@@ -230,6 +246,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         .block(1024)
         .compatibility(),
     unsigned("set_operations_buffer_size", Both, 262_144, 16_384, 1 << 30, "Memory of MySQL's set operations.")
+        .block(128)
         .compatibility(),
     choice(
         "internal_tmp_mem_storage_engine",
@@ -256,8 +273,10 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         .read_only(),
     double("long_query_time", Both, 10.0, 0.0, 31_536_000.0, "Seconds from which a statement counts as slow."),
     unsigned("min_examined_row_limit", Both, 0, 0, u64::MAX, "Rows a slow statement has to have examined."),
-    boolean("profiling", Both, false, "Whether SHOW PROFILE collects.").compatibility(),
-    unsigned("profiling_history_size", Both, 15, 0, 100, "Statements SHOW PROFILES keeps.").compatibility(),
+    boolean("profiling", Both, false, "Whether SHOW PROFILE collects.").deprecated("").compatibility(),
+    unsigned("profiling_history_size", Both, 15, 0, 100, "Statements SHOW PROFILES keeps.")
+        .deprecated("")
+        .compatibility(),
     choice("use_secondary_engine", Session, "ON", &["OFF", "ON", "FORCED"], "Whether queries are offloaded.")
         .compatibility(),
     boolean("require_row_format", Session, false, "Whether only row events are replayed.").restricted().compatibility(),
@@ -265,7 +284,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     choice("concurrent_insert", Global, "AUTO", &["NEVER", "AUTO", "ALWAYS"], "Whether MyISAM inserts beside reads.")
         .compatibility(),
     choice("delay_key_write", Global, "ON", &["OFF", "ON", "ALL"], "Whether MyISAM delays key writes.").compatibility(),
-    choice("flush", Global, "OFF", &["OFF", "ON"], "Whether MyISAM syncs after each statement.").compatibility(),
+    boolean("flush", Global, false, "Whether MyISAM syncs after each statement.").compatibility(),
     unsigned("flush_time", Global, 0, 0, 31_536_000, "Seconds between closing tables.").compatibility(),
     flags("debug_sync_points", Session, "", &["none"], "Points where tests may stop; none are built in.")
         .read_only()
@@ -329,5 +348,42 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     boolean("restrict_fk_on_non_standard_key", Both, true, "Whether foreign keys need a unique parent key.")
         .compatibility(),
     boolean("xa_detach_on_prepare", Both, true, "Whether XA PREPARE lets go of the transaction; it always does.")
-        .read_only(),
+        .only_default("XA COMMIT in one phase"),
+    unsigned("delayed_insert_limit", Global, 100, 1, u64::MAX, "Rows that INSERT DELAYED adds at once.")
+        .deprecated("")
+        .compatibility(),
+    unsigned("delayed_insert_timeout", Global, 300, 1, 31_536_000, "Seconds that INSERT DELAYED waits for more.")
+        .deprecated("")
+        .compatibility(),
+    unsigned("delayed_queue_size", Global, 1000, 1, u64::MAX, "Rows that INSERT DELAYED keeps.")
+        .deprecated("")
+        .compatibility(),
+    DELAYED_THREADS,
+    VariableDef { name: "max_insert_delayed_threads", ..DELAYED_THREADS },
+    unsigned(
+        "histogram_generation_max_mem_size",
+        Both,
+        20_000_000,
+        1_000_000,
+        u64::MAX,
+        "Memory of making a histogram.",
+    )
+    .restricted()
+    .compatibility(),
+    unsigned(
+        "select_into_buffer_size",
+        Both,
+        131_072,
+        8192,
+        2_147_479_552,
+        "Buffer of INTO OUTFILE and INTO DUMPFILE.",
+    )
+    .block(4096)
+    .compatibility(),
+    boolean("select_into_disk_sync", Both, false, "Whether files of INTO OUTFILE and INTO DUMPFILE are synced."),
+    unsigned("select_into_disk_sync_delay", Both, 0, 0, 31_536_000, "Milliseconds to wait behind each sync of them.")
+        .compatibility(),
+    boolean("temptable_use_mmap", Global, false, "Whether temporary results may be in mapped files.")
+        .deprecated("")
+        .compatibility(),
 ];

@@ -53,7 +53,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         u32::MAX as u64,
         "Most connections of one account at once; 0 is no limit.",
     )
-    .compatibility(),
+    .fixed_in_session(),
     unsigned("max_connect_errors", Global, 100, 1, u64::MAX, "Failed attempts after which MySQL blocks a host.")
         .compatibility(),
     unsigned("back_log", Global, 151, 1, 65535, "Connections that may wait to be accepted.").read_only(),
@@ -80,6 +80,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     unsigned("net_retry_count", Both, 10, 1, u64::MAX, "Tries of an interrupted read.").compatibility(),
     unsigned("net_buffer_length", Both, 16_384, 1024, 1 << 20, "First size of a connection's buffer.")
         .block(1024)
+        .fixed_in_session()
         .compatibility(),
     unsigned(
         "max_allowed_packet",
@@ -89,6 +90,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         1 << 30,
         "Longest statement, row or value in bytes; the session's value follows the global one.",
     )
+    .fixed_in_session()
     .block(1024),
     unsigned("thread_cache_size", Global, 9, 0, 16_384, "Threads MySQL keeps for new connections.").compatibility(),
     choice(
@@ -105,7 +107,12 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     unsigned("table_definition_cache", Global, 2000, 400, 524_288, "Definitions MySQL keeps.").compatibility(),
     unsigned("open_files_limit", Global, 1_048_576, 0, u32::MAX as u64, "Files the process may open.").read_only(),
     unsigned("host_cache_size", Global, 279, 0, 65_536, "Host names MySQL remembers.").compatibility(),
-    boolean("offline_mode", Global, false, "Whether ordinary users are kept out; not offered by Squall.").read_only(),
+    boolean(
+        "offline_mode",
+        Global,
+        false,
+        "Whether only users with CONNECTION_ADMIN can connect; the others' connections end.",
+    ),
     boolean("super_read_only", Global, false, "Whether all writes are refused, also those of administrators."),
     boolean("read_only", Global, false, "Whether only users with CONNECTION_ADMIN can write."),
     boolean("require_secure_transport", Global, false, "Whether connections have to be encrypted or by socket."),
@@ -116,7 +123,8 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         "Directory that LOAD DATA and INTO OUTFILE are confined to; empty is any, NULL none.",
     )
     .read_only(),
-    nullable("init_connect", Global, "Statement that MySQL runs for each new connection.").read_only(),
+    text("init_connect", Global, "", "Statement that is run for each new connection.")
+        .only_default("SET PERSIST of the variables that it would set"),
     nullable("init_file", Global, "File of statements that MySQL runs at start.").read_only(),
     text(
         "default_authentication_plugin",
@@ -127,7 +135,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     .read_only()
     .hidden(),
     text("authentication_policy", Global, "*,,", "Which authentication each factor of an account uses.")
-        .compatibility(),
+        .only_default("IDENTIFIED WITH"),
     boolean(
         "caching_sha2_password_auto_generate_rsa_keys",
         Global,
@@ -144,7 +152,11 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         "Rounds of hashing of a stored password.",
     )
     .read_only(),
-    boolean("check_proxy_users", Global, false, "Whether authentication maps proxy users.").read_only(),
+    boolean("check_proxy_users", Global, false, "Whether authentication maps proxy users.").only_default("roles"),
+    boolean("mysql_native_password_proxy_users", Global, false, "Whether that of mysql_native_password does.")
+        .only_default("roles"),
+    boolean("sha256_password_proxy_users", Global, false, "Whether that of sha256_password does.")
+        .only_default("roles"),
     text(
         "mandatory_roles",
         Global,
@@ -160,13 +172,13 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         "Whether privileges on `*.*` can be revoked for a database; then names of databases in grants are no patterns.",
     ),
     unsigned("default_password_lifetime", Global, 0, 0, 65_535, "Days after which passwords expire; 0 is never.")
-        .compatibility(),
+        .only_default("PASSWORD EXPIRE of an account"),
     unsigned("password_history", Global, 0, 0, u32::MAX as u64, "Changes before a password may come back.")
-        .compatibility(),
+        .only_default("a check by whoever sets passwords"),
     unsigned("password_reuse_interval", Global, 0, 0, u32::MAX as u64, "Days before a password may come back.")
-        .compatibility(),
+        .only_default("a check by whoever sets passwords"),
     boolean("password_require_current", Global, false, "Whether changing a password needs the current one.")
-        .compatibility(),
+        .only_default("a check by whoever sets passwords"),
     unsigned("generated_random_password_length", Both, 20, 5, 255, "Length of RANDOM PASSWORD."),
     boolean(
         "disconnect_on_expired_password",
@@ -179,12 +191,12 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     nullable("external_user", Session, "The user that an external service authenticated.").read_only(),
     choice("have_ssl", Global, "YES", &["YES", "NO", "DISABLED"], "Whether connections can be encrypted.").read_only(),
     choice("have_openssl", Global, "YES", &["YES", "NO", "DISABLED"], "The older name of `have_ssl`.").read_only(),
-    choice("have_compress", Global, "NO", &["YES", "NO"], "Whether COMPRESS() works.").read_only(),
+    choice("have_compress", Global, "YES", &["YES", "NO"], "Whether COMPRESS() works.").read_only(),
     choice("have_dynamic_loading", Global, "NO", &["YES", "NO"], "Whether plugins can be loaded.").read_only(),
-    choice("have_geometry", Global, "NO", &["YES", "NO"], "Whether there are spatial types.").read_only(),
+    choice("have_geometry", Global, "YES", &["YES", "NO"], "Whether there are spatial types.").read_only(),
     choice("have_profiling", Global, "NO", &["YES", "NO"], "Whether SHOW PROFILE works.").read_only(),
     choice("have_query_cache", Global, "NO", &["YES", "NO"], "Whether there is a query cache.").read_only().hidden(),
-    choice("have_rtree_keys", Global, "NO", &["YES", "NO"], "Whether there are spatial indexes.").read_only(),
+    choice("have_rtree_keys", Global, "YES", &["YES", "NO"], "Whether there are spatial indexes.").read_only(),
     choice("have_statement_timeout", Global, "YES", &["YES", "NO"], "Whether `max_execution_time` works.").read_only(),
     choice("have_symlink", Global, "DISABLED", &["YES", "NO", "DISABLED"], "Whether tables may be links.").read_only(),
     text("ssl_ca", Global, "", "Certificates of trusted authorities.").read_only(),
@@ -215,10 +227,11 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         "Cost from which MySQL offloads a query.",
     )
     .compatibility(),
-    unsigned("pseudo_thread_id", Session, 0, 0, i32::MAX as u64, "The connection's id, as replication sees it.")
-        .read_only(),
+    unsigned("pseudo_thread_id", Session, 0, 0, u32::MAX as u64, "The connection's id, as replication sees it.")
+        .restricted()
+        .compatibility(),
     boolean("pseudo_replica_mode", Session, false, "Set by tools that replay binary logs.").compatibility(),
-    boolean("pseudo_slave_mode", Session, false, "The older name of `pseudo_replica_mode`.").compatibility(),
+    boolean("pseudo_slave_mode", Session, false, "An older name.").deprecated("pseudo_replica_mode").compatibility(),
     unsigned("rand_seed1", Session, 0, 0, u64::MAX, "First seed of RAND(), for replication.").compatibility(),
     unsigned("rand_seed2", Session, 0, 0, u64::MAX, "Second seed of RAND(), for replication.").compatibility(),
     unsigned("warning_count", Session, 0, 0, u64::MAX, "Warnings, errors and notes of the statement before.")
@@ -278,7 +291,50 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         1 << 40,
         "Bytes, by estimate, of the parsed statements and plans that sessions share; with 0 each has its own only.",
     ),
-    unsigned("global_connection_memory_limit", Both, u64::MAX, 16_777_216, u64::MAX, "Memory of all connections.")
+    unsigned("global_connection_memory_limit", Global, u64::MAX, 16_777_216, u64::MAX, "Memory of all connections.")
+        .only_default("query_memory_limit"),
+    unsigned("connection_memory_limit", Both, u64::MAX, 2_097_152, u64::MAX, "Memory of a connection.")
+        .restricted()
+        .only_default("parser_max_mem_size and query_memory_limit"),
+    unsigned("connection_memory_chunk_size", Both, 8192, 0, 536_870_912, "Step of counting that memory.")
+        .restricted()
         .compatibility(),
     boolean("global_connection_memory_tracking", Both, false, "Whether that memory is counted.").compatibility(),
+    text("admin_ssl_ca", Global, "", "Certificates of the administrative interface, which has those of the others.")
+        .read_only(),
+    text("admin_ssl_capath", Global, "", "Directory of such certificates.").read_only(),
+    text("admin_ssl_cert", Global, "", "Its certificate.").read_only(),
+    text("admin_ssl_cipher", Global, "", "Its ciphers.").read_only(),
+    text("admin_ssl_crl", Global, "", "Certificates that it refuses.").read_only(),
+    text("admin_ssl_crlpath", Global, "", "Directory of such certificates.").read_only(),
+    text("admin_ssl_key", Global, "", "Its key.").read_only(),
+    text("admin_tls_ciphersuites", Global, "", "Its cipher suites.").read_only(),
+    flags("admin_tls_version", Global, "TLSv1.2,TLSv1.3", &["TLSv1.2", "TLSv1.3"], "Its versions of TLS.").read_only(),
+    text("ssl_capath", Global, "", "Directory of certificates of trusted authorities.").read_only(),
+    text("ssl_crl", Global, "", "Certificates that are refused.").read_only(),
+    text("ssl_crlpath", Global, "", "Directory of such certificates.").read_only(),
+    boolean("ssl_session_cache_mode", Global, true, "Whether sessions of TLS may go on.").read_only(),
+    unsigned("ssl_session_cache_timeout", Global, 300, 0, 84_600, "Seconds that they may.").read_only(),
+    boolean("tls_certificates_enforced_validation", Global, false, "Whether invalid certificates end the start.")
+        .read_only(),
+    text("build_id", Global, "", "Identity of the program.").read_only(),
+    text("caching_sha2_password_private_key_path", Global, "private_key.pem", "Key for passwords without TLS.")
+        .read_only(),
+    text("caching_sha2_password_public_key_path", Global, "public_key.pem", "Its public part.").read_only(),
+    boolean("sha256_password_auto_generate_rsa_keys", Global, true, "Whether sha256_password's key is made.")
+        .read_only(),
+    text("sha256_password_private_key_path", Global, "private_key.pem", "Key of sha256_password.").read_only(),
+    text("sha256_password_public_key_path", Global, "public_key.pem", "Its public part.").read_only(),
+    boolean("create_admin_listener_thread", Global, false, "Whether the administrative interface has a thread.")
+        .read_only(),
+    boolean("keyring_operations", Global, true, "Whether keys of a keyring may change; there is none.").compatibility(),
+    boolean("large_pages", Global, false, "Whether memory is in large pages.").read_only(),
+    unsigned("large_page_size", Global, 0, 0, u32::MAX as u64, "Size of such pages.").read_only(),
+    text("persist_only_admin_x509_subject", Global, "", "Certificate of who may persist restricted variables.")
+        .read_only(),
+    boolean("persist_sensitive_variables_in_plaintext", Global, true, "Whether sensitive ones are not encrypted.")
+        .read_only(),
+    unsigned("slow_launch_time", Global, 2, 0, 31_536_000, "Seconds from which starting a thread is slow.")
+        .compatibility(),
+    unsigned("statement_id", Session, 0, 0, u64::MAX, "Number of the statement.").read_only(),
 ];

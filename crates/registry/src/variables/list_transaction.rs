@@ -30,7 +30,8 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         "Whether a lock wait that timed out rolls the transaction back; otherwise the statement only.",
     )
     .read_only(),
-    boolean("innodb_deadlock_detect", Global, true, "Whether deadlocks are looked for.").read_only(),
+    boolean("innodb_deadlock_detect", Global, true, "Whether deadlocks are looked for.")
+        .only_default("innodb_lock_wait_timeout bounds waits as well"),
     boolean(
         "innodb_snapshot_isolation",
         Both,
@@ -54,7 +55,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         2,
         "MySQL's form of `durability`: 1 is full, 2 os, 0 lazy.",
     ),
-    unsigned("innodb_flush_log_at_timeout", Global, 1, 1, 2700, "Seconds between syncs when commits do not sync.")
+    unsigned("innodb_flush_log_at_timeout", Global, 1, 0, 2700, "Seconds between syncs when commits do not sync.")
         .compatibility(),
     unsigned("sync_binlog", Global, 1, 0, u32::MAX as u64, "Commits between syncs of the binary log.").compatibility(),
     unsigned("transaction_alloc_block_size", Both, 8192, 1024, 131_072, "Blocks of a transaction's memory.")
@@ -62,6 +63,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         .compatibility(),
     unsigned("transaction_prealloc_size", Both, 4096, 1024, 131_072, "First memory of a transaction.")
         .block(1024)
+        .deprecated("")
         .compatibility(),
     boolean("transaction_allow_batching", Session, false, "Whether NDB batches.").compatibility(),
     unsigned(
@@ -82,9 +84,11 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         &["OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"],
         "Whether transactions have global ids.",
     )
-    .read_only(),
+    .only_default("transactions have no global ids"),
     text("gtid_executed", Global, "", "Ids of transactions that ran here.").read_only(),
-    text("gtid_purged", Global, "", "Ids no longer in the binary log.").read_only(),
+    text("gtid_purged", Global, "", "Ids no longer in the binary log.")
+        .not_persistable()
+        .only_default("transactions have no global ids"),
     text("gtid_owned", Both, "", "Ids in use.").read_only(),
     choice(
         "enforce_gtid_consistency",

@@ -7,8 +7,11 @@ pub mod items;
 mod list_charset;
 mod list_compat;
 mod list_engine;
+mod list_innodb;
 mod list_log;
+mod list_performance;
 mod list_query;
+mod list_replication;
 mod list_server;
 mod list_transaction;
 pub mod values;
@@ -29,7 +32,10 @@ const FAMILIES: &[&[VariableDef]] = &[
     list_query::VARIABLES,
     list_transaction::VARIABLES,
     list_engine::VARIABLES,
+    list_innodb::VARIABLES,
     list_log::VARIABLES,
+    list_replication::VARIABLES,
+    list_performance::VARIABLES,
     list_compat::VARIABLES,
 ];
 
@@ -157,6 +163,7 @@ mod tests {
                     | Kind::Charset { .. }
                     | Kind::Collation
                     | Kind::TimeZone
+                    | Kind::Locale
                     | Kind::Period
                     | Kind::Engine { .. }
                     | Kind::Switches(_),

@@ -42,9 +42,10 @@ impl Session {
         self.nested = Some(Arc::new(SessionStatements::new(self)));
     }
 
-    /// 1040 at the place beyond `max_connections`, 1227 at the administrative interface, unless the privilege for it is
-    /// there.
+    /// 1040 at the place beyond `max_connections`, 1227 at the administrative interface, 3032 while the server is offline, unless the
+    /// privilege for it is there.
     pub(crate) fn check_may_connect(&self) -> SqlResult<()> {
+        self.check_is_online()?;
         if self.info.beyond_limit && !self.access.has_dynamic("CONNECTION_ADMIN") {
             self.shared.processes.refused_connections.fetch_add(1, Ordering::Relaxed);
             return Err(SqlError::new(ErrorCode::TooManyConnections, &[]));

@@ -54,8 +54,8 @@ impl Session {
                 None => context.diagnostics.warn(no_data()),
             },
             SelectInto::DumpFile(path) => {
-                let path = self.server_file(&path)?;
-                self.blocking(move |_| dump(&path, &row.unwrap_or_default(), &types)).await?;
+                let (path, is_synced) = (self.server_file(&path)?, self.syncs_files());
+                self.blocking(move |_| dump(&path, is_synced, &row.unwrap_or_default(), &types)).await?;
             }
             SelectInto::OutFile(_) => {}
         }

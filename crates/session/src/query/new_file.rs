@@ -17,6 +17,8 @@ pub(super) struct NewFile {
     path: PathBuf,
     /// Its name for the time being, where the file system has no files without one.
     hidden: Option<PathBuf>,
+    /// Whether it is on the disk before it has its name, and its name before the statement ends (`select_into_disk_sync`).
+    is_synced: bool,
 }
 
 impl NewFile {
@@ -28,9 +30,9 @@ impl NewFile {
         if path.symlink_metadata().is_ok() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = folder_of(path);
         match open(folder, OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, Mode::from_raw_mode(MODE)) {
-            Ok(file) => Ok(NewFile { file: file.into(), path: path.to_path_buf(), hidden: None }),
+            Ok(file) => Ok(NewFile { file: file.into(), path: path.to_path_buf(), hidden: None, is_synced: false }),
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => NewFile::create_hidden(path),
             Err(error) => Err(error.into()),
         }
@@ -42,7 +44,13 @@ impl NewFile {
         name.push(".part");
         let hidden = path.with_file_name(name);
         let file = OpenOptions::new().write(true).create_new(true).open(&hidden)?;
-        Ok(NewFile { file, path: path.to_path_buf(), hidden: Some(hidden) })
+        Ok(NewFile { file, path: path.to_path_buf(), hidden: Some(hidden), is_synced: false })
+    }
+
+    /// The same file, synced or not.
+    pub(super) fn synced(mut self, is_synced: bool) -> NewFile {
+        self.is_synced = is_synced;
+        self
     }
 
     /// Gives the file its name.
@@ -50,6 +58,9 @@ impl NewFile {
     /// # Errors
     /// `AlreadyExists` if another file has got it meanwhile.
     pub(super) fn finish(mut self) -> io::Result<()> {
+        if self.is_synced {
+            self.file.sync_all()?;
+        }
         match &self.hidden {
             None => {
                 let source = format!("/proc/self/fd/{}", self.file.as_raw_fd());
@@ -60,8 +71,15 @@ impl NewFile {
                 self.hidden = None;
             }
         }
+        if self.is_synced {
+            File::open(folder_of(&self.path))?.sync_all()?;
+        }
         Ok(())
     }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 impl Write for NewFile {

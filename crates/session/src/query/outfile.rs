@@ -12,6 +12,7 @@ use squall_instrumentation::process::{Process, Transfer};
 use squall_parser::ast::{NamedFormat, OutFile};
 use squall_planner::BoundQuery;
 use squall_registry::StatementContext;
+use squall_server_state::variables::{Values, ids};
 use squall_types::collation::Charset;
 use squall_types::work_meter::carried;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
@@ -27,6 +28,11 @@ const BUFFER_BYTES: usize = 256 << 10;
 const ROWS_PER_CHECK: usize = 1024;
 
 impl Session {
+    /// Whether files that statements write are synced (`select_into_disk_sync`).
+    pub(super) fn syncs_files(&self) -> bool {
+        Values(&self.variables.session).on(ids::SELECT_INTO_DISK_SYNC)
+    }
+
     /// Writes a query's rows to a file of the server, which appears when it is complete. Returns how many there are.
     pub(super) async fn write_outfile(
         &mut self,
@@ -44,10 +50,11 @@ impl Session {
             process: self.process.clone(),
             path,
         };
+        let is_synced = self.syncs_files();
         let (new_file, output) = self
             .blocking(move |_| {
                 let new_file = NewFile::create(&output.path).map_err(|error| file_error(&output.path, error))?;
-                Ok((new_file, output))
+                Ok((new_file.synced(is_synced), output))
             })
             .await?;
         let mut running = self.start_query(bound, context, catalog).await?;
@@ -232,9 +239,9 @@ pub(super) fn file_error(path: &Path, error: std::io::Error) -> SqlError {
 }
 
 /// Writes one value as it is to a new file.
-pub(super) fn dump(path: &Path, row: &[Value], types: &[SqlType]) -> SqlResult<()> {
+pub(super) fn dump(path: &Path, is_synced: bool, row: &[Value], types: &[SqlType]) -> SqlResult<()> {
     let write = || {
-        let mut file = NewFile::create(path)?;
+        let mut file = NewFile::create(path)?.synced(is_synced);
         for (value, sql_type) in row.iter().zip(types) {
             let bytes = squall_functions::operators::coerce::to_bytes(value, sql_type);
             file.write_all(&bytes.unwrap_or_default())?;

@@ -209,6 +209,9 @@ impl TableResolver for SessionTables {
         let id = variables.find(whole).ok_or_else(|| unknown(&whole.as_str()))?;
         let definition = variables.definition(id);
         check_read_scope(definition, variable.scope)?;
+        if let Some(warning) = definition.deprecation() {
+            self.context.diagnostics.warn(warning);
+        }
         let scope = match variable.scope {
             None => ReadScope::Any,
             Some(VariableScope::Session) => ReadScope::Session,

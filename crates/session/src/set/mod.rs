@@ -1,5 +1,8 @@
 //! SET: system variables, user variables, character sets, transactions, passwords and roles.
 
+mod related;
+
+use crate::authorization::admission::end_connections_of_users;
 use crate::result::Outcome;
 use crate::result::writer::SessionChange;
 use crate::session::{Session, StatementRun};
@@ -10,7 +13,7 @@ use squall_registry::{StatementContext, VariableId, held_by_variable};
 use squall_server_state::charset;
 use squall_server_state::check::{self, check, merge_switches};
 use squall_server_state::log_settings;
-use squall_server_state::variables::{ALIASES, Values, ids};
+use squall_server_state::variables::{Values, alias, ids};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 
 /// An assignment whose value has been checked, to be carried out together with the others.
@@ -19,6 +22,21 @@ enum Assignment {
     Session { id: VariableId, value: Value },
     Global { id: VariableId, value: Value, persist: Persist },
 }
+
+/// What SET … = DEFAULT has no value for (1230).
+const NO_DEFAULT: &[&str] = &["gtid_purged", "identity", "insert_id", "last_insert_id", "rand_seed1", "rand_seed2"];
+
+/// What the binary log would have of a transaction: a session sets it between transactions.
+const BETWEEN_TRANSACTIONS: &[&str] = &[
+    "binlog_direct_non_transactional_updates",
+    "binlog_format",
+    "binlog_row_value_options",
+    "binlog_rows_query_log_events",
+    "binlog_transaction_compression",
+    "binlog_transaction_compression_level_zstd",
+    "gtid_next",
+    "sql_log_bin",
+];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Persist {
@@ -92,8 +110,12 @@ impl Session {
         let scope = variable.scope;
         check_scope(&definition, scope)?;
         self.check_set_privilege(&definition, scope)?;
+        if let Some(warning) = definition.deprecation() {
+            run.context.diagnostics.warn(warning);
+        }
         let is_global = !matches!(scope, None | Some(VariableScope::Session));
         if matches!(value, Expr::Default) && item.is_none() {
+            self.check_value(id, &definition, scope)?;
             let default = self.default_of(id, &definition, is_global)?;
             return self.push_assignment(id, &definition, scope, default, assignments);
         }
@@ -129,6 +151,7 @@ impl Session {
             (_, Value::Bytes(bytes)) => Value::String(String::from_utf8_lossy(&bytes).into_owned()),
             (_, given) => given,
         };
+        self.check_given((id, &definition), &given)?;
         let strict = self.settings.bind.sql_mode.contains(SqlMode::STRICT_ALL_TABLES);
         let checked = check(&definition, &given, self.shared.store.engines(), strict)?;
         if let Some(warning) = checked.warning {
@@ -138,9 +161,11 @@ impl Session {
             self.warn_of_unknown(list, &run.context);
         }
         self.check_value(id, &definition, scope)?;
+        check_is_default(&definition, &checked.value)?;
         self.check_account_variables(id, &checked.value)?;
         log_settings::check_value(&self.shared.directory, id, definition.name, &checked.value)?;
-        self.push_assignment(id, &definition, scope, checked.value, assignments)
+        let value = self.beside_others((id, &definition), checked.value, is_global, assignments, &run.context)?;
+        self.push_assignment(id, &definition, scope, value, assignments)
     }
 
     /// Names of a list of variables that none has are passed over, with a warning (1231).
@@ -179,6 +204,11 @@ impl Session {
     pub(crate) fn find_variable(&self, variable: &SystemVariable) -> SqlResult<(VariableId, VariableDef)> {
         let unknown = |name: &dyn std::fmt::Display| SqlError::new(ErrorCode::UnknownSystemVariable, &[name]);
         if let Some(prefix) = &variable.prefix {
+            if variable.name.to_ascii_lowercase().starts_with("key_")
+                && self.shared.registry.variables.find(&variable.name).is_some()
+            {
+                return Err(SqlError::unsupported("key caches with names (there are no MyISAM tables)"));
+            }
             return Err(unknown(&format_args!("{}.{}", prefix.as_str(), variable.name.as_str())));
         }
         let registry = &self.shared.registry.variables;
@@ -196,6 +226,9 @@ impl Session {
         if !is_global && definition.scope == Scope::Both {
             return Ok(self.current_value(id, true));
         }
+        if NO_DEFAULT.contains(&definition.name) {
+            return Err(SqlError::new(ErrorCode::NoDefault, &[&definition.name]));
+        }
         let values = self.shared.globals.load_values();
         Ok(log_settings::default_file(Values(&values), id).unwrap_or_else(|| definition.default.to_value()))
     }
@@ -203,8 +236,16 @@ impl Session {
     /// What depends on more than the value itself.
     fn check_value(&self, id: VariableId, definition: &VariableDef, scope: Option<VariableScope>) -> SqlResult<()> {
         let of_session = matches!(scope, None | Some(VariableScope::Session));
-        if id == ids::MAX_ALLOWED_PACKET && of_session {
+        if definition.fixed_in_session && of_session {
             return Err(read_only_session(definition.name));
+        }
+        if of_session && BETWEEN_TRANSACTIONS.contains(&definition.name) {
+            if self.inside.is_some() {
+                return Err(SqlError::new(ErrorCode::VariableNotSettableInFunction, &[&definition.name]));
+            }
+            if self.transaction.is_open() {
+                return Err(SqlError::new(ErrorCode::VariableNotSettableInTransaction, &[&definition.name]));
+            }
         }
         let transaction_wide =
             [ids::TRANSACTION_ISOLATION, ids::TX_ISOLATION, ids::TRANSACTION_READ_ONLY, ids::TX_READ_ONLY];
@@ -282,12 +323,8 @@ impl Session {
             }
             _ => None,
         };
-        for (left, right) in ALIASES {
-            if *left == id {
-                assignments.push(Assignment::Session { id: *right, value: value.clone() });
-            } else if *right == id {
-                assignments.push(Assignment::Session { id: *left, value: value.clone() });
-            }
+        if let Some(other) = alias(id) {
+            assignments.push(Assignment::Session { id: other, value: value.clone() });
         }
         assignments.push(Assignment::Session { id, value });
         if let Some((id, text)) = follow {
@@ -402,6 +439,9 @@ impl Session {
         }
         shared.apply_statistics_variables();
         shared.apply_account_variables();
+        if globals.iter().any(|(id, value)| *id == ids::OFFLINE_MODE && check::boolean(value) == Some(true)) {
+            end_connections_of_users(shared);
+        }
         let mut result = if of_logs { shared.apply_log_variables() } else { Ok(()) };
         if result.is_ok() && !persisted.is_empty() {
             result = self.blocking(move |shared| shared.globals.persist(&shared.store, &persisted)).await;
@@ -493,12 +533,20 @@ impl Session {
         match scope {
             None | Some(VariableScope::Session) if definition.restricted => need(
                 self.access.has_dynamic("SESSION_VARIABLES_ADMIN") || self.access.has_dynamic("SYSTEM_VARIABLES_ADMIN"),
-                "SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN",
+                match definition.name.starts_with("innodb_") {
+                    true => "SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN",
+                    false => "SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN",
+                },
             ),
             None | Some(VariableScope::Session) => Ok(()),
             Some(_) => {
                 need(self.access.has_dynamic("SYSTEM_VARIABLES_ADMIN"), "SUPER or SYSTEM_VARIABLES_ADMIN")?;
                 // It grants a role to everybody, which SUPER alone does not.
+                // It ends the connections of all others.
+                need(
+                    definition.name != "offline_mode" || self.access.has_dynamic("CONNECTION_ADMIN"),
+                    "SYSTEM_VARIABLES_ADMIN or SUPER privileges, as well as the CONNECTION_ADMIN",
+                )?;
                 need(
                     definition.name != "mandatory_roles" || self.access.dynamic.contains("ROLE_ADMIN"),
                     "SYSTEM_VARIABLES_ADMIN or SUPER privileges, as well as the ROLE_ADMIN",
@@ -513,6 +561,18 @@ fn read_only_session(name: &str) -> SqlError {
         ErrorCode::IncorrectGlobalLocalVar,
         format!("SESSION variable '{name}' is read-only. Use SET GLOBAL to assign the value"),
     )
+}
+
+/// 1235 for a value that would promise what is not done.
+fn check_is_default(definition: &VariableDef, value: &Value) -> SqlResult<()> {
+    match definition.effect {
+        Effect::OnlyDefault { instead } if *value != definition.default.to_value() => {
+            let shown = definition.show(value);
+            let what = format_args!("{} = {shown} (in its place there is: {instead})", definition.name);
+            Err(SqlError::unsupported(what))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// 1238, 1229, 1228: whether a variable can be set in that scope at all.

@@ -135,3 +135,40 @@ fn the_administrative_interface_has_no_limit() {
     assert_eq!(value(&mut beyond, "SELECT 1"), "1");
     assert_eq!(status(&mut root, "Threads_connected"), 8);
 }
+
+#[test]
+fn a_server_that_is_offline_keeps_administrators_alone() {
+    let server = start();
+    let mut root = connect(&server);
+    accounts(&mut root);
+    let mut by_role = Client::connect(&account(options(&server), "by_role")).expect("a connection");
+    let mut plain = Client::connect(&account(options(&server), "plain")).expect("a connection");
+    run(&mut root, "SET GLOBAL offline_mode = ON");
+    wait_until("the connection has ended", || plain.run("SELECT 1").is_err());
+    assert!(by_role.run("SELECT 1").is_ok());
+    let offline = "ERROR 3032 (HY000): The server is currently in offline mode";
+    assert_eq!(refusal(&account(options(&server), "plain")), offline);
+    assert!(Client::connect(&account(options(&server), "super")).is_ok());
+    run(&mut root, "GRANT SYSTEM_VARIABLES_ADMIN ON *.* TO plain; SET GLOBAL offline_mode = OFF");
+    let mut plain = Client::connect(&account(options(&server), "plain")).expect("a connection");
+    let denied = plain.run("SET GLOBAL offline_mode = ON").map(drop);
+    assert!(matches!(denied, Err(ClientError::Server(error)) if error.code == 1227));
+}
+
+#[test]
+fn an_account_has_no_more_connections_than_it_may() {
+    let server = start();
+    let mut root = connect(&server);
+    accounts(&mut root);
+    run(&mut root, "SET GLOBAL max_user_connections = 2");
+    let plain = account(options(&server), "plain");
+    let first = Client::connect(&plain).expect("a connection");
+    let _second = Client::connect(&plain).expect("a connection");
+    let too_many = "ERROR 1203 (42000): User plain already has more than 'max_user_connections' active connections";
+    assert_eq!(refusal(&plain), too_many);
+    assert!(Client::connect(&account(options(&server), "service")).is_ok());
+    drop(first);
+    wait_until("a place is free", || Client::connect(&plain).is_ok());
+    run(&mut root, "SET GLOBAL max_user_connections = DEFAULT");
+    let _more = [Client::connect(&plain), Client::connect(&plain)].map(|client| client.expect("a connection"));
+}

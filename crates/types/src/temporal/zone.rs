@@ -216,7 +216,8 @@ fn parse_displacement(text: &str) -> Option<i32> {
     };
     let (hours, minutes) = body.split_once(':')?;
     let all_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    if !(1..=2).contains(&hours.len()) || minutes.len() != 2 || !all_digits(hours) || !all_digits(minutes) {
+    let one_or_two = |part: &str| (1..=2).contains(&part.len());
+    if !one_or_two(hours) || !one_or_two(minutes) || !all_digits(hours) || !all_digits(minutes) {
         return None;
     }
     let (hours, minutes): (i32, i32) = (hours.parse().ok()?, minutes.parse().ok()?);
