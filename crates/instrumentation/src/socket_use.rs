@@ -1,5 +1,6 @@
 //! What goes through the socket of a client: counted by the event loop that serves it, shown by performance_schema.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 /// How a connection is encrypted.
@@ -23,6 +24,7 @@ pub struct SocketUse {
     writes: AtomicU64,
     written_bytes: AtomicU64,
     descriptor: AtomicI32,
+    compression: OnceLock<(&'static str, u8)>,
 }
 
 /// The sums of one socket, or of many.
@@ -73,6 +75,17 @@ impl SocketUse {
     /// The operating system's number.
     pub fn descriptor(&self) -> i32 {
         self.descriptor.load(Ordering::Relaxed)
+    }
+
+    /// What goes through it is compressed from now on: the algorithm's name and its level.
+    pub fn set_compression(&self, algorithm: &'static str, level: u8) {
+        // A connection begins to be compressed once.
+        let _ = self.compression.set((algorithm, level));
+    }
+
+    /// The algorithm and the level that it is compressed by, if it is.
+    pub fn compression(&self) -> Option<(&'static str, u8)> {
+        self.compression.get().copied()
     }
 
     /// So many bytes were read at once.

@@ -95,9 +95,9 @@ pub use row_cache::RowCacheStatus;
 pub use sealing::Sealing;
 pub use statistics::TableStatistics;
 pub use store::{
-    BACKUP_LOCK, COMMIT_LOCK, DdlChanges, EngineWork, Engines, FileIo, GLOBAL_LOCK, GlobalReadLock, HeldTable, LevelBytes,
-    LevelFault, LevelPlace, Optimized, ReplacedEngine, RowStore, SessionLocks, SystemChange, TableEngine, TableFileIo,
-    WorkFailed,
+    BACKUP_LOCK, COMMIT_LOCK, DdlChanges, EngineWork, Engines, FileIo, GLOBAL_LOCK, GlobalReadLock, HeldTable,
+    LevelBytes, LevelFault, LevelPlace, Optimized, ReplacedEngine, RowStore, SessionLocks, SystemChange, TableEngine,
+    TableFileIo, WorkFailed,
 };
 pub use table::{
     BlockKeys, DeltaRow, EngineTraits, FixedColumn, ManifestEntry, Row, RowKey, RowView, SealedBlock, SealedRows,

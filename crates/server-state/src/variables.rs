@@ -71,6 +71,7 @@ pub mod ids {
         WAIT_TIMEOUT = "wait_timeout";
         BUSY_POLL_MICROSECONDS = "busy_poll_microseconds";
         INTERACTIVE_TIMEOUT = "interactive_timeout";
+        PROTOCOL_COMPRESSION_ALGORITHMS = "protocol_compression_algorithms";
         REQUIRE_SECURE_TRANSPORT = "require_secure_transport";
         READ_ONLY = "read_only";
         SUPER_READ_ONLY = "super_read_only";

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use squall_session::api::{Account, Connection, ConnectionInfo, FrontEndSettings, KillCallback};
+use squall_session::api::{Account, CompressionAlgorithms, Connection, ConnectionInfo, FrontEndSettings, KillCallback};
 use squall_types::{ErrorCode, SqlError};
 use squall_wire::auth::CACHING_SHA2_PASSWORD;
 use squall_wire::compression::Compression;
@@ -21,13 +21,12 @@ use crate::shared::Shared;
 /// The longest packet accepted from somebody who has not authenticated.
 pub(crate) const HANDSHAKE_PACKET_BYTES_MAX: usize = 128 << 10;
 
-/// What the server can do.
+/// What the server can do, beside compression.
 const OFFERED: Capabilities = Capabilities(
     Capabilities::LONG_PASSWORD.0
         | Capabilities::FOUND_ROWS.0
         | Capabilities::LONG_FLAG.0
         | Capabilities::CONNECT_WITH_DB.0
-        | Capabilities::COMPRESS.0
         | Capabilities::ODBC.0
         | Capabilities::LOCAL_FILES.0
         | Capabilities::IGNORE_SPACE.0
@@ -45,7 +44,6 @@ const OFFERED: Capabilities = Capabilities(
         | Capabilities::CAN_HANDLE_EXPIRED_PASSWORDS.0
         | Capabilities::SESSION_TRACK.0
         | Capabilities::DEPRECATE_EOF.0
-        | Capabilities::ZSTD_COMPRESSION.0
         | Capabilities::QUERY_ATTRIBUTES.0
         | Capabilities::REMEMBER_OPTIONS.0,
 );
@@ -86,12 +84,13 @@ pub(crate) async fn establish(
 ) -> Result<(Established, Box<dyn Connection>), HandshakeError> {
     let connection_id = shared.backend.next_connection_id();
     let nonce = random_nonce().map_err(|error| HandshakeError::Refused(SqlError::internal(error)))?;
+    let offered = OFFERED | offered_compression(settings.compression);
     let greeting = Greeting {
         server_version: settings.version.as_bytes(),
         // Ids that the packet is too short for are cut, as MySQL does.
         connection_id: connection_id as u32,
         nonce,
-        capabilities: OFFERED,
+        capabilities: offered,
         collation: settings.collation as u8,
         status: StatusFlags::AUTOCOMMIT,
         auth_plugin: CACHING_SHA2_PASSWORD.as_bytes(),
@@ -100,18 +99,22 @@ pub(crate) async fn establish(
 
     let mut packet = io.read_reply_exactly().await?;
     let malformed = |_| HandshakeError::Refused(bad_handshake());
-    let mut hello = ClientHello::decode(&packet, OFFERED).map_err(malformed)?;
+    let mut hello = ClientHello::decode(&packet, offered).map_err(malformed)?;
     if let ClientHello::TlsRequest(_) = hello {
         io.transport.accept_tls(&shared.tls).await.map_err(|error| HandshakeError::Gone(ReadError::Io(error)))?;
         let timeout = Duration::from_secs(settings.connect_timeout_seconds);
         packet = io.read_reply(timeout).await?;
-        hello = ClientHello::decode(&packet, OFFERED).map_err(malformed)?;
+        hello = ClientHello::decode(&packet, offered).map_err(malformed)?;
     }
     let ClientHello::Response(response) = hello else {
         return Err(HandshakeError::Refused(bad_handshake()));
     };
-    let capabilities = response.capabilities & OFFERED;
+    let capabilities = response.capabilities & offered;
     let compression = compression_of(capabilities, response.zstd_level);
+    if compression.is_none() && !settings.compression.uncompressed {
+        let error = SqlError::new(ErrorCode::WrongCompressionAlgorithm, &[&"uncompressed"]);
+        return Err(HandshakeError::Refused(error));
+    }
     let established = Established { connection_id, nonce, peer, place, capabilities, compression };
     let first = FirstResponse {
         plugin: response.auth_plugin.to_vec(),
@@ -121,6 +124,12 @@ pub(crate) async fn establish(
     let info = info_of_response(&response, &established);
     let session = log_in(io, shared, settings, &established, info, first, on_kill, Purpose::Connect).await?;
     Ok((established, session))
+}
+
+/// How connections may be compressed.
+fn offered_compression(algorithms: CompressionAlgorithms) -> Capabilities {
+    let either = |is_offered, capability| if is_offered { capability } else { Capabilities(0) };
+    either(algorithms.zlib, Capabilities::COMPRESS) | either(algorithms.zstd, Capabilities::ZSTD_COMPRESSION)
 }
 
 /// How a client that can do so much is compressed: MySQL's clients, too, take zlib where both can do both.

@@ -121,6 +121,7 @@ impl PacketStream {
     /// Compresses what is sent from now on, and takes what comes as compressed. What is written must have been sent.
     pub(crate) fn compress(&mut self, compression: Compression) -> io::Result<()> {
         self.reader.ignore_sequence();
+        self.socket.set_compression(compression.name(), compression.level());
         self.compressed = Some(Box::new(Compressed { stream: CompressedStream::new(compression)?, sent: Vec::new() }));
         Ok(())
     }

@@ -142,6 +142,19 @@ pub struct FrontEndSettings {
     pub max_allowed_packet: usize,
     /// `require_secure_transport`: refuse TCP without TLS.
     pub require_secure_transport: bool,
+    /// `protocol_compression_algorithms`.
+    pub compression: CompressionAlgorithms,
+}
+
+/// How new connections may be compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompressionAlgorithms {
+    /// By zlib.
+    pub zlib: bool,
+    /// By Zstandard.
+    pub zstd: bool,
+    /// Not at all.
+    pub uncompressed: bool,
 }
 
 /// What a front end asks of a database outside of any session.

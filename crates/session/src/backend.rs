@@ -1,6 +1,6 @@
 //! A database as front ends see it.
 
-use crate::api::{Account, Backend, Connection, FrontEndSettings, KillCallback};
+use crate::api::{Account, Backend, CompressionAlgorithms, Connection, FrontEndSettings, KillCallback};
 use crate::database::Database;
 use crate::result::writer::ConnectionInfo;
 use crate::session::{Session, client};
@@ -23,6 +23,7 @@ impl Backend for Database {
             net_write_timeout_seconds: values.number(ids::NET_WRITE_TIMEOUT),
             max_allowed_packet: values.number(ids::MAX_ALLOWED_PACKET) as usize,
             require_secure_transport: values.on(ids::REQUIRE_SECURE_TRANSPORT),
+            compression: compression(values.text(ids::PROTOCOL_COMPRESSION_ALGORITHMS)),
         }
     }
 
@@ -85,4 +86,10 @@ impl Backend for Database {
         let command = if info.changes_user { "Change user" } else { "Connect" };
         self.0.logs.write_refused(&client, command, error, now);
     }
+}
+
+/// The algorithms of `protocol_compression_algorithms`. An empty list shuts nobody out.
+fn compression(list: &str) -> CompressionAlgorithms {
+    let has = |name: &str| list.split(',').any(|algorithm| algorithm == name);
+    CompressionAlgorithms { zlib: has("zlib"), zstd: has("zstd"), uncompressed: has("uncompressed") || list.is_empty() }
 }

@@ -8,7 +8,7 @@ use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
 use crate::state::locals::Locals;
 use crate::statement_kind::{
-    is_held_up_by_locks, commits_first, is_definition, is_routine_definition, never_read_only,
+    commits_first, is_definition, is_held_up_by_locks, is_routine_definition, never_read_only,
 };
 use squall_instrumentation::stages;
 use squall_instrumentation::statement_kind::StatementKind;

@@ -58,6 +58,9 @@ pub fn status_rows(source: &Source<'_>, global: bool) -> Vec<Vec<Value>> {
     // The reader's, also among the server's, where clients look for them.
     let tls = tls_status(source.process().as_deref());
     rows.extend(tls.map(|(name, value)| (name.to_string(), value)));
+    if !global {
+        rows.extend(compression_status(source.process().as_deref()).map(|(name, value)| (name.to_string(), value)));
+    }
     rows.sort();
     rows.into_iter().map(|(name, value)| vec![s(name), s(value)]).collect()
 }
@@ -210,6 +213,17 @@ fn of_waits(source: &Source<'_>) -> Vec<(&'static str, u64)> {
         ("Innodb_row_lock_waits", rows.count),
         ("Max_execution_time_exceeded", timeouts),
         ("Table_locks_waited", tables.count),
+    ]
+}
+
+/// Status variables of the compressed protocol, of sessions only.
+fn compression_status(process: Option<&Process>) -> [(&'static str, String); 3] {
+    let compression = process.and_then(|process| process.socket.as_ref()?.compression());
+    let (algorithm, level) = compression.unwrap_or(("", 0));
+    [
+        ("Compression", if compression.is_some() { "ON" } else { "OFF" }.to_string()),
+        ("Compression_algorithm", algorithm.to_string()),
+        ("Compression_level", level.to_string()),
     ]
 }
 

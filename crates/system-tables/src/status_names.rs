@@ -188,10 +188,4 @@ pub(super) const WORDS: &[(&str, &str)] = &[
 ];
 
 /// Those of sessions alone.
-pub(super) const OF_SESSIONS: &[(&str, &str)] = &[
-    ("Compression", "OFF"),
-    ("Compression_algorithm", ""),
-    ("Compression_level", "0"),
-    ("Last_query_cost", "0.000000"),
-    ("Last_query_partial_plans", "0"),
-];
+pub(super) const OF_SESSIONS: &[(&str, &str)] = &[("Last_query_cost", "0.000000"), ("Last_query_partial_plans", "0")];

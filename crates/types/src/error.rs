@@ -624,6 +624,7 @@ error_codes! {
     JsonValueOutOfRangeForFunctionalIndex = 3904, b"22003", "Out of range JSON value for CAST for functional index '%s'.";
     FunctionalIndexDataTooLong = 3907, b"22001", "Data too long for functional index '%s'.";
     WrongMultiValuedValue = 3908, b"22018", "Cannot store an array or an object in a scalar key part of the index '%s'.";
+    WrongCompressionAlgorithm = 3922, b"HY000", "Invalid compression algorithm '%s'.";
     ConstraintNotFound = 3940, b"HY000", "Constraint '%s' does not exist.";
     LocalInfileDisabled = 3948, b"42000", "Loading local data is disabled; this must be enabled on both the client and server sides";
     DependentByCheckConstraint = 3959, b"HY000", "Check constraint '%s' uses column '%s', hence column cannot be dropped or renamed.";

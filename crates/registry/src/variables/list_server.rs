@@ -19,8 +19,13 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     text("version_compile_os", Global, "Linux", "System the server was built for.").read_only(),
     text("version_compile_zlib", Global, "1.3.1", "Version of the compression library that clients ask for.")
         .read_only(),
-    text("protocol_compression_algorithms", Global, "uncompressed", "Compression that connections may use.")
-        .read_only(),
+    flags(
+        "protocol_compression_algorithms",
+        Global,
+        "zlib,zstd,uncompressed",
+        &["zlib", "zstd", "uncompressed"],
+        "How new connections may be compressed; without `uncompressed` those that are not are refused.",
+    ),
     unsigned("protocol_version", Global, 10, 0, 10, "Version of the client protocol.").read_only(),
     text("license", Global, "Apache-2.0", "Licence of the server.").read_only(),
     text("hostname", Global, "localhost", "Name of the machine.").read_only(),

@@ -11,8 +11,9 @@ use bytes::Bytes;
 use squall_client::{Client, ConnectOptions, Target};
 use squall_server::{Server, ServerOptions};
 use squall_session::api::{
-    Account, AtOnce, Backend, ColumnFlags, ColumnMeta, Connection, ConnectionInfo, FrontEndSettings, KillCallback,
-    LocalFuture, NetTimeouts, OkInfo, PreparedInfo, ResultWriter, SessionChange, StatusInfo, Unanswered,
+    Account, AtOnce, Backend, ColumnFlags, ColumnMeta, CompressionAlgorithms, Connection, ConnectionInfo,
+    FrontEndSettings, KillCallback, LocalFuture, NetTimeouts, OkInfo, PreparedInfo, ResultWriter, SessionChange,
+    StatusInfo, Unanswered,
 };
 use squall_types::{
     CollationId, Date, DateTime, Decimal, ErrorCode, IntWidth, SqlError, SqlType, StringKind, TextSize, Time, Value,
@@ -45,6 +46,7 @@ impl Backend for ScriptBackend {
             net_write_timeout_seconds: 2,
             max_allowed_packet: 64 << 20,
             require_secure_transport: false,
+            compression: CompressionAlgorithms { zlib: true, zstd: true, uncompressed: true },
         }
     }
 

@@ -13,10 +13,8 @@ use squall_wire::framing::{PacketReader, PacketWriter};
 
 use super::{connect, start, value};
 
-const BOTH: [(Capabilities, Compression); 2] = [
-    (Capabilities::COMPRESS, Compression::Zlib),
-    (Capabilities::ZSTD_COMPRESSION, Compression::Zstd { level: 3 }),
-];
+const BOTH: [(Capabilities, Compression); 2] =
+    [(Capabilities::COMPRESS, Compression::Zlib), (Capabilities::ZSTD_COMPRESSION, Compression::Zstd { level: 3 })];
 
 /// A client that has logged in, by its socket.
 struct Compressing {
@@ -92,7 +90,10 @@ fn long_results_take_few_bytes() {
         let mut client = Compressing::connect(&server, capability, compression);
         for length in [1usize, 40, 60, 1000, 20_000_000] {
             let row = client.value(&format!("SELECT REPEAT('x', {length})"));
-            assert!(row.len() > length && row[row.len() - length..].iter().all(|byte| *byte == b'x'), "{compression:?}");
+            assert!(
+                row.len() > length && row[row.len() - length..].iter().all(|byte| *byte == b'x'),
+                "{compression:?}"
+            );
         }
         assert!(client.received_bytes < 1 << 20, "{compression:?}: {} bytes", client.received_bytes);
         // A long statement, whose packets are in several compressed ones.
