@@ -2,7 +2,6 @@
 
 mod related;
 
-use crate::authorization::admission::end_connections_of_users;
 use crate::result::Outcome;
 use crate::result::writer::SessionChange;
 use crate::session::{Session, StatementRun};
@@ -440,7 +439,7 @@ impl Session {
         shared.apply_statistics_variables();
         shared.apply_account_variables();
         if globals.iter().any(|(id, value)| *id == ids::OFFLINE_MODE && check::boolean(value) == Some(true)) {
-            end_connections_of_users(shared);
+            shared.end_connections_of_users();
         }
         let mut result = if of_logs { shared.apply_log_variables() } else { Ok(()) };
         if result.is_ok() && !persisted.is_empty() {
