@@ -365,6 +365,11 @@ impl Process {
         Process { socket, peer, tls, ..self }
     }
 
+    /// Whether it is a client's; sessions that work for the server have no socket.
+    pub fn is_client(&self) -> bool {
+        self.socket.is_some()
+    }
+
     /// What went through its socket since the last FLUSH STATUS.
     pub fn socket_since_flush(&self) -> SocketTotals {
         let totals = self.socket.as_ref().map_or_else(SocketTotals::default, |socket| socket.totals());

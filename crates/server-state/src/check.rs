@@ -3,7 +3,7 @@
 use crate::charset;
 use crate::locales::LOCALES;
 use squall_catalog::AccountKey;
-use squall_registry::variables::{Kind, VariableDef};
+use squall_registry::variables::{Effect, Kind, VariableDef};
 use squall_row_store::{Engines, TableFeature};
 use squall_types::temporal::Interval;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, Value};
@@ -24,7 +24,23 @@ impl From<Value> for Checked {
 }
 
 /// Checks a value; `engines` are those that the server has. With `strict` a number out of range is an error rather than moved into it.
+///
+/// # Errors
+/// 1231 and 1232 for what the variable does not take, those of engines, character sets and the like, and 1235 for a value that would
+/// promise what is not done.
 pub fn check(definition: &VariableDef, value: &Value, engines: &Engines, strict: bool) -> SqlResult<Checked> {
+    let checked = check_kind(definition, value, engines, strict)?;
+    match definition.effect {
+        Effect::OnlyDefault { instead } if checked.value != definition.default.to_value() => {
+            let shown = definition.show(&checked.value);
+            let what = format_args!("{} = {shown} (in its place there is: {instead})", definition.name);
+            Err(SqlError::unsupported(what))
+        }
+        _ => Ok(checked),
+    }
+}
+
+fn check_kind(definition: &VariableDef, value: &Value, engines: &Engines, strict: bool) -> SqlResult<Checked> {
     let wrong = |shown: &str| SqlError::new(ErrorCode::WrongValueForVar, &[&definition.name, &shown]);
     if value.is_null() {
         return match definition.kind {
@@ -395,6 +411,13 @@ mod tests {
         assert_eq!(check_named("time_zone", Value::from("+25:00")), Err(1298));
         assert_eq!(check_named("sql_mode", Value::from("nonsense")), Err(1231));
         assert_eq!(check_named("sql_mode", Value::from("ansi_quotes")), Ok(Value::from("ANSI_QUOTES").into()));
+    }
+
+    #[test]
+    fn what_would_promise_too_much_is_its_default_alone() {
+        assert_eq!(check_named("password_history", Value::Int(0)), Ok(Value::UInt(0).into()));
+        assert_eq!(check_named("password_history", Value::Int(5)), Err(1235));
+        assert_eq!(check_named("password_history", Value::from("5")), Err(1232));
     }
 
     #[test]

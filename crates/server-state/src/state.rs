@@ -156,6 +156,22 @@ impl ServerState {
         self.interrupt(process);
     }
 
+    /// Ends the connections of clients who may not stay while the server is offline. Their roles are those that they begin with.
+    pub fn end_connections_of_users(&self) {
+        let accounts = self.accounts.load_full();
+        let all_roles = Values(&self.globals.load_values()).on(ids::ACTIVATE_ALL_ROLES_ON_LOGIN);
+        let stays = |process: &Process| {
+            let account = accounts.find(&process.user, process.peer);
+            account.is_some_and(|account| {
+                let roles = accounts.roles_at_first(account, all_roles);
+                AccessMap::new(&accounts, &account.key(), &roles).has_dynamic("CONNECTION_ADMIN")
+            })
+        };
+        for process in self.processes.all().iter().filter(|process| process.is_client() && !stays(process)) {
+            self.kill(process, true);
+        }
+    }
+
     /// Ends the lock waits of a connection, and of the sessions that work for it.
     pub fn interrupt(&self, process: &Process) {
         self.store.interrupt(process.id);

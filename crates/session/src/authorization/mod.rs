@@ -6,7 +6,7 @@
 //! [`squall_catalog::authorized`]), so a way around the check does not compile.
 
 mod accounts;
-pub(crate) mod admission;
+mod admission;
 mod definition;
 mod grants;
 mod show;

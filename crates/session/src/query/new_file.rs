@@ -120,7 +120,7 @@ mod tests {
             assert!(!path.exists());
             drop(dropped);
             assert_eq!(names(folder.path()), Vec::<String>::new());
-            let mut file = create(&path).expect("created");
+            let mut file = create(&path).expect("created").synced(true);
             file.write_all(b"whole").expect("written");
             file.finish().expect("finished");
             assert_eq!(std::fs::read(&path).expect("read"), b"whole");

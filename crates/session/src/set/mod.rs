@@ -2,7 +2,6 @@
 
 mod related;
 
-use crate::authorization::admission::end_connections_of_users;
 use crate::result::Outcome;
 use crate::result::writer::SessionChange;
 use crate::session::{Session, StatementRun};
@@ -161,7 +160,6 @@ impl Session {
             self.warn_of_unknown(list, &run.context);
         }
         self.check_value(id, &definition, scope)?;
-        check_is_default(&definition, &checked.value)?;
         self.check_account_variables(id, &checked.value)?;
         log_settings::check_value(&self.shared.directory, id, definition.name, &checked.value)?;
         let value = self.beside_others((id, &definition), checked.value, is_global, assignments, &run.context)?;
@@ -440,7 +438,7 @@ impl Session {
         shared.apply_statistics_variables();
         shared.apply_account_variables();
         if globals.iter().any(|(id, value)| *id == ids::OFFLINE_MODE && check::boolean(value) == Some(true)) {
-            end_connections_of_users(shared);
+            shared.end_connections_of_users();
         }
         let mut result = if of_logs { shared.apply_log_variables() } else { Ok(()) };
         if result.is_ok() && !persisted.is_empty() {
@@ -561,18 +559,6 @@ fn read_only_session(name: &str) -> SqlError {
         ErrorCode::IncorrectGlobalLocalVar,
         format!("SESSION variable '{name}' is read-only. Use SET GLOBAL to assign the value"),
     )
-}
-
-/// 1235 for a value that would promise what is not done.
-fn check_is_default(definition: &VariableDef, value: &Value) -> SqlResult<()> {
-    match definition.effect {
-        Effect::OnlyDefault { instead } if *value != definition.default.to_value() => {
-            let shown = definition.show(value);
-            let what = format_args!("{} = {shown} (in its place there is: {instead})", definition.name);
-            Err(SqlError::unsupported(what))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// 1238, 1229, 1228: whether a variable can be set in that scope at all.
