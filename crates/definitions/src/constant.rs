@@ -31,6 +31,24 @@ pub fn literal_value(expr: &Expr) -> Option<Value> {
     }
 }
 
+/// Bytes of a character set that a literal says.
+fn introduced(charset: &str, bytes: &[u8]) -> Option<Value> {
+    if charset == "binary" {
+        return Some(Value::Bytes(bytes.to_vec()));
+    }
+    let decoded = Charset::from_name(charset)?.decode(bytes);
+    Some(Value::String(decoded.invalid_at.is_none().then(|| decoded.text.into_owned())?))
+}
+
+/// Whether a literal says its character set.
+pub fn has_introducer(expr: &Expr) -> bool {
+    match expr {
+        Expr::Literal(Literal::String(text)) => text.introducer.is_some(),
+        Expr::Literal(Literal::Hex { introducer, .. } | Literal::Bit { introducer, .. }) => introducer.is_some(),
+        _ => false,
+    }
+}
+
 fn plain_literal(literal: &Literal) -> Option<Value> {
     Some(match literal {
         Literal::Null => Value::Null,
@@ -43,18 +61,17 @@ fn plain_literal(literal: &Literal) -> Option<Value> {
         Literal::Decimal(digits) => Value::Decimal(Decimal::parse(digits).value),
         Literal::Float(digits) => Value::Double(digits.parse().ok()?),
         Literal::String(text) => match text.introducer.as_deref() {
-            Some("binary") => Value::Bytes(text.value.as_bytes().to_vec()),
-            Some(charset) => {
-                let decoded = Charset::from_name(charset)?.decode(text.value.as_bytes());
-                Value::String(decoded.invalid_at.is_none().then(|| decoded.text.into_owned())?)
-            }
+            Some(charset) => introduced(charset, text.value.as_bytes())?,
             // What is no text is bytes, as in a query.
             None => match std::str::from_utf8(text.value.as_bytes()) {
                 Ok(text) => Value::String(text.to_string()),
                 Err(_) => Value::Bytes(text.value.as_bytes().to_vec()),
             },
         },
-        Literal::Hex { value, .. } | Literal::Bit { value, .. } => Value::Bytes(value.as_bytes().to_vec()),
+        Literal::Hex { introducer, value } | Literal::Bit { introducer, value } => match introducer {
+            Some(charset) => introduced(charset, value.as_bytes())?,
+            None => Value::Bytes(value.as_bytes().to_vec()),
+        },
         Literal::Temporal { kind, text } => {
             let text = Value::String(text.to_string());
             let to = match kind {

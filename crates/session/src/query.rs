@@ -301,7 +301,10 @@ impl Session {
         parameters: &[Value],
         context: &Arc<StatementContext>,
     ) -> SqlResult<(Value, SqlType)> {
-        if let Some(value) = squall_definitions::constant::literal_value(expr) {
+        // A character set that is said is the value's, which has no part in its type otherwise.
+        if let Some(value) = squall_definitions::constant::literal_value(expr)
+            && !squall_definitions::constant::has_introducer(expr)
+        {
             let ty = squall_functions::build::literal_type(&value, context.settings.collation);
             return Ok((value, ty.sql_type));
         }

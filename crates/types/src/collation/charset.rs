@@ -235,8 +235,10 @@ impl Charset {
             Charset::Gb2312 => MultiByteSet::Gb2312,
             Charset::Gbk => MultiByteSet::Gbk,
             Charset::Gb18030 => MultiByteSet::Gb18030,
-            Charset::Sjis | Charset::Cp932 => MultiByteSet::ShiftJis,
-            Charset::Ujis | Charset::Eucjpms => MultiByteSet::EucJp,
+            Charset::Sjis => MultiByteSet::ShiftJis,
+            Charset::Cp932 => MultiByteSet::ShiftJisMs,
+            Charset::Ujis => MultiByteSet::EucJp,
+            Charset::Eucjpms => MultiByteSet::EucJpMs,
             Charset::Euckr => MultiByteSet::EucKr,
             _ => return None,
         })

@@ -1,5 +1,8 @@
 //! Character sets of East Asia: characters of one to three bytes, by the tables that browsers have (`encoding_rs`).
 //!
+//! Browsers read Japanese as Windows does, which is what `eucjpms` and `cp932` are. `ujis` and `sjis` are by JIS X 0208: six characters
+//! are others, and what Windows adds has none. Users' own characters are private-use ones from U+E000 on.
+//!
 //! A column of such a set takes every code that is well formed, as MySQL's does, though no character may be assigned to it. Text is
 //! UTF-8 inside, so an unassigned code is kept as a private-use character of planes 15 and 16, and becomes the same bytes again.
 
@@ -46,6 +49,50 @@ fn kept(code: &[u8]) -> Option<char> {
     }
 }
 
+/// What Windows has in place of characters of JIS X 0208, and these. Its backslash of full width is left as it is: in MySQL that becomes the
+/// one of ASCII and never comes back.
+const WINDOWS_AND_JIS: [(char, char); 6] = [
+    ('\u{ff5e}', '\u{301c}'),
+    ('\u{2225}', '\u{2016}'),
+    ('\u{ff0d}', '\u{2212}'),
+    ('\u{ffe0}', '\u{a2}'),
+    ('\u{ffe1}', '\u{a3}'),
+    ('\u{ffe2}', '\u{ac}'),
+];
+
+/// Codes of EUC-JP with the same first byte, and so many of these that users define.
+const EUC_ROW: u32 = 94;
+const EUC_USER_ROWS: u32 = 10;
+/// The first byte of those (the second one behind [`THREE_BYTES`]).
+const EUC_USER_FIRST: u8 = 0xF5;
+const USER_CHARACTERS: u32 = 0xE000;
+
+/// The character of a code of EUC-JP that users define.
+fn user_defined_of_euc(code: &[u8]) -> Option<char> {
+    let (before, row, column) = match *code {
+        [row, column] => (0, row, column),
+        [THREE_BYTES, row, column] => (EUC_USER_ROWS * EUC_ROW, row, column),
+        _ => return None,
+    };
+    let row = row.checked_sub(EUC_USER_FIRST)?;
+    char::from_u32(USER_CHARACTERS + before + u32::from(row) * EUC_ROW + u32::from(column.checked_sub(0xA1)?))
+}
+
+/// The code in EUC-JP of a character that users define.
+fn euc_of_user_defined(character: char, out: &mut Vec<u8>) -> bool {
+    let Some(place) = u32::from(character).checked_sub(USER_CHARACTERS) else { return false };
+    if place >= 2 * EUC_USER_ROWS * EUC_ROW {
+        return false;
+    }
+    let (half, place) = (place / (EUC_USER_ROWS * EUC_ROW), place % (EUC_USER_ROWS * EUC_ROW));
+    if half == 1 {
+        out.push(THREE_BYTES);
+    }
+    // Both are below 94.
+    out.extend([EUC_USER_FIRST + (place / EUC_ROW) as u8, 0xA1 + (place % EUC_ROW) as u8]);
+    true
+}
+
 /// The code of a character that users of Shift_JIS define (from 0xF040 on), which browsers read and never write.
 fn user_defined(character: char) -> Option<[u8; 2]> {
     /// Codes with the same first byte.
@@ -61,14 +108,18 @@ fn user_defined(character: char) -> Option<[u8; 2]> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MultiByteSet {
     Big5,
-    /// `ujis` and `eucjpms`.
+    /// `ujis`.
     EucJp,
+    /// `eucjpms`.
+    EucJpMs,
     EucKr,
     Gb18030,
     Gb2312,
     Gbk,
-    /// `sjis` and `cp932`.
+    /// `sjis`.
     ShiftJis,
+    /// `cp932`.
+    ShiftJisMs,
 }
 
 /// How many bytes the first character has by the rules of the set. `None` if it is malformed.
@@ -79,11 +130,11 @@ fn well_formed(set: MultiByteSet, bytes: &[u8]) -> Option<usize> {
     let high = |byte: u8| (0xA1..=0xFE).contains(&byte);
     match (set, *bytes.first()?) {
         (_, 0..=0x7F) => Some(1),
-        (Set::EucJp, 0x8E) => is_pair(true, |byte| (0xA1..=0xDF).contains(&byte)),
-        (Set::EucJp, THREE_BYTES) => (bytes.len() > 2 && high(bytes[1]) && high(bytes[2])).then_some(3),
-        (Set::EucJp, first) => is_pair(high(first), |byte| (0xA1..=0xFE).contains(&byte)),
-        (Set::ShiftJis, 0xA1..=0xDF) => Some(1),
-        (Set::ShiftJis, first) => {
+        (Set::EucJp | Set::EucJpMs, 0x8E) => is_pair(true, |byte| (0xA1..=0xDF).contains(&byte)),
+        (Set::EucJp | Set::EucJpMs, THREE_BYTES) => (bytes.len() > 2 && high(bytes[1]) && high(bytes[2])).then_some(3),
+        (Set::EucJp | Set::EucJpMs, first) => is_pair(high(first), |byte| (0xA1..=0xFE).contains(&byte)),
+        (Set::ShiftJis | Set::ShiftJisMs, 0xA1..=0xDF) => Some(1),
+        (Set::ShiftJis | Set::ShiftJisMs, first) => {
             is_pair(matches!(first, 0x81..=0x9F | 0xE0..=0xFC), |byte| matches!(byte, 0x40..=0x7E | 0x80..=0xFC))
         }
         (Set::Gb2312, first) => is_pair(matches!(first, 0xA1..=0xF7), |byte| (0xA1..=0xFE).contains(&byte)),
@@ -101,19 +152,49 @@ impl MultiByteSet {
     fn encoding(self) -> &'static Encoding {
         match self {
             MultiByteSet::Big5 => encoding_rs::BIG5,
-            MultiByteSet::EucJp => encoding_rs::EUC_JP,
+            MultiByteSet::EucJp | MultiByteSet::EucJpMs => encoding_rs::EUC_JP,
             MultiByteSet::EucKr => encoding_rs::EUC_KR,
             MultiByteSet::Gb18030 => encoding_rs::GB18030,
             MultiByteSet::Gb2312 | MultiByteSet::Gbk => encoding_rs::GBK,
-            MultiByteSet::ShiftJis => encoding_rs::SHIFT_JIS,
+            MultiByteSet::ShiftJis | MultiByteSet::ShiftJisMs => encoding_rs::SHIFT_JIS,
         }
+    }
+
+    /// Whether it is what browsers read.
+    fn is_of_browsers(self) -> bool {
+        !matches!(self, MultiByteSet::EucJp | MultiByteSet::EucJpMs | MultiByteSet::ShiftJis)
+    }
+
+    /// The character of a well-formed code, if one is assigned to it.
+    fn character(self, code: &[u8]) -> Option<char> {
+        let is_jis = match (self, code) {
+            (
+                MultiByteSet::EucJp | MultiByteSet::EucJpMs,
+                [EUC_USER_FIRST..=0xFF, _] | [THREE_BYTES, EUC_USER_FIRST..=0xFF, _],
+            ) => {
+                return user_defined_of_euc(code);
+            }
+            // NEC's characters, and IBM's.
+            (MultiByteSet::EucJp, [0xAD, _] | [THREE_BYTES, 0xF3 | 0xF4, _]) => return None,
+            (MultiByteSet::ShiftJis, [0x87 | 0xED | 0xEE | 0xF0..=0xFF, _]) => return None,
+            (MultiByteSet::EucJp | MultiByteSet::ShiftJis, [_, _]) => true,
+            _ => false,
+        };
+        let character = assigned(self.encoding(), code)?;
+        let jis = WINDOWS_AND_JIS.iter().find(|(windows, _)| is_jis && *windows == character);
+        Some(jis.map_or(character, |(_, jis)| *jis))
     }
 
     /// Bytes of the set to text, `?` for what is malformed, and where that begins.
     pub fn decode(self, bytes: &[u8]) -> (Cow<'_, str>, Option<usize>) {
         let encoding = self.encoding();
-        if let Some(text) = encoding.decode_without_bom_handling_and_without_replacement(bytes) {
+        if (self.is_of_browsers() || bytes.is_ascii())
+            && let Some(text) = encoding.decode_without_bom_handling_and_without_replacement(bytes)
+        {
             return (text, None);
+        }
+        if !self.is_of_browsers() {
+            return self.decode_by_codes(bytes);
         }
         let (mut text, mut at, mut invalid_at) = (String::new(), 0, None);
         while at < bytes.len() {
@@ -135,6 +216,21 @@ impl MultiByteSet {
         (Cow::Owned(text), invalid_at)
     }
 
+    /// As [`decode`](Self::decode), code by code.
+    fn decode_by_codes(self, bytes: &[u8]) -> (Cow<'static, str>, Option<usize>) {
+        let (mut text, mut at, mut invalid_at) = (String::with_capacity(bytes.len()), 0, None);
+        while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+            let code = well_formed(self, rest).map(|length| &rest[..length]);
+            let character = code.and_then(|code| self.character(code).or_else(|| kept(code)));
+            if character.is_none() {
+                invalid_at = invalid_at.or(Some(at));
+            }
+            text.push(character.unwrap_or('?'));
+            at += code.filter(|_| character.is_some()).map_or(1, <[u8]>::len);
+        }
+        (Cow::Owned(text), invalid_at)
+    }
+
     /// Appends the bytes of a character, if the set has it.
     pub fn encode(self, character: char, out: &mut Vec<u8>) -> bool {
         let (code, encoding) = (u32::from(character), self.encoding());
@@ -143,23 +239,27 @@ impl MultiByteSet {
             let (three, two) = ([THREE_BYTES, first, second], [first, second]);
             let bytes = if code < PLANE_OF_TWO { &three[..] } else { &two[..] };
             // Only what has no character is kept that way.
-            if well_formed(self, bytes) == Some(bytes.len()) && assigned(encoding, bytes).is_none() {
+            if well_formed(self, bytes) == Some(bytes.len()) && self.character(bytes).is_none() {
                 out.extend_from_slice(bytes);
                 return true;
             }
         }
+        let is_jis = matches!(self, MultiByteSet::EucJp | MultiByteSet::ShiftJis);
+        let windows = WINDOWS_AND_JIS.iter().find(|(_, jis)| is_jis && *jis == character);
+        let sought = windows.map_or(character, |(windows, _)| *windows);
         let mut buffer = [0; 4];
-        let (bytes, _, unmappable) = encoding.encode(character.encode_utf8(&mut buffer));
-        if !unmappable {
+        let (bytes, _, unmappable) = encoding.encode(sought.encode_utf8(&mut buffer));
+        if !unmappable && (self.is_of_browsers() || self.character(&bytes) == Some(character)) {
             out.extend_from_slice(&bytes);
             return true;
         }
         match self {
-            MultiByteSet::EucJp => JIS_X_0212.get(&character).is_some_and(|code| {
+            MultiByteSet::EucJp | MultiByteSet::EucJpMs if euc_of_user_defined(character, out) => true,
+            MultiByteSet::EucJp | MultiByteSet::EucJpMs => JIS_X_0212.get(&character).is_some_and(|code| {
                 out.extend_from_slice(code);
                 true
             }),
-            MultiByteSet::ShiftJis => user_defined(character).is_some_and(|code| {
+            MultiByteSet::ShiftJisMs => user_defined(character).is_some_and(|code| {
                 out.extend_from_slice(&code);
                 true
             }),
@@ -175,7 +275,8 @@ mod tests {
 
     #[test]
     fn every_well_formed_code_comes_back() {
-        for set in [Set::Big5, Set::EucJp, Set::EucKr, Set::Gb2312, Set::Gbk, Set::ShiftJis] {
+        let japanese = [Set::EucJp, Set::EucJpMs, Set::ShiftJis, Set::ShiftJisMs];
+        for set in [Set::Big5, Set::EucKr, Set::Gb2312, Set::Gbk].into_iter().chain(japanese) {
             let pairs = (0x81..=0xFEu8).flat_map(|first| (0x40..=0xFEu8).map(move |second| vec![first, second]));
             let high = 0xA1..=0xFEu8;
             let triples =
@@ -190,6 +291,32 @@ mod tests {
                 duplicates += usize::from(encoded != code);
             }
             assert!(duplicates < 1000, "{set:?}: {duplicates}");
+        }
+    }
+
+    #[test]
+    fn japanese_is_by_jis_or_by_windows() {
+        let decoded = |set: Set, code: &[u8]| set.decode(code).0.into_owned();
+        for (euc, shift_jis, jis, windows) in [
+            (b"\xA1\xC1", b"\x81\x60", "\u{301c}", "\u{ff5e}"),
+            (b"\xA1\xDD", b"\x81\x7C", "\u{2212}", "\u{ff0d}"),
+            (b"\xA2\xCC", b"\x81\xCA", "\u{ac}", "\u{ffe2}"),
+        ] {
+            assert_eq!(decoded(Set::EucJp, euc), jis);
+            assert_eq!(decoded(Set::EucJpMs, euc), windows);
+            assert_eq!(decoded(Set::ShiftJis, shift_jis), jis);
+            assert_eq!(decoded(Set::ShiftJisMs, shift_jis), windows);
+        }
+        assert_eq!(decoded(Set::EucJpMs, b"\xAD\xA1"), "①");
+        assert_eq!(decoded(Set::ShiftJisMs, b"\x87\x40"), "①");
+        assert!(!Set::EucJp.encode('①', &mut Vec::new()) && !Set::ShiftJis.encode('①', &mut Vec::new()));
+        for (code, character) in [
+            (&b"\xF5\xA1"[..], "\u{e000}"),
+            (b"\xFE\xFE", "\u{e3ab}"),
+            (b"\x8F\xF5\xA1", "\u{e3ac}"),
+            (b"\x8F\xFE\xFE", "\u{e757}"),
+        ] {
+            assert_eq!((decoded(Set::EucJp, code), decoded(Set::EucJpMs, code)), (character.into(), character.into()));
         }
     }
 
