@@ -7,6 +7,7 @@ pub mod items;
 mod list_charset;
 mod list_compat;
 mod list_engine;
+mod list_fulltext;
 mod list_log;
 mod list_query;
 mod list_server;
@@ -29,6 +30,7 @@ const FAMILIES: &[&[VariableDef]] = &[
     list_query::VARIABLES,
     list_transaction::VARIABLES,
     list_engine::VARIABLES,
+    list_fulltext::VARIABLES,
     list_log::VARIABLES,
     list_compat::VARIABLES,
 ];
