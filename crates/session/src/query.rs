@@ -33,7 +33,7 @@ use squall_functions::arrow_map::value_at;
 use squall_instrumentation::stages;
 use squall_parser::ast::{self, Expr, Query, QueryBody, Select, SelectExpr, SelectItem};
 use squall_planner::{Binder, BoundQuery};
-use squall_registry::{FulltextReader, GrowingCharge, StatementContext};
+use squall_registry::{GrowingCharge, StatementContext};
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
@@ -198,7 +198,7 @@ impl Session {
         let env = Arc::new(env);
         let stream = self.shared.runtime.query(&env, bound.as_ref().part(|bound| &bound.plan)).await;
         match stream {
-            Ok(stream) => Ok(RunningQuery { stream, lent, context: context.clone(), _words: env.words.clone() }),
+            Ok(stream) => Ok(RunningQuery { stream, lent, context: context.clone() }),
             Err(error) => {
                 drop(env);
                 self.take_back(lent, context).await?;
@@ -352,8 +352,6 @@ pub(crate) struct RunningQuery {
     stream: QueryStream,
     lent: Option<Lent>,
     context: Arc<StatementContext>,
-    /// Operators that end before others do not take along what MATCH counts words with.
-    _words: Option<Arc<dyn FulltextReader>>,
 }
 
 /// Rows that are gathered.

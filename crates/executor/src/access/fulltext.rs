@@ -50,7 +50,7 @@ impl SnapshotWords {
         let mut count = 0;
         while count < limit && cursor.next_entry()?.is_some() {
             count += 1;
-            if count % ENTRIES_PER_CHECK == 0 {
+            if count.is_multiple_of(ENTRIES_PER_CHECK) {
                 self.kill.check()?;
             }
         }

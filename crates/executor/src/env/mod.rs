@@ -4,11 +4,10 @@ mod shared_transaction;
 
 pub use shared_transaction::{LentTransaction, SharedTransaction, WeakTransaction};
 
-use crate::access::fulltext::SnapshotWords;
 use datafusion::common::internal_datafusion_err;
 use datafusion::execution::config::SessionConfig;
 use squall_catalog::Catalog;
-use squall_registry::{FulltextReader, StatementContext};
+use squall_registry::StatementContext;
 use squall_row_store::{ReadView, RowStore};
 use squall_types::{Date, DateTime, SqlError, SqlResult};
 use std::sync::Arc;
@@ -28,8 +27,6 @@ pub struct StatementEnv {
     pub transaction: Option<SharedTransaction>,
     /// Today, in the session's time zone.
     pub current_date: Date,
-    /// Counts words for MATCH in what is read.
-    pub words: Option<Arc<dyn FulltextReader>>,
 }
 
 impl std::fmt::Debug for StatementEnv {
@@ -48,14 +45,7 @@ impl StatementEnv {
     ) -> StatementEnv {
         let current_date =
             context.settings.time_zone.from_unix_micros(context.now_micros).map_or(Date::ZERO, DateTime::date);
-        let words = view.as_ref().map(|view| SnapshotWords::read_by(&context, view, &store));
-        StatementEnv { current_date, context, catalog, store, view, transaction: None, words }
-    }
-
-    /// The same statement, reading from a view.
-    pub fn reading(&self, view: ReadView) -> StatementEnv {
-        let words = Some(SnapshotWords::read_by(&self.context, &view, &self.store));
-        StatementEnv { view: Some(view), words, ..self.clone() }
+        StatementEnv { current_date, context, catalog, store, view, transaction: None }
     }
 
     /// That of the statement whose plan is made or run with a configuration.

@@ -426,7 +426,7 @@ pub fn with_parameters(context: &mut DmlContext<'_>) -> Arc<StatementEnv> {
 /// The statement's surroundings for a query inside of it, which reads in a view of the transaction's.
 pub fn with_view(context: &mut DmlContext<'_>, view: impl FnOnce(&mut Transaction) -> ReadView) -> Arc<StatementEnv> {
     let view = view(context.transaction);
-    Arc::new(StatementEnv { transaction: None, ..context.env.reading(view) })
+    Arc::new(StatementEnv { view: Some(view), transaction: None, ..(**context.env).clone() })
 }
 
 /// Adds RETURNING's values to a result.

@@ -93,7 +93,7 @@ fn gathered_rows(
     let lent = context.lend();
     lent.shared.lend_to_programs(&context.env.context);
     let transaction = query.locks().then(|| lent.shared.clone());
-    let env = Arc::new(StatementEnv { transaction, ..context.env.reading(view) });
+    let env = Arc::new(StatementEnv { view: Some(view), transaction, ..(**context.env).clone() });
     let mut rows = Vec::new();
     let read = for_each_row(context.runtime, &env, query, types, |values| {
         let bytes: usize = values.iter().map(|value| std::mem::size_of::<Value>() + text_bytes(value)).sum();

@@ -119,7 +119,7 @@ fn locked_ids(db: &TestDatabase, sql: &str, wait: LockWait) -> SqlResult<usize> 
     let mut transaction = db.store.begin(IsolationLevel::RepeatableRead, false);
     let view = transaction.read_view();
     let (shared, lent) = SharedTransaction::lend(transaction);
-    let env = StatementEnv { transaction: Some(shared), ..db.env(&context).reading(view) };
+    let env = StatementEnv { view: Some(view), transaction: Some(shared), ..(*db.env(&context)).clone() };
     let mut stream = futures::executor::block_on(db.runtime.query(&Arc::new(env), plan_of(&bound)))?;
     let mut count = 0;
     let ended = loop {

@@ -64,6 +64,9 @@ impl Grouping {
     }
 }
 
+/// Keys to put rows in order by, and whether downwards.
+type OrderKeys = Vec<(OrderKey, bool)>;
+
 /// What is made of the rows.
 pub(super) struct Shape {
     pub(super) outputs: Vec<OutputColumn>,
@@ -72,9 +75,9 @@ pub(super) struct Shape {
     pub(super) distinct: bool,
     /// SQL_CALC_FOUND_ROWS: all rows are found, whatever LIMIT says.
     pub(super) counts_found: bool,
-    pub(super) order: Vec<(OrderKey, bool)>,
+    pub(super) order: OrderKeys,
     /// What rows of equal relevance are put in order by. The statement has not asked for it, so it needs no right to see it.
-    pub(super) ties: Vec<(OrderKey, bool)>,
+    pub(super) ties: OrderKeys,
 }
 
 impl Shape {
@@ -316,7 +319,7 @@ impl Reader<'_> {
     }
 
     /// The keys of an order by relevance, and of that of equal rows; none if rows do not come in it.
-    fn relevance_keys(&self, written: &ast::Expr) -> SqlResult<(Vec<(OrderKey, bool)>, Vec<(OrderKey, bool)>)> {
+    fn relevance_keys(&self, written: &ast::Expr) -> SqlResult<(OrderKeys, OrderKeys)> {
         let expr = self.binder.bind_expr(written, &self.from.scopes())?;
         let Some(ties) = relevance_ties(&expr, written) else { return Ok(Default::default()) };
         let mut keys = Vec::with_capacity(ties.len());

@@ -39,9 +39,9 @@ pub trait FulltextReader: Debug + Send + Sync {
     ) -> SqlResult<()>;
 }
 
-/// The reader of a statement, for as long as what it reads from is there.
+/// The readers of a statement, for as long as what they read from is there. A query inside of a change has one of its own.
 #[derive(Debug, Default)]
-pub struct FulltextSlot(RwLock<Option<Weak<dyn FulltextReader>>>);
+pub struct FulltextSlot(RwLock<Vec<Weak<dyn FulltextReader>>>);
 
 impl Clone for FulltextSlot {
     fn clone(&self) -> Self {
@@ -50,18 +50,27 @@ impl Clone for FulltextSlot {
 }
 
 impl FulltextSlot {
-    /// From now on `reader` reads; whoever has it holds the snapshot, this does not.
+    /// From now on `reader` reads, until it is gone; whoever has it holds the snapshot, this does not.
     pub fn set(&self, reader: &Arc<dyn FulltextReader>) {
-        *self.0.write() = Some(Arc::downgrade(reader));
+        let mut readers = self.0.write();
+        readers.retain(|reader| reader.strong_count() > 0);
+        readers.push(Arc::downgrade(reader));
     }
 
-    /// The reader; `None` where nothing is read.
+    /// The last reader that is there; `None` where nothing is read.
     pub fn get(&self) -> Option<Arc<dyn FulltextReader>> {
-        self.0.read().as_ref()?.upgrade()
+        let mut readers = self.0.write();
+        while let Some(last) = readers.last() {
+            if let Some(reader) = last.upgrade() {
+                return Some(reader);
+            }
+            readers.pop();
+        }
+        None
     }
 
-    /// Whether a reader is still the statement's.
+    /// Whether a reader is the statement's last one.
     pub fn is(&self, reader: &Weak<dyn FulltextReader>) -> bool {
-        self.0.read().as_ref().is_some_and(|current| Weak::ptr_eq(current, reader))
+        self.0.read().last().is_some_and(|current| Weak::ptr_eq(current, reader))
     }
 }
