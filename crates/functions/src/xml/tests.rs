@@ -4,6 +4,79 @@ use super::{Document, Evaluation, Found, Query};
 use squall_registry::{GrowingCharge, StatementContext};
 use squall_types::CollationId;
 
+/// Pieces of texts.
+const MARKS: &[&str] = &[
+    "<",
+    ">",
+    "</",
+    "/>",
+    "<a>",
+    "</a>",
+    "<b c='d'>",
+    "</b>",
+    "a",
+    "b",
+    " ",
+    "\n",
+    "=",
+    "\"",
+    "'",
+    "<!--",
+    "-->",
+    "<![CDATA[",
+    "]]>",
+    "<?x?>",
+    "<!D [",
+    "]",
+    "é",
+    "&lt;",
+    "5",
+];
+
+/// Pieces of queries.
+const WORDS: &[&str] = &[
+    "/",
+    "//",
+    "a",
+    "b",
+    "@c",
+    "*",
+    "[",
+    "]",
+    "(",
+    ")",
+    ".",
+    "..",
+    "1",
+    "2.5",
+    "+",
+    "-",
+    "=",
+    "<",
+    "!=",
+    "|",
+    "and ",
+    " or ",
+    " div ",
+    " mod ",
+    "count(",
+    "last()",
+    "position()",
+    "contains(",
+    ",",
+    "'a'",
+    "ancestor::",
+    "self::",
+    "descendant::",
+    "parent::",
+    "$@x",
+    "not(",
+    "é",
+    "sum(",
+    "substring(",
+    "text()",
+];
+
 /// Numbers that follow from a seed.
 struct Random(u64);
 
@@ -34,84 +107,15 @@ fn extracted(text: &str, query: &str) -> Option<String> {
 
 #[test]
 fn random_texts_and_queries() {
-    let marks = [
-        "<",
-        ">",
-        "</",
-        "/>",
-        "<a>",
-        "</a>",
-        "<b c='d'>",
-        "</b>",
-        "a",
-        "b",
-        " ",
-        "\n",
-        "=",
-        "\"",
-        "'",
-        "<!--",
-        "-->",
-        "<![CDATA[",
-        "]]>",
-        "<?x?>",
-        "<!D [",
-        "]",
-        "é",
-        "&lt;",
-        "5",
-    ];
-    let words = [
-        "/",
-        "//",
-        "a",
-        "b",
-        "@c",
-        "*",
-        "[",
-        "]",
-        "(",
-        ")",
-        ".",
-        "..",
-        "1",
-        "2.5",
-        "+",
-        "-",
-        "=",
-        "<",
-        "!=",
-        "|",
-        "and ",
-        " or ",
-        " div ",
-        " mod ",
-        "count(",
-        "last()",
-        "position()",
-        "contains(",
-        ",",
-        "'a'",
-        "ancestor::",
-        "self::",
-        "descendant::",
-        "parent::",
-        "$@x",
-        "not(",
-        "é",
-        "sum(",
-        "substring(",
-        "text()",
-    ];
     let mut random = Random(7);
     let mut found = 0;
     for _ in 0..20_000 {
         let text = if random.below(3) == 0 {
-            random.text(&marks, 30)
+            random.text(MARKS, 30)
         } else {
             format!("<a>{}</a>", random.text(&["<a>x</a>", "<b c='d'>y</b>", "z", "<a><b/></a>", "<!--c-->"], 8))
         };
-        let query = format!("/{}", random.text(&words, 9));
+        let query = format!("/{}", random.text(WORDS, 9));
         found += usize::from(extracted(&text, &query).is_some());
     }
     assert!(found > 500, "{found} queries gave something");
