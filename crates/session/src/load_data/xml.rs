@@ -1,7 +1,7 @@
 //! LOAD XML: elements become the text that LOAD DATA takes without clauses, so that all the rest is as for other files.
 //!
-//! A row is an element of a name. Its fields are attributes, elements with text, and `<field name="…">` elements, of the row's own or
-//! of elements around it.
+//! A row is an element of a name. Its fields are attributes, elements with text, and `<field name="…">` elements, in the row or around it.
+//! An empty text is no field, as in MySQL: the column is NULL.
 
 use squall_file_formats::push_field;
 use squall_parser::ast::{FileFormat, LoadData};
@@ -132,7 +132,6 @@ impl XmlRows {
         self.open.push(Element { name: name.to_vec(), fields_before, has_elements: false });
         self.attributes(attributes)?;
         if is_empty {
-            // An element without text is no field: its column is NULL.
             if let Some(element) = self.open.pop() {
                 self.end(&element, rows);
             }
@@ -154,6 +153,9 @@ impl XmlRows {
     }
 
     fn add_field(&mut self, name: Vec<u8>, value: Vec<u8>) -> SqlResult<()> {
+        if value.is_empty() {
+            return Ok(());
+        }
         self.fields_bytes += name.len() + value.len();
         if self.fields_bytes > BYTES_MAX {
             return Err(too_much("a row is too long"));
@@ -179,7 +181,7 @@ impl XmlRows {
         }
     }
 
-    /// An element is over, and with it what was in it. Tells whether it was a row.
+    /// An element is over, and with it what was in it; what is in a row is the row's. Tells whether it was a row.
     fn end(&mut self, element: &Element, rows: &mut Vec<u8>) -> bool {
         let is_row = element.name == self.row;
         if is_row {
@@ -187,14 +189,18 @@ impl XmlRows {
                 if at > 0 {
                     rows.push(b'\t');
                 }
-                let field = self.fields.iter().rev().find(|(name, _)| name.eq_ignore_ascii_case(column));
+                let field = self.fields.iter().rev().find(|(name, _)| name == column);
                 push_field(field.map(|(_, value)| value.as_slice()), rows);
             }
             rows.push(b'\n');
         }
+        self.text.clear();
+        let is_in_row = || self.open.iter().any(|open| open.name == self.row);
+        if !is_row && element.name != FIELD && is_in_row() {
+            return false;
+        }
         let gone = self.fields.drain(element.fields_before..);
         self.fields_bytes -= gone.map(|(name, value)| name.len() + value.len()).sum::<usize>();
-        self.text.clear();
         is_row
     }
 }
@@ -269,8 +275,10 @@ mod tests {
     fn fields_of_all_forms_in_pieces_of_all_lengths() {
         let text = "<?xml version='1.0'?><!DOCTYPE x [<!ENTITY y 'z'>]><!-- <row a='0'/> --><x><row a='1' b='b1'/>\n\
             <row><a>2</a><b>b&lt;2&amp;gt; &unknown; '\"</b></row><row><field name='a'>3</field><field name=\"b\"/></row>\
-            <y a='4'><row b='x > y'/><row><b><![CDATA[<&amp;>\t]]></b></row></y><row><b></b></row><row c='1'/></x>";
-        let expected = "1\tb1\n2\tb<2&gt; &unknown; '\"\n3\t\\N\n4\tx > y\n4\t<&amp;>\\t\n\\N\t\n\\N\t\\N\n";
+            <y a='4'><row b='x > y'/><row><b><![CDATA[<&amp;>\t]]></b></row></y><row><b></b></row><row c='1'/>\
+            <row><A>5</A><c a='6'><b>deep</b></c></row></x>";
+        let expected =
+            "1\tb1\n2\tb<2&gt; &unknown; '\"\n3\t\\N\n4\tx > y\n4\t<&amp;>\\t\n\\N\t\\N\n\\N\t\\N\n6\tdeep\n";
         for piece_length in 1..text.len() {
             assert_eq!(rows(text, piece_length), expected, "in pieces of {piece_length}");
         }
