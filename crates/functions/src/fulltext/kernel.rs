@@ -50,11 +50,17 @@ pub struct MatchKernel {
 
 struct Kept {
     against: String,
-    search: Arc<Search>,
+    /// What words were counted with, if they were.
+    reader: Option<Weak<dyn FulltextReader>>,
+    ready: Arc<Ready>,
+}
+
+/// A search with what its words weigh.
+struct Ready {
+    search: Search,
+    weights: Weights,
     /// Memory of words that rows have given.
     _memory: Option<GrowingCharge>,
-    /// What words weigh, and what they were counted with.
-    weights: Option<(Weak<dyn FulltextReader>, Arc<Weights>)>,
 }
 
 impl MatchKernel {
@@ -83,46 +89,32 @@ impl MatchKernel {
         self.mode == Mode::Expanded || self.ranked && self.parser != Parser::Json
     }
 
-    fn kept(&self, against: &str, context: &StatementContext) -> SqlResult<(Arc<Search>, Arc<Weights>)> {
+    fn ready(&self, against: &str, context: &StatementContext) -> SqlResult<Arc<Ready>> {
         let mut kept = self.kept.lock();
-        if let Some(Kept { against: text, search, weights, .. }) = &*kept
-            && text == against
+        if let Some(kept) = &*kept
+            && kept.against == against
+            && kept.reader.as_ref().map_or(!self.depends_on_rows(), |reader| context.fulltext.is(reader))
         {
-            match weights {
-                Some((reader, weights)) if context.fulltext.is(reader) => return Ok((search.clone(), weights.clone())),
-                None if !self.depends_on_rows() => return Ok((search.clone(), Arc::default())),
-                _ => {}
-            }
+            return Ok(kept.ready.clone());
         }
-        let search = self.mode.search(self.parser, against)?;
-        if !self.depends_on_rows() {
-            let search = Arc::new(search);
-            let against = against.to_string();
-            *kept = Some(Kept { against, search: search.clone(), _memory: None, weights: None });
-            return Ok((search, Arc::default()));
-        }
-        let Some(reader) = context.fulltext.get() else {
-            return Err(SqlError::internal("MATCH outside of what reads a table"));
-        };
-        let (search, memory) = match self.mode {
-            Mode::Expanded => {
-                let mut memory = GrowingCharge::new(&context.memory);
-                (self.expanded(&search, &*reader, context, &mut memory)?, Some(memory))
+        let mut search = self.mode.search(self.parser, against)?;
+        let (mut weights, mut memory, mut counted_with) = (Weights::default(), None, None);
+        if self.depends_on_rows() {
+            let Some(reader) = context.fulltext.get() else {
+                return Err(SqlError::internal("MATCH outside of what reads a table"));
+            };
+            if self.mode == Mode::Expanded {
+                let charge = memory.insert(GrowingCharge::new(&context.memory));
+                search = self.expanded(&search, &*reader, context, charge)?;
             }
-            Mode::Natural | Mode::Boolean => (search, None),
-        };
-        let weights = match self.ranked {
-            true => Weights::count(&search, &self.key, &*reader)?,
-            false => Weights::default(),
-        };
-        let (search, weights) = (Arc::new(search), Arc::new(weights));
-        *kept = Some(Kept {
-            against: against.to_string(),
-            search: search.clone(),
-            _memory: memory,
-            weights: Some((Arc::downgrade(&reader), weights.clone())),
-        });
-        Ok((search, weights))
+            if self.ranked {
+                weights = Weights::count(&search, &self.key, &*reader)?;
+            }
+            counted_with = Some(Arc::downgrade(&reader));
+        }
+        let ready = Arc::new(Ready { search, weights, _memory: memory });
+        *kept = Some(Kept { against: against.to_string(), reader: counted_with, ready: ready.clone() });
+        Ok(ready)
     }
 
     /// A search for the words of all rows that another finds.
@@ -198,7 +190,7 @@ impl ScalarKernel for MatchKernel {
 
     fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
         let Some((Value::String(against), columns)) = arguments.split_last() else { return Ok(Value::Double(0.0)) };
-        let (search, weights) = self.kept(against, context)?;
+        let ready = self.ready(against, context)?;
         let texts: Vec<Cow<'_, str>> = columns
             .iter()
             .filter_map(|value| match value {
@@ -208,8 +200,8 @@ impl ScalarKernel for MatchKernel {
             })
             .collect();
         Ok(Value::Double(match self.ranked {
-            true => search.relevance(&texts, &weights).unwrap_or(0.0),
-            false => f64::from(u8::from(search.is_met(&texts))),
+            true => ready.search.relevance(&texts, &ready.weights).unwrap_or(0.0),
+            false => f64::from(u8::from(ready.search.is_met(&texts))),
         }))
     }
 }

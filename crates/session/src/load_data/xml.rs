@@ -131,10 +131,8 @@ impl XmlRows {
         let fields_before = self.fields.len();
         self.open.push(Element { name: name.to_vec(), fields_before, has_elements: false });
         self.attributes(attributes)?;
-        if is_empty {
-            if let Some(element) = self.open.pop() {
-                self.end(&element, rows);
-            }
+        if is_empty && let Some(element) = self.open.pop() {
+            self.end(&element, rows);
         }
         Ok(())
     }
