@@ -1,10 +1,12 @@
 //! What a running statement knows of its session: settings frozen at its start, and the places it writes to.
 
+pub mod fulltext;
 pub mod nested;
 pub mod programs;
 pub mod user_locks;
 
 use crate::bind_settings::BindSettings;
+use crate::context::fulltext::FulltextSlot;
 use crate::context::nested::NestedStatements;
 use crate::context::programs::Programs;
 use crate::context::user_locks::UserLocks;
@@ -72,6 +74,8 @@ pub struct StatementContext {
     pub nested: Option<Arc<dyn NestedStatements>>,
     /// Stored programs that it calls and that run statements themselves.
     pub programs: Programs,
+    /// What counts words for MATCH.
+    pub fulltext: FulltextSlot,
     /// The server reads for itself, on behalf of no account: no privilege is asked for.
     pub is_of_server: bool,
 }
@@ -104,6 +108,7 @@ impl Default for StatementContext {
             memory: Arc::default(),
             nested: None,
             programs: Programs::default(),
+            fulltext: FulltextSlot::default(),
             is_of_server: false,
         }
     }
@@ -157,6 +162,7 @@ impl StatementContext {
             memory: self.memory.clone(),
             nested: self.nested.clone(),
             programs: self.programs.clone(),
+            fulltext: self.fulltext.clone(),
             is_of_server: self.is_of_server,
         }
     }

@@ -17,6 +17,7 @@ pub mod virtual_table;
 
 pub use bind_settings::BindSettings;
 pub use blocking::off_pool;
+pub use context::fulltext::{FulltextKey, FulltextReader, FulltextSlot};
 pub use context::nested::{AppendColumn, NestedResult, NestedStatements};
 pub use context::programs::{ProgramSession, Programs};
 pub use context::user_locks::{Acquired, UserLock, UserLocks};

@@ -24,6 +24,11 @@ impl UserVariables {
         Self { values: Mutex::default(), charge: Mutex::new(Some(GrowingCharge::new(memory))) }
     }
 
+    /// The value of one, if it has been given one.
+    pub fn value(&self, name: &str) -> Option<Value> {
+        self.values.lock().get(&NameKey::new(name)).map(|(value, _)| value.clone())
+    }
+
     /// The values, to be read.
     pub fn lock(&self) -> MutexGuard<'_, VariablesByName> {
         self.values.lock()

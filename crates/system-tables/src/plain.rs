@@ -30,9 +30,24 @@ empty! {
         text("RESOURCE_GROUP_NAME", 64), text("RESOURCE_GROUP_TYPE", 6), int("RESOURCE_GROUP_ENABLED"),
         text("VCPU_IDS", 64).or_null(), int("THREAD_PRIORITY"),
     ];
+    "INNODB_FT_CONFIG": &[text("KEY", 193), text("VALUE", 193)];
+    "INNODB_FT_DELETED": &[uint("DOC_ID")];
+    "INNODB_FT_BEING_DELETED": &[uint("DOC_ID")];
+    "INNODB_FT_INDEX_TABLE": WORDS_OF_DOCUMENTS;
+    "INNODB_FT_INDEX_CACHE": WORDS_OF_DOCUMENTS;
     "INNODB_BUFFER_PAGE": BUFFER_PAGE;
     "INNODB_BUFFER_PAGE_LRU": BUFFER_PAGE_LRU;
 }
+
+/// The words of the table that `innodb_ft_aux_table` names: there is no such table.
+const WORDS_OF_DOCUMENTS: &[ColumnSpec] = &[
+    text("WORD", 337),
+    uint("FIRST_DOC_ID"),
+    uint("LAST_DOC_ID"),
+    uint("DOC_COUNT"),
+    uint("DOC_ID"),
+    uint("POSITION"),
+];
 
 /// What INNODB_BUFFER_PAGE and INNODB_BUFFER_PAGE_LRU say of a page, given the columns in which they differ.
 macro_rules! page_columns {

@@ -13,7 +13,7 @@ pub const LENGTH_MIN: usize = 3;
 pub const LENGTH_MAX: usize = 84;
 
 /// Words that are left out: those of `INFORMATION_SCHEMA.INNODB_FT_DEFAULT_STOPWORD`.
-const STOP_WORDS: [&str; 36] = [
+pub const STOP_WORDS: [&str; 36] = [
     "a", "about", "an", "are", "as", "at", "be", "by", "com", "de", "en", "for", "from", "how", "i", "in", "is", "it",
     "la", "of", "on", "or", "that", "the", "this", "to", "was", "what", "when", "where", "who", "will", "with", "und",
     "the", "www",

@@ -2,12 +2,14 @@
 //!
 //! Reading order: [`predicate`] and [`range`] (what a condition means for an index), [`filter`] (where conditions come
 //! from), [`path`] (the choice), [`order`] (of what comes out), [`table`] and [`scan`] (what DataFusion sees); [`column_filter`] and
-//! [`column_scan`] for column tables; [`terms`] for FULLTEXT and JSON indexes.
+//! [`column_scan`] for column tables; [`terms`] for FULLTEXT and JSON indexes,
+//! [`fulltext`] for what words weigh.
 
 pub(crate) mod column_copy;
 pub mod column_filter;
 pub mod column_scan;
 pub mod filter;
+pub mod fulltext;
 pub mod key;
 pub mod lock;
 pub mod order;

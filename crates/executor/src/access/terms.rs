@@ -315,7 +315,7 @@ fn search_of(def: &TableDef, call: &expr::Call, args: &[Node<'_>]) -> Option<(Op
         .collect::<Option<_>>()?;
     let index = fulltext_index(def, &columns, Some(kernel.parser))?;
     let search = match against {
-        Value::String(against) => Some(Search::new(kernel.parser, kernel.boolean, against)),
+        Value::String(against) => Some(kernel.search_by_index(against)?),
         _ => None,
     };
     Some((search, index))

@@ -9,6 +9,7 @@ pub use output::write_batch;
 pub use plan_counts::is_hashed;
 
 use crate::access::ColumnScanExec;
+use crate::access::fulltext::SnapshotWords;
 use crate::access::scan::RowScanExec;
 use crate::engine::{EngineOptions, physical_plan, session_state};
 use crate::env::StatementEnv;
@@ -261,8 +262,10 @@ impl QueryRuntime {
         let task_context = Arc::new(task_context);
         let kill = env.context.kill.clone();
         let counted = CountedPlan { plan: plan.clone(), context: env.context.clone() };
+        let words = env.view.as_ref().map(|view| SnapshotWords::read_by(&env.context, view, &env.store));
         let task = self.pool().spawn(carried_future(async move {
             let _counted = counted;
+            let _words = words;
             let mut stream = match execute_stream(plan, task_context) {
                 Ok(stream) => stream,
                 Err(error) => {

@@ -3,10 +3,10 @@
 use super::cast::CastTarget;
 use super::{BuildResult, ExprBuilder};
 use crate::expr::{BoundExpr, Call};
-use crate::fulltext::{MatchKernel, Parser};
+use crate::fulltext::{MatchKernel, Mode, Parser};
 use crate::json::scalar::{column_value, type_word};
 use crate::json::{JsonValueKernel, ValueResponse};
-use squall_registry::{Coercibility, ExprType, Volatility};
+use squall_registry::{Coercibility, ExprType, FulltextKey, Volatility};
 use squall_types::json::{Json, JsonPath};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
@@ -53,8 +53,9 @@ impl ExprBuilder<'_> {
         &self,
         mut columns: Vec<BoundExpr>,
         against: BoundExpr,
+        key: FulltextKey,
         parser: Parser,
-        boolean: bool,
+        mode: Mode,
     ) -> BuildResult {
         let collation = match parser {
             Parser::Words(collation) | Parser::Ngrams(collation) => collation,
@@ -65,9 +66,14 @@ impl ExprBuilder<'_> {
             nullable: against.nullable(),
             coercibility: Coercibility::Literal,
         };
-        columns.push(self.convert(against, &text)?);
+        let against = self.convert(against, &text)?;
+        if let BoundExpr::Literal(Value::String(text), _) = &against {
+            // What is wrong with it is told whether there are rows or not.
+            mode.search(parser, text)?;
+        }
+        columns.push(against);
         let ty = ExprType { sql_type: SqlType::DOUBLE, nullable: false, coercibility: Coercibility::Numeric };
-        let kernel = MatchKernel { parser, boolean, kept: Default::default() };
+        let kernel = MatchKernel::new(key, parser, mode);
         Ok(BoundExpr::call(Call::new("MATCH", Arc::new(kernel), columns, ty, Volatility::Immutable)))
     }
 

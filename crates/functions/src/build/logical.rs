@@ -1,13 +1,15 @@
 //! Conditions.
 
 use super::{BuildResult, ExprBuilder};
-use crate::expr::{BoundExpr, CompareOp, boolean_type};
+use crate::expr::{BoundExpr, Call, CompareOp, boolean_type};
+use crate::fulltext::MatchKernel;
 use crate::operators::json_compare::JsonCompareKernel;
 use crate::operators::truth::TruthKernel;
 use crate::typing::{display_length, string_of_length};
 use squall_registry::ExprType;
 use squall_types::json::{Document, Json};
 use squall_types::{ErrorCode, SqlError, SqlType, Value};
+use std::any::Any;
 use std::sync::Arc;
 
 impl ExprBuilder<'_> {
@@ -35,6 +37,7 @@ impl ExprBuilder<'_> {
                 let ty = boolean_type(true);
                 self.immutable("TRUTH", Arc::new(TruthKernel), vec![expr], ty)
             }
+            SqlType::Double { .. } => unranked(expr),
             sql_type if sql_type.digit_bytes().is_some() => {
                 let text = ExprType {
                     sql_type: string_of_length(display_length(&sql_type), self.context.settings.collation),
@@ -114,6 +117,20 @@ impl ExprBuilder<'_> {
     /// Conditions joined for a WHERE, where NULL and false are the same.
     pub fn filter(&self, conditions: Vec<BoundExpr>) -> BuildResult {
         Ok(self.and(conditions))
+    }
+}
+
+/// MATCH as a condition: how well a row matches is not asked.
+fn unranked(expr: BoundExpr) -> BoundExpr {
+    let BoundExpr::Call(call) = &expr else { return expr };
+    let kernel: &dyn Any = call.kernel.as_ref();
+    match kernel.downcast_ref::<MatchKernel>() {
+        Some(kernel) if kernel.ranked => {
+            let kernel = Arc::new(kernel.unranked());
+            let (args, ty) = (call.args.clone(), call.ty.clone());
+            BoundExpr::call(Call::new(Arc::clone(&call.name), kernel, args, ty, call.volatility))
+        }
+        _ => expr,
     }
 }
 

@@ -26,6 +26,7 @@ mod string_search;
 pub mod support;
 mod user_lock;
 mod uuid;
+mod xml;
 
 use squall_registry::Registry;
 use std::sync::Arc;
@@ -53,6 +54,7 @@ pub fn register(registry: &mut Registry) {
         pattern::FUNCTIONS,
         user_lock::FUNCTIONS,
         uuid::FUNCTIONS,
+        xml::FUNCTIONS,
     ] {
         support::register(registry, family);
     }

@@ -20,7 +20,7 @@ mod functional_key;
 mod join;
 mod json_table;
 pub(crate) mod literal;
-mod match_against;
+pub(crate) mod match_against;
 pub mod output;
 mod own_expr;
 mod parameter;

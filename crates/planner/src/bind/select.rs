@@ -4,6 +4,7 @@ use super::column::{BlockId, ColumnId};
 use super::context::{Context, Frame, display_name};
 use super::decorrelate::SimpleBlock;
 use super::from::FromItem;
+use super::match_against::relevance_order;
 use super::output::announced_type;
 use super::query::{BlockOutput, BoundBlock, OrderKey, position_of};
 use super::scope::Clause;
@@ -69,6 +70,13 @@ impl Context<'_> {
         self.frame()?.aliases = exprs.items.iter().map(|item| (Arc::clone(&item.name), item.expr.clone())).collect();
         exprs.having = self.bind_having(select.having.as_ref())?;
         exprs.order = self.bind_order_by(order_by, &exprs.items)?;
+        if let Some(matched) = relevance_order(select, order_by)
+            && (limit.is_some() || self.is_outermost_block())
+            && self.frame()?.aggregates.is_empty()
+            && self.frame()?.windows.is_empty()
+        {
+            exprs.order = self.relevance_keys(matched)?;
+        }
         // Nothing is bound any more, and literals may be large.
         self.frame()?.aliases.clear();
         if select.group_by.is_none() && !select.options.distinct && self.frame()?.aggregates.is_empty() {

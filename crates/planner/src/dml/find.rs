@@ -5,8 +5,9 @@ use super::sealed_rows::FoundRows;
 use super::target::{RowMaker, Target};
 use super::{DmlContext, DmlResult};
 use crate::point::Lookup;
-use squall_catalog::IndexId;
+use squall_catalog::{IndexDef, IndexId};
 use squall_executor::access::filter::{constant_of, predicate_of_bound};
+use squall_executor::access::fulltext::SnapshotWords;
 use squall_executor::access::key::storage_range;
 use squall_executor::access::order::order_direction;
 use squall_executor::access::path::{AccessPath, COST_LOCK, COST_LOCK_SHORT, IndexHints, choose, whole_index};
@@ -48,6 +49,11 @@ pub fn for_each_selected(
     if limit == 0 {
         return Ok(None);
     }
+    // Conditions, new values and the order may ask for the relevance.
+    let has_words = target.def().indexes.iter().any(IndexDef::is_fulltext);
+    let view = has_words.then(|| context.transaction.change_view());
+    let env = context.env;
+    let _words = view.map(|view| SnapshotWords::read_by(&env.context, &view, &env.store));
     if let Some(key) = &selection.key
         && let Some(lookup) = key.lookup(&target.table, context.parameters)?
     {

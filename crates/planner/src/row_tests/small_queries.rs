@@ -41,7 +41,7 @@ fn outcome(db: &TestDatabase, sql: &str) -> Outcome {
     };
     let view = db.store.read_view();
     let plan = rowwise::plan(&query, &db.binder(sql, &context, &resolver), &db.store, &view, &table_of);
-    match plan.map(|plan| RowPlan::run(authorized(plan).as_ref(), &view, &[], &context).is_some()) {
+    match plan.map(|plan| RowPlan::run(authorized(plan).as_ref(), (&view, &db.store), &[], &context).is_some()) {
         None => Outcome::NotPlanned,
         Some(false) => Outcome::Left,
         Some(true) => Outcome::Answered,
@@ -67,7 +67,10 @@ fn a_match_of_long_texts_is_small_with_few_hits_alone() {
     let mut db = texts();
     assert_eq!(outcome(&db, "SELECT COUNT(*) FROM t WHERE MATCH(doc) AGAINST ('rare')"), Outcome::Answered);
     assert_eq!(outcome(&db, "SELECT COUNT(*) FROM t WHERE MATCH(doc) AGAINST ('common')"), Outcome::Left);
-    assert_eq!(outcome(&db, "SELECT id FROM t WHERE MATCH(doc) AGAINST ('common') LIMIT 1"), Outcome::Answered);
+    let boolean = "SELECT id FROM t WHERE MATCH(doc) AGAINST ('common' IN BOOLEAN MODE) > 0 LIMIT 1";
+    assert_eq!(outcome(&db, boolean), Outcome::Answered);
+    // The most relevant row is among all of them.
+    assert_eq!(outcome(&db, "SELECT id FROM t WHERE MATCH(doc) AGAINST ('common') LIMIT 1"), Outcome::Left);
     let more: Vec<String> = (500..1500).map(|id| format!("({id}, 'common', 'n')")).collect();
     db.ok(&format!("INSERT INTO t VALUES {}", more.join(", ")));
     // Entries of words are counted, so there is nothing to try.

@@ -58,6 +58,8 @@ pub struct RowPlan {
     offset: Option<Operand>,
     /// Most bytes of rows that are read before the query is left to the full planner.
     bytes_max: usize,
+    /// Whether the relevance of rows is asked for.
+    ranks: bool,
 }
 
 /// What rows are put in order by.
@@ -199,12 +201,15 @@ fn bind(
 ) -> SqlResult<Option<RowPlan>> {
     let Some((limit, offset)) = bounds(query.limit.as_ref()) else { return Ok(None) };
     let Some(mut from) = from::bind(select, binder, store, table_of)? else { return Ok(None) };
-    let Some(shape) = outputs::bind(query, select, binder, &from)? else { return Ok(None) };
+    let Some(mut shape) = outputs::bind(query, select, binder, &from)? else { return Ok(None) };
     if !shape.exprs().chain(from.conditions()).all(is_side_effect_free) {
         return Ok(None);
     }
     from.note_columns(shape.exprs());
+    let ties = std::mem::take(&mut shape.ties);
+    shape.order.extend(ties);
     let bytes_max = work::bytes_max(shape.exprs().chain(from.conditions()));
+    let ranks = shape.exprs().chain(from.conditions()).any(work::ranks);
     let extreme = shape.grouping.as_ref().and_then(Grouping::extreme);
     if let Some((column, _)) = &extreme {
         from.add_not_null(column);
@@ -237,6 +242,7 @@ fn bind(
         limit,
         offset,
         bytes_max,
+        ranks,
     }))
 }
 

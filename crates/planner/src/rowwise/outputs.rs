@@ -2,6 +2,7 @@
 
 use super::OrderKey;
 use super::from::FromClause;
+use crate::bind::match_against::{relevance_order, relevance_ties};
 use crate::bind::output::ColumnOrigin;
 use crate::bind::{Binder, OutputColumn, aggregate_name, announced_type};
 use datafusion::common::Column;
@@ -63,6 +64,9 @@ impl Grouping {
     }
 }
 
+/// Keys to put rows in order by, and whether downwards.
+type OrderKeys = Vec<(OrderKey, bool)>;
+
 /// What is made of the rows.
 pub(super) struct Shape {
     pub(super) outputs: Vec<OutputColumn>,
@@ -71,7 +75,9 @@ pub(super) struct Shape {
     pub(super) distinct: bool,
     /// SQL_CALC_FOUND_ROWS: all rows are found, whatever LIMIT says.
     pub(super) counts_found: bool,
-    pub(super) order: Vec<(OrderKey, bool)>,
+    pub(super) order: OrderKeys,
+    /// What rows of equal relevance are put in order by. The statement has not asked for it, so it needs no right to see it.
+    pub(super) ties: OrderKeys,
 }
 
 impl Shape {
@@ -123,7 +129,11 @@ pub(super) fn bind(
             output.announced = None;
         }
     }
-    let Some(order) = reader.order_by(&query.order_by, groups, select.options.distinct)? else { return Ok(None) };
+    let Some(mut order) = reader.order_by(&query.order_by, groups, select.options.distinct)? else { return Ok(None) };
+    let mut ties = Vec::new();
+    if let Some(matched) = relevance_order(select, &query.order_by).filter(|_| !grouped) {
+        (order, ties) = reader.relevance_keys(matched)?;
+    }
     let grouping = grouped.then(|| Grouping {
         always_one: select.group_by.is_none(),
         keys: keys.into_iter().map(sort_key).collect(),
@@ -131,7 +141,7 @@ pub(super) fn bind(
     });
     let Reader { outputs, items, .. } = reader;
     let ast::SelectOptions { distinct, calc_found_rows: counts_found, .. } = select.options;
-    Ok(Some(Shape { outputs, items, grouping, distinct, counts_found, order }))
+    Ok(Some(Shape { outputs, items, grouping, distinct, counts_found, order, ties }))
 }
 
 impl Reader<'_> {
@@ -306,6 +316,18 @@ impl Reader<'_> {
                 });
         });
         determined
+    }
+
+    /// The keys of an order by relevance, and of that of equal rows; none if rows do not come in it.
+    fn relevance_keys(&self, written: &ast::Expr) -> SqlResult<(OrderKeys, OrderKeys)> {
+        let expr = self.binder.bind_expr(written, &self.from.scopes())?;
+        let Some(ties) = relevance_ties(&expr, written) else { return Ok(Default::default()) };
+        let mut keys = Vec::with_capacity(ties.len());
+        for name in ties {
+            let tie = self.binder.bind_expr(&ast::Expr::Column(Box::new(name)), &self.from.scopes())?;
+            keys.push((OrderKey::Expr(sort_key(tie)), false));
+        }
+        Ok((vec![(OrderKey::Expr(sort_key(expr)), true)], keys))
     }
 
     /// The item that an expression of ORDER BY names by its alias.

@@ -7,12 +7,13 @@ use super::{ROWS_MAX, RowPlan};
 use squall_catalog::{Authorized, IndexDef};
 use squall_column_tables::from_utc;
 use squall_executor::access::filter::predicate_of_bound;
+use squall_executor::access::fulltext::SnapshotWords;
 use squall_executor::access::key::{IndexKey, storage_range};
 use squall_executor::access::range::{EncodedRange, index_ranges};
 use squall_executor::access::terms;
 use squall_functions::expr::{BoundExpr, RowSource};
 use squall_registry::{PlanCounts, StatementContext, TableOperation};
-use squall_row_store::{Direction, ReadView, Row};
+use squall_row_store::{Direction, ReadView, Row, RowStore};
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::collections::HashSet;
 use std::ops::{Bound, ControlFlow};
@@ -82,11 +83,12 @@ impl RowPlan {
     /// Runs the query; `None` if it is not small, or something is wrong with it, which the full planner will say.
     pub fn run(
         plan: Authorized<&RowPlan>,
-        view: &ReadView,
+        (view, store): (&ReadView, &RowStore),
         parameters: &[Value],
         context: &Arc<StatementContext>,
     ) -> Option<Answer> {
         let noted = context.diagnostics.count();
+        let _words = plan.ranks.then(|| SnapshotWords::read_by(context, view, store));
         let answer = plan.run_loops(view, parameters, context).ok().flatten();
         let quiet = context.diagnostics.count() == noted;
         context.diagnostics.truncate(noted);

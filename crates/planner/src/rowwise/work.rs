@@ -27,6 +27,18 @@ pub(super) fn bytes_max<'e>(exprs: impl Iterator<Item = &'e BoundExpr>) -> usize
     most
 }
 
+/// Whether an expression asks how well a row answers a MATCH.
+pub(super) fn ranks(expr: &BoundExpr) -> bool {
+    let mut ranks = false;
+    expr.visit(&mut |node| {
+        if let BoundExpr::Call(call) = node {
+            let kernel: &dyn Any = call.kernel.as_ref();
+            ranks |= kernel.downcast_ref::<MatchKernel>().is_some_and(|kernel| kernel.ranked);
+        }
+    });
+    ranks
+}
+
 fn bytes_max_of(call: &Call) -> usize {
     let kernel: &dyn Any = call.kernel.as_ref();
     if kernel.is::<MatchKernel>() {

@@ -136,11 +136,6 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     boolean("innodb_adaptive_hash_index", Global, false, "Whether InnoDB builds hash indexes.").compatibility(),
     boolean("innodb_read_only", Global, false, "Whether the engine is read-only.").read_only(),
     unsigned("innodb_force_recovery", Global, 0, 0, 6, "How much of recovery is skipped.").read_only(),
-    unsigned("innodb_ft_min_token_size", Global, 3, 0, 16, "Shortest word of full-text indexes.").read_only(),
-    unsigned("innodb_ft_max_token_size", Global, 84, 10, 84, "Longest word of full-text indexes.").read_only(),
-    boolean("innodb_ft_enable_stopword", Both, true, "Whether stop words are left out.").compatibility(),
-    nullable("innodb_ft_server_stopword_table", Global, "Table of stop words.").compatibility(),
-    nullable("innodb_ft_user_stopword_table", Both, "Table of stop words of this session.").compatibility(),
     unsigned("innodb_online_alter_log_max_size", Global, 128 << 20, 65_536, u64::MAX, "Log of an online ALTER.")
         .compatibility(),
     unsigned("innodb_sort_buffer_size", Global, 1 << 20, 65_536, 64 << 20, "Memory of index builds.").read_only(),

@@ -3,7 +3,7 @@
 use super::definition::{
     Kind,
     Scope::{Both, Global, Session},
-    VariableDef, boolean, choice, double, flags, signed, special, text, unsigned,
+    VariableDef, boolean, choice, double, flags, signed, special, unsigned,
 };
 
 /// MySQL 8.4's switches; `optimizer_switch` keeps them so that clients can save and restore them.
@@ -315,13 +315,6 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         ],
         "Cipher of AES_ENCRYPT and AES_DECRYPT.",
     ),
-    unsigned("ft_min_word_len", Global, 4, 1, 84, "Shortest word of MyISAM full-text indexes.").read_only(),
-    unsigned("ft_max_word_len", Global, 84, 10, 84, "Longest word of them.").read_only(),
-    unsigned("ft_query_expansion_limit", Global, 20, 0, 1000, "Matches used for query expansion.").read_only(),
-    text("ft_boolean_syntax", Global, "+ -><()~*:\"\"&|", "Operators of boolean full-text search.").compatibility(),
-    text("ft_stopword_file", Global, "(built-in)", "List of stop words.").read_only(),
-    unsigned("ngram_token_size", Global, 2, 2, 2, "Characters of the pieces of full-text indexes WITH PARSER ngram.")
-        .read_only(),
     unsigned("schema_definition_cache", Global, 256, 256, 524_288, "Definitions of databases MySQL keeps.")
         .compatibility(),
     unsigned("stored_program_definition_cache", Global, 256, 256, 524_288, "Definitions of routines MySQL keeps.")

@@ -7,6 +7,7 @@ pub mod items;
 mod list_charset;
 mod list_compat;
 mod list_engine;
+mod list_fulltext;
 mod list_innodb;
 mod list_log;
 mod list_performance;
@@ -32,6 +33,7 @@ const FAMILIES: &[&[VariableDef]] = &[
     list_query::VARIABLES,
     list_transaction::VARIABLES,
     list_engine::VARIABLES,
+    list_fulltext::VARIABLES,
     list_innodb::VARIABLES,
     list_log::VARIABLES,
     list_replication::VARIABLES,

@@ -1,10 +1,11 @@
 //! Where the text comes from: a file of the server, or the client.
 
+use super::xml::XmlRows;
 use crate::result::writer::ResultWriter;
 use crate::session::Session;
 use squall_parser::ast::LoadData;
 use squall_server_state::variables::{Values, ids};
-use squall_types::{ErrorCode, SqlError};
+use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::io::Read;
 use std::path::Path;
 use tokio::sync::mpsc;
@@ -13,10 +14,12 @@ use tokio::sync::mpsc;
 pub(super) const CHUNK_BYTES: usize = 512 << 10;
 
 impl Session {
-    /// Sends the text to the loading thread until its end, which an empty piece tells, or until that thread stops.
+    /// Sends the text, or what `rows` makes of it, to the loading thread until its end, which an empty piece tells, or until that thread
+    /// stops.
     pub(super) async fn feed(
         &mut self,
         statement: &LoadData,
+        mut rows: Option<XmlRows>,
         sender: mpsc::Sender<Vec<u8>>,
         writer: &mut dyn ResultWriter,
     ) -> Result<(), SqlError> {
@@ -33,8 +36,10 @@ impl Session {
                         let length = file.read(&mut chunk).map_err(failed)?;
                         chunk.truncate(length);
                         process.transfer.add_bytes(length);
+                        let piece = piece_of(&mut rows, chunk)?;
                         // An empty piece says that the text is complete.
-                        if sender.blocking_send(chunk).is_err() || length == 0 {
+                        let says = length == 0 || !piece.is_empty();
+                        if says && sender.blocking_send(piece).is_err() || length == 0 {
                             return Ok(());
                         }
                     }
@@ -43,21 +48,41 @@ impl Session {
         }
         self.check_local_infile()?;
         writer.local_infile(&statement.path).await?;
-        let mut failed = None;
+        let mut sender = Some(sender);
+        let mut made = Ok(());
         // The client sends its file whatever happens here: it is read to the end.
         while let Some(chunk) = writer.local_infile_chunk().await? {
-            if failed.is_none() && sender.send(chunk).await.is_err() {
-                failed = Some(());
+            let Some(open) = &sender else { continue };
+            match piece_of(&mut rows, chunk) {
+                Ok(piece) => {
+                    if !piece.is_empty() && open.send(piece).await.is_err() {
+                        sender = None;
+                    }
+                }
+                Err(error) => {
+                    made = Err(error);
+                    sender = None;
+                }
             }
         }
-        let _ = sender.send(Vec::new()).await;
-        Ok(())
+        if let Some(open) = sender {
+            let _ = open.send(Vec::new()).await;
+        }
+        made
     }
 
     /// 3948 unless the client may be asked for files.
     pub(super) fn check_local_infile(&self) -> Result<(), SqlError> {
         let allowed = Values(&self.shared.globals.load_values()).on(ids::LOCAL_INFILE) && self.info.local_files;
         if allowed { Ok(()) } else { Err(SqlError::new(ErrorCode::LocalInfileDisabled, &[])) }
+    }
+}
+
+/// The text that a piece of a file is to the loading thread.
+fn piece_of(rows: &mut Option<XmlRows>, piece: Vec<u8>) -> SqlResult<Vec<u8>> {
+    match rows {
+        Some(rows) => rows.rows_of(&piece),
+        None => Ok(piece),
     }
 }
 

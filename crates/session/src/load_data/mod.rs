@@ -1,8 +1,8 @@
-//! LOAD DATA [LOCAL] INFILE.
+//! LOAD DATA [LOCAL] INFILE, and LOAD XML.
 //!
 //! The file's text comes through a bounded channel, from the client or from a file of the server ([`feed`]), to a thread
 //! that may block ([`run`]). What is small is cut into fields ([`reader`]) and stored row by row in the session's
-//! transaction. Files of formats whose fields have names become such text first ([`named`]). A large file goes into a bulk load, which becomes visible as a whole: its text is cut into blocks of whole
+//! transaction. Files of formats whose fields have names become such text first ([`named`], [`xml`]). A large file goes into a bulk load, which becomes visible as a whole: its text is cut into blocks of whole
 //! rows ([`split`]), of which several threads make stored rows ([`parallel`], [`convert`]).
 
 mod convert;
@@ -12,6 +12,7 @@ mod parallel;
 mod reader;
 mod run;
 mod split;
+mod xml;
 
 use crate::query::Format;
 use crate::result::writer::{OkInfo, ResultWriter};
@@ -32,6 +33,7 @@ use squall_types::work_meter::carried;
 use squall_types::{CollationId, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 use tokio::sync::mpsc;
+use xml::XmlRows;
 
 /// Pieces of text that may wait.
 const CHUNKS_AHEAD: usize = 4;
@@ -121,9 +123,6 @@ impl Session {
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
         self.check_writable()?;
-        if statement.xml {
-            return Err(SqlError::unsupported("LOAD XML").into());
-        }
         if statement.named_format.is_some()
             && let Some(name) = &statement.charset
             && squall_server_state::charset::charset(name)? != Charset::Utf8mb4
@@ -138,6 +137,10 @@ impl Session {
         let statement = with_columns.as_ref().unwrap_or(statement);
         let load = self.prepare_load(statement, run)?;
         let kinds: Vec<FieldKind> = load.targets.iter().map(Target::kind).collect();
+        if statement.xml {
+            xml::check(statement, load.charset)?;
+        }
+        let rows = statement.xml.then(|| XmlRows::new(statement, field_names(statement, &load)));
         self.begin_statement_transaction();
         let target = &load.plan.target;
         let used = (target.database.clone(), target.def().name.as_str().into());
@@ -162,7 +165,7 @@ impl Session {
                 let columns = named_columns(statement, &kinds);
                 self.blocking(move |_| file.send(columns, &sender, &process)).await
             }
-            None => self.feed(statement, sender, writer).await,
+            None => self.feed(statement, rows, sender, writer).await,
         };
         let joined = task.await;
         self.process.transfer.end();
@@ -344,20 +347,33 @@ fn insert_of_load(statement: &LoadData, columns: Vec<Ident>, ignore: bool) -> St
     }))
 }
 
+/// What the fields of a load are called.
+fn field_names(statement: &LoadData, load: &Load) -> Vec<String> {
+    if !statement.columns.is_empty() {
+        return statement.columns.iter().map(name_of).collect();
+    }
+    let definition = load.plan.target.def();
+    let columns = load.plan.columns.iter().take(load.targets.len());
+    columns.map(|ordinal| definition.columns[*ordinal].name.clone()).collect()
+}
+
+fn name_of(target: &VariableTarget) -> String {
+    match target {
+        VariableTarget::User(name) => name.to_string(),
+        VariableTarget::Local(name) => name.column.as_str().to_owned(),
+    }
+}
+
 /// The file's columns that a statement takes, and how their values are to be written for it.
 fn named_columns(statement: &LoadData, kinds: &[FieldKind]) -> Vec<(String, squall_file_formats::FieldKind)> {
     use squall_file_formats::FieldKind as Written;
-    let name = |target: &VariableTarget| match target {
-        VariableTarget::User(name) => name.to_string(),
-        VariableTarget::Local(name) => name.column.as_str().to_owned(),
-    };
     let written = |kind: &FieldKind| match kind {
         FieldKind::Binary => Written::Bytes,
         FieldKind::Bits => Written::Bits,
         FieldKind::Json => Written::Json,
         FieldKind::Text | FieldKind::Integer => Written::Text,
     };
-    statement.columns.iter().map(name).zip(kinds.iter().map(written)).collect()
+    statement.columns.iter().map(name_of).zip(kinds.iter().map(written)).collect()
 }
 
 fn text_type() -> SqlType {

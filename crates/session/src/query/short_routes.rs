@@ -60,7 +60,8 @@ impl Session {
         writer: &mut dyn ResultWriter,
     ) -> SqlResult<Option<Outcome>> {
         let view = self.view_at_once();
-        let Some(answer) = RowPlan::run(rows.plan.shared(), &view, run.request.parameters, &run.context) else {
+        let read = (&view, &*self.shared.store);
+        let Some(answer) = RowPlan::run(rows.plan.shared(), read, run.request.parameters, &run.context) else {
             return Ok(None);
         };
         self.note_rowwise(&answer);

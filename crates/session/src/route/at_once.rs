@@ -164,7 +164,7 @@ impl Session {
         }
         let view = self.view_at_once();
         let context = Arc::new(self.query_context());
-        let answer = RowPlan::run(rows.plan.shared(), &view, parameters, &context);
+        let answer = RowPlan::run(rows.plan.shared(), (&view, &*self.shared.store), parameters, &context);
         drop(view);
         rows.attempts.end(answer.is_some());
         let Some(answer) = answer else { return Attempt::Left(Some(Route::FullPlanner)) };

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use squall_instrumentation::process::count;
 use squall_parser::ast::Statement;
 use squall_planner::dml::DmlResult;
-use squall_registry::{NestedStatements, Programs, StatementContext, TableUses, VariableValues};
+use squall_registry::{FulltextSlot, NestedStatements, Programs, StatementContext, TableUses, VariableValues};
 use squall_server_state::now_micros;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult};
 use std::borrow::Cow;
@@ -182,6 +182,7 @@ impl Session {
             memory: self.process.memory.clone(),
             nested: self.nested_statements(),
             programs: Programs::default(),
+            fulltext: FulltextSlot::default(),
             is_of_server: false,
         }
     }

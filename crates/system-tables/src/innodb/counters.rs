@@ -5,6 +5,7 @@ use crate::source::Source;
 use crate::spec::{ColumnSpec, TableSpec, double, int, int32, local_time, s, text, time, u, uint};
 use crate::status::status_rows;
 use squall_registry::VirtualScan;
+use squall_types::words::STOP_WORDS;
 use squall_types::{SqlResult, Value};
 use std::collections::HashMap;
 
@@ -40,6 +41,12 @@ const COMPRESSIONS_PER_INDEX: &[ColumnSpec] = &[
 ];
 
 pub(crate) const TABLES: &[TableSpec] = &[
+    TableSpec {
+        database: DATABASE,
+        name: "INNODB_FT_DEFAULT_STOPWORD",
+        columns: &[text("value", 18)],
+        rows: stop_words,
+    },
     TableSpec { database: DATABASE, name: "INNODB_METRICS", columns: METRICS, rows: metrics },
     TableSpec { database: DATABASE, name: "INNODB_BUFFER_POOL_STATS", columns: POOL, rows: pool },
     TableSpec { database: DATABASE, name: "INNODB_CMP", columns: COMPRESSIONS, rows: page_sizes },
@@ -199,6 +206,11 @@ fn pool(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> 
 }
 
 /// Pages of each size that InnoDB knows: none is compressed.
+/// The words that FULLTEXT keys leave out.
+fn stop_words(_: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    Ok(STOP_WORDS.iter().map(|word| vec![s(*word)]).collect())
+}
+
 fn page_sizes(_: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let row = |kilobytes: i64| {
         let mut row = vec![Value::Int(kilobytes << 10)];

@@ -1,0 +1,31 @@
+//! MATCH … AGAINST: what is searched for, whether a row has it, and how well.
+//!
+//! Reading order: [`search`] (a search, and which entries of an index lead to its rows), `boolean` (the grammar of boolean searches),
+//! `tokens` (what a row has of what is searched for), [`relevance`] (InnoDB's ranking), [`kernel`] (the function).
+//!
+//! The rows that an index finds are looked at here too, so the index may give too many.
+
+mod boolean;
+pub mod kernel;
+pub mod relevance;
+pub mod search;
+mod tokens;
+
+pub use kernel::{MatchKernel, Mode};
+pub use search::Search;
+
+use squall_types::CollationId;
+
+/// How texts are taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parser {
+    /// Into words of a collation.
+    Words(CollationId),
+    /// Into pieces of the words of a collation.
+    Ngrams(CollationId),
+    /// Into the lines that a document flattens to.
+    Json,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,274 @@
+//! A search, taken apart.
+
+use super::Parser;
+use super::boolean;
+use super::tokens::{Tokens, Wanted};
+use squall_types::json::terms::search::{exact_line_terms, line_prefix_terms, line_terms};
+use squall_types::json::terms::{TermRange, fold};
+use squall_types::{CollationId, SqlResult, ngrams, words};
+use std::borrow::Cow;
+
+/// A part of a search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clause {
+    /// What stands before it.
+    pub operator: Operator,
+    /// What is searched for.
+    pub what: What,
+}
+
+/// What a clause does with the rows that it finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operator {
+    /// It adds them.
+    Optional,
+    /// `>`: it adds them and makes them more relevant.
+    Raised,
+    /// `<`: it adds them and makes them less relevant.
+    Lowered,
+    /// `~`: those that clauses before it have added become less relevant.
+    Negated,
+    /// `+`: no others match.
+    Required,
+    /// `-`: they do not match.
+    Excluded,
+}
+
+/// What is searched for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum What {
+    /// A word or a line.
+    Word(String),
+    /// Words that begin like this.
+    Prefix(String),
+    /// Words one behind the other, or one line.
+    Phrase(Vec<String>),
+    /// Words in any order, all within so many words.
+    Near(Vec<String>, usize),
+    /// A search in parentheses.
+    Group(Vec<Clause>),
+}
+
+/// A search, taken apart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Search {
+    /// How texts are taken apart.
+    pub parser: Parser,
+    /// Its parts.
+    pub clauses: Vec<Clause>,
+    pub(super) wanted: Wanted,
+}
+
+impl Search {
+    /// Takes the text of a search in natural language apart.
+    pub fn natural(parser: Parser, text: &str) -> Search {
+        let mut clauses = Vec::new();
+        match parser {
+            Parser::Words(collation) => {
+                let mut rest = text;
+                while let Some((before, quoted, behind)) = split_quoted(rest) {
+                    clauses.extend(filed_words(before, collation));
+                    clauses.extend(phrase(quoted, collation, None));
+                    rest = behind;
+                }
+                clauses.extend(filed_words(rest, collation));
+            }
+            Parser::Ngrams(_) => {
+                clauses.extend(ngrams::pieces(text).filter(|piece| ngrams::is_filed(piece)).map(word));
+            }
+            Parser::Json => clauses.extend(text.split_whitespace().map(word)),
+        }
+        Search::of(parser, clauses.into_iter().map(|what| Clause { operator: Operator::Optional, what }).collect())
+    }
+
+    /// Takes the text of a search in boolean mode apart.
+    ///
+    /// # Errors
+    /// 1064 where it breaks InnoDB's grammar, 209 if groups are too deep within groups.
+    pub fn boolean(parser: Parser, text: &str) -> SqlResult<Search> {
+        let clauses = match parser {
+            Parser::Json => boolean::lines(text),
+            Parser::Words(_) | Parser::Ngrams(_) => boolean::words(text, parser)?,
+        };
+        Ok(Search::of(parser, clauses))
+    }
+
+    /// A search for any of these words.
+    pub fn any_of(parser: Parser, words: impl Iterator<Item = String>) -> Search {
+        let clauses = words.map(|word| Clause { operator: Operator::Optional, what: What::Word(word) });
+        Search::of(parser, clauses.collect())
+    }
+
+    fn of(parser: Parser, clauses: Vec<Clause>) -> Search {
+        Search { parser, wanted: Wanted::of(&clauses, parser), clauses }
+    }
+
+    /// Whether a row with these texts matches. Text that is no document does not.
+    pub fn is_met(&self, texts: &[Cow<'_, str>]) -> bool {
+        Tokens::of(self.parser, &self.wanted, texts).is_ok_and(|tokens| are_met(&self.clauses, &tokens))
+    }
+
+    /// The terms of the words or lines that are searched for, if any of them is enough and there is nothing else: rows match that have
+    /// one of these terms, and no others. An index tells that without the rows.
+    pub fn any_word(&self) -> Option<Vec<TermRange>> {
+        let is_one = self.clauses.len() == 1;
+        let mut terms = Vec::with_capacity(self.clauses.len());
+        for clause in &self.clauses {
+            match (&clause.what, clause.operator, self.parser) {
+                (_, Operator::Excluded | Operator::Negated, _) => return None,
+                (_, Operator::Required, _) if !is_one => return None,
+                (What::Word(word), _, Parser::Words(collation) | Parser::Ngrams(collation)) => {
+                    terms.push(word_range(word, collation));
+                }
+                (What::Word(line), _, Parser::Json) => terms.extend(exact_line_terms(line)?),
+                _ => return None,
+            }
+        }
+        Some(terms)
+    }
+
+    /// The terms that lead to every row that the search matches: each such row has a term in one at least of the ranges
+    /// of every element. `None` if an index is of no use.
+    pub fn terms(&self) -> Option<Vec<Vec<TermRange>>> {
+        self.terms_of(&self.clauses)
+    }
+
+    fn terms_of(&self, clauses: &[Clause]) -> Option<Vec<Vec<TermRange>>> {
+        let required: Vec<&Clause> = clauses.iter().filter(|clause| clause.operator == Operator::Required).collect();
+        if !required.is_empty() {
+            // What an index cannot tell is left to the look at the row.
+            let every: Vec<_> =
+                required.iter().filter_map(|clause| self.terms_of_one(&clause.what)).flatten().collect();
+            return (!every.is_empty()).then_some(every);
+        }
+        let mut any = Vec::new();
+        for clause in clauses.iter().filter(|clause| clause.operator.adds()) {
+            // Of what has to be there together, one thing is enough to find the rows.
+            any.extend(self.terms_of_one(&clause.what)?.into_iter().next()?);
+        }
+        Some(vec![any])
+    }
+
+    fn terms_of_one(&self, what: &What) -> Option<Vec<Vec<TermRange>>> {
+        Some(match (what, self.parser) {
+            (What::Group(clauses), _) => self.terms_of(clauses)?,
+            (What::Word(line), Parser::Json) => vec![line_terms(line)],
+            (What::Prefix(start), Parser::Json) => vec![line_prefix_terms(start)?],
+            (What::Phrase(lines) | What::Near(lines, _), Parser::Json) => {
+                lines.iter().map(|line| line_terms(line)).collect()
+            }
+            (What::Word(word), Parser::Words(collation) | Parser::Ngrams(collation)) => {
+                vec![vec![word_range(word, collation)]]
+            }
+            (What::Prefix(start), Parser::Words(collation) | Parser::Ngrams(collation)) => {
+                vec![vec![prefix_range(start, collation)?]]
+            }
+            (What::Phrase(phrase) | What::Near(phrase, _), Parser::Words(collation) | Parser::Ngrams(collation)) => {
+                every_word(phrase, self.parser, collation)?
+            }
+        })
+    }
+}
+
+impl Operator {
+    /// Whether rows match by such a clause alone.
+    pub(super) fn adds(self) -> bool {
+        matches!(self, Operator::Optional | Operator::Raised | Operator::Lowered)
+    }
+}
+
+/// Whether a row with these tokens matches.
+fn are_met(clauses: &[Clause], tokens: &Tokens<'_>) -> bool {
+    let mut matches = false;
+    let mut has_required = false;
+    for clause in clauses {
+        match clause.operator {
+            Operator::Negated => {}
+            Operator::Required if !is_met(&clause.what, tokens) => return false,
+            Operator::Required => has_required = true,
+            Operator::Excluded if is_met(&clause.what, tokens) => return false,
+            Operator::Excluded => {}
+            Operator::Optional | Operator::Raised | Operator::Lowered => {
+                matches = matches || is_met(&clause.what, tokens);
+            }
+        }
+    }
+    matches || has_required
+}
+
+fn is_met(what: &What, tokens: &Tokens<'_>) -> bool {
+    match what {
+        What::Group(clauses) => are_met(clauses, tokens),
+        other => tokens.has(other),
+    }
+}
+
+fn word(word: &str) -> What {
+    What::Word(word.to_string())
+}
+
+/// What stands before two quotes, between and behind them.
+fn split_quoted(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once('"')?;
+    let (quoted, behind) = rest.split_once('"')?;
+    Some((before, quoted, behind))
+}
+
+fn filed_words(text: &str, collation: CollationId) -> impl Iterator<Item = What> {
+    words::runs(text, collation).filter(|run| words::is_word(run)).map(word)
+}
+
+/// The words between quotes. Those that no index has count where they stand, but do not make a phrase: one word that is left
+/// stands for itself, and none for nothing.
+pub(super) fn phrase(quoted: &str, collation: CollationId, within: Option<usize>) -> Option<What> {
+    let runs: Vec<&str> = words::runs(quoted, collation).collect();
+    let filed: Vec<&str> = runs.iter().copied().filter(|run| words::is_word(run)).collect();
+    let owned = |words: &[&str]| words.iter().map(ToString::to_string).collect();
+    match (filed.as_slice(), within) {
+        ([], _) => None,
+        ([only], _) => Some(word(only)),
+        (_, None) => Some(What::Phrase(owned(&runs))),
+        (_, Some(within)) => Some(What::Near(owned(&filed), within)),
+    }
+}
+
+/// A word or phrase as its pieces, one behind the other. `None` if no row is filed under any of them.
+pub(super) fn pieces_of(text: &str) -> Option<What> {
+    let pieces: Vec<String> = ngrams::pieces(text).map(ToString::to_string).collect();
+    pieces.iter().any(|piece| ngrams::is_filed(piece)).then_some(What::Phrase(pieces))
+}
+
+/// Whether an index has entries for a word.
+pub(super) fn is_filed(word: &str, parser: Parser) -> bool {
+    match parser {
+        Parser::Words(_) => words::is_word(word),
+        Parser::Ngrams(_) => ngrams::is_filed(word),
+        Parser::Json => true,
+    }
+}
+
+/// The term of each word of a phrase that counts; `None` if there is none.
+fn every_word(phrase: &[String], parser: Parser, collation: CollationId) -> Option<Vec<Vec<TermRange>>> {
+    let counted = phrase.iter().filter(|word| is_filed(word, parser));
+    let every: Vec<_> = counted.map(|word| vec![word_range(word, collation)]).collect();
+    (!every.is_empty()).then_some(every)
+}
+
+/// The terms of words that begin like this.
+pub(super) fn prefix_range(start: &str, collation: CollationId) -> Option<TermRange> {
+    let (low, high) = words::prefix_terms(start, collation)?;
+    Some(TermRange { low, high, single: false })
+}
+
+/// The term of a word.
+pub(super) fn word_range(word: &str, collation: CollationId) -> TermRange {
+    TermRange::prefix(words::term(word, collation), true)
+}
+
+/// A word or line as tokens are compared.
+pub(super) fn token(word: &str, parser: Parser) -> Vec<u8> {
+    match parser {
+        Parser::Words(collation) | Parser::Ngrams(collation) => words::key(word, collation),
+        Parser::Json => fold(word).into_owned().into_bytes(),
+    }
+}
