@@ -103,7 +103,7 @@ impl Fixture {
         let sql = row.sql.replace("{other}", &other.1.to_string());
         let result = answer(&mut *self.user, &sql).await;
         // What a session keeps beyond the statement.
-        for undo in ["ROLLBACK", "UNLOCK TABLES", "DROP TEMPORARY TABLE IF EXISTS d.temporary"] {
+        for undo in ["ROLLBACK", "UNLOCK TABLES", "UNLOCK INSTANCE", "DROP TEMPORARY TABLE IF EXISTS d.temporary"] {
             answer(&mut *self.user, undo).await.ok();
         }
         result
