@@ -33,7 +33,26 @@ pub fn is_word_character(character: char, collation: CollationId) -> bool {
 
 /// The runs of letters in a text, too short and too frequent ones included.
 pub fn runs(text: &str, collation: CollationId) -> impl Iterator<Item = &str> {
-    text.split(move |character| !is_word_character(character, collation)).filter(|run| !run.is_empty())
+    let joins_pairs = collation.joins_pairs();
+    // Most texts are ASCII, whose letters are told by a byte.
+    let is_ascii = text.is_ascii();
+    let is_letter = move |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || (*byte == b'=' && joins_pairs);
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if is_ascii {
+            let bytes = rest.as_bytes();
+            let begin = bytes.iter().position(is_letter)?;
+            let length = bytes[begin..].iter().position(|byte| !is_letter(byte)).unwrap_or(bytes.len() - begin);
+            let run = &rest[begin..begin + length];
+            rest = &rest[begin + length..];
+            return Some(run);
+        }
+        let is_letter = |character| is_word_character(character, collation);
+        let run = &rest[rest.find(is_letter)?..];
+        let end = run.find(|character| !is_letter(character)).unwrap_or(run.len());
+        rest = &run[end..];
+        Some(&run[..end])
+    })
 }
 
 /// Whether a run counts.
@@ -117,6 +136,18 @@ pub fn push_term(key: &[u8], terms: &mut TermList) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn runs_are_what_is_between_other_characters(text in "[ a-z=_.0-9é日\n]{0,40}|[ -~]{0,40}") {
+            for collation in [CollationId::UTF8MB4_0900_AI_CI, CollationId::UTF8MB4_FT_KVPAIR_CI] {
+                let expected: Vec<&str> =
+                    text.split(|character| !is_word_character(character, collation)).filter(|run| !run.is_empty()).collect();
+                prop_assert_eq!(runs(&text, collation).collect::<Vec<_>>(), expected);
+            }
+        }
+    }
 
     #[test]
     fn words_are_found_in_texts() {

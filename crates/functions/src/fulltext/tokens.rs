@@ -2,6 +2,7 @@
 
 use super::Parser;
 use super::search::{Clause, What, is_filed, prefix_range, token};
+use rustc_hash::FxHashSet;
 use squall_types::collation::sort_key;
 use squall_types::json::JsonError;
 use squall_types::json::lines::{Scalar, scalars};
@@ -21,12 +22,12 @@ pub(super) struct Wanted {
     is_ordered: bool,
     /// Length and first letter of the words, if all of them are ASCII: a run of ASCII letters can only be one that has them in common.
     /// (No collation takes two of different length, or of other letters, for the same.)
-    shapes: Option<HashSet<(usize, u8)>>,
+    shapes: Option<FxHashSet<(usize, u8)>>,
 }
 
 impl Wanted {
     pub fn of(clauses: &[Clause], parser: Parser) -> Wanted {
-        let mut wanted = Wanted { shapes: Some(HashSet::new()), ..Wanted::default() };
+        let mut wanted = Wanted { shapes: Some(FxHashSet::default()), ..Wanted::default() };
         wanted.add(clauses, parser);
         wanted
     }
