@@ -24,6 +24,8 @@ use crate::transport::{Socket, Transport};
 const FLUSH_BYTES: usize = 64 << 10;
 /// What an idle connection's write buffer may keep.
 const WRITE_BUFFER_KEPT_BYTES: usize = 128 << 10;
+/// So much is compressed at once, while others on the event loop wait.
+const COMPRESSED_BYTES: usize = 256 << 10;
 /// Room for a read when nothing says how much will come.
 const READ_BYTES_MIN: usize = 4 << 10;
 /// Room for one read of a long packet. A header alone cannot make the server reserve what it announces.
@@ -141,6 +143,12 @@ impl PacketStream {
 
     /// Reads more bytes into the reader. Nothing is lost when the future is dropped.
     pub(crate) async fn fill(&mut self) -> Result<(), ReadError> {
+        // What has come with the compressed packet before.
+        if let Some(compressed) = &mut self.compressed
+            && compressed.stream.receive(self.reader.buffer())?
+        {
+            return Ok(());
+        }
         let missing = match &self.compressed {
             Some(compressed) => compressed.stream.missing_bytes(),
             None => self.reader.missing_bytes(),
@@ -162,10 +170,10 @@ impl PacketStream {
             Ok(0) => Err(ReadError::Closed),
             Ok(bytes) => {
                 self.socket.read(bytes);
-                match &mut self.compressed {
-                    Some(compressed) => Ok(compressed.stream.receive(self.reader.buffer())?),
-                    None => Ok(()),
+                if let Some(compressed) = &mut self.compressed {
+                    compressed.stream.receive(self.reader.buffer())?;
                 }
+                Ok(())
             }
             Err(error) => Err(ReadError::Io(error)),
         }
@@ -228,28 +236,31 @@ impl PacketStream {
         if self.writer.is_empty() {
             return Ok(());
         }
-        let mut rest = match &mut self.compressed {
-            Some(compressed) => {
-                compressed.sent.clear();
-                compressed.stream.send(self.writer.bytes(), &mut compressed.sent)?;
-                compressed.stream.shrink(WRITE_BUFFER_KEPT_BYTES);
-                &*compressed.sent
+        let Self { transport, writer, compressed, write_timeout, killed, socket, slice, .. } = self;
+        let mut write = async |mut rest: &[u8]| {
+            while !rest.is_empty() {
+                let written = with_timeout(*write_timeout, killed, transport.write(rest)).await?;
+                if written == 0 {
+                    return Err(io::Error::from(io::ErrorKind::WriteZero));
+                }
+                socket.wrote(written);
+                rest = &rest[written..];
             }
-            None => self.writer.bytes(),
+            Ok(())
         };
-        while !rest.is_empty() {
-            let written = with_timeout(self.write_timeout, &self.killed, self.transport.write(rest)).await?;
-            if written == 0 {
-                return Err(io::ErrorKind::WriteZero.into());
+        match compressed {
+            Some(compressed) => {
+                let Compressed { stream, sent } = &mut **compressed;
+                for piece in writer.bytes().chunks(COMPRESSED_BYTES) {
+                    sent.clear();
+                    stream.send(piece, sent)?;
+                    write(sent).await?;
+                    slice.give_way().await;
+                }
             }
-            self.socket.wrote(written);
-            rest = &rest[written..];
+            None => write(writer.bytes()).await?,
         }
         self.writer.clear(WRITE_BUFFER_KEPT_BYTES);
-        if let Some(compressed) = &mut self.compressed {
-            compressed.sent.clear();
-            compressed.sent.shrink_to(WRITE_BUFFER_KEPT_BYTES);
-        }
         // Only TLS keeps bytes back.
         if let Transport::Tls(stream) = &mut self.transport {
             with_timeout(self.write_timeout, &self.killed, stream.flush()).await?;

@@ -72,7 +72,7 @@ pub struct CompressedStream {
     received: BytesMut,
     /// Of the next compressed packet, from either side.
     sequence: u8,
-    /// One compressed payload.
+    /// One payload that was compressed to be sent.
     scratch: Vec<u8>,
 }
 
@@ -131,51 +131,46 @@ impl CompressedStream {
         self.received.first_chunk().map(Header::decode)
     }
 
-    /// Appends to `packets` what has arrived as whole compressed packets. What is sent next is numbered as the answer.
+    /// Appends one compressed packet to `packets` if all of it has arrived; tells whether it has. A few bytes may become 16 MB, so that the next
+    /// one is to be taken when this is used up. What is sent next is numbered as the answer.
     ///
     /// # Errors
     /// [`FrameError::Corrupt`], after which the connection cannot go on.
-    pub fn receive(&mut self, packets: &mut BytesMut) -> Result<(), FrameError> {
-        while let Some(header) = self.header() {
-            if self.received.len() < HEADER_BYTES + header.sent_bytes {
-                return Ok(());
-            }
-            self.received.advance(HEADER_BYTES);
-            let payload = self.received.split_to(header.sent_bytes);
-            self.sequence = header.sequence.wrapping_add(1);
-            match header.plain_bytes {
-                0 => packets.extend_from_slice(&payload),
-                plain_bytes => self.decompress(&payload, plain_bytes, packets)?,
-            }
+    pub fn receive(&mut self, packets: &mut BytesMut) -> Result<bool, FrameError> {
+        let Some(header) = self.header().filter(|header| self.received.len() >= HEADER_BYTES + header.sent_bytes)
+        else {
+            return Ok(false);
+        };
+        self.received.advance(HEADER_BYTES);
+        let payload = self.received.split_to(header.sent_bytes);
+        self.sequence = header.sequence.wrapping_add(1);
+        match header.plain_bytes {
+            0 => packets.extend_from_slice(&payload),
+            plain_bytes => self.decompress(&payload, plain_bytes, packets)?,
         }
-        Ok(())
+        Ok(true)
     }
 
     fn decompress(&mut self, payload: &[u8], plain_bytes: usize, packets: &mut BytesMut) -> Result<(), FrameError> {
-        match &mut self.codec {
+        let is_zlib = matches!(self.codec, Codec::Zlib { .. });
+        // A header alone makes the server reserve nothing.
+        if is_zlib && plain_bytes / ZLIB_EXPANSION_MAX > payload.len() {
+            return Err(FrameError::Corrupt);
+        }
+        let begin = packets.len();
+        packets.resize(begin + plain_bytes, 0);
+        let plain = &mut packets[begin..];
+        let is_whole = match &mut self.codec {
             Codec::Zlib { decompress, .. } => {
-                // A header alone makes the server reserve nothing.
-                if plain_bytes / ZLIB_EXPANSION_MAX > payload.len() {
-                    return Err(FrameError::Corrupt);
-                }
-                let begin = packets.len();
-                packets.resize(begin + plain_bytes, 0);
                 decompress.reset(true);
-                let status = decompress.decompress(payload, &mut packets[begin..], FlushDecompress::Finish);
-                let is_whole = matches!(status, Ok(Status::StreamEnd)) && decompress.total_out() == plain_bytes as u64;
-                if is_whole { Ok(()) } else { Err(FrameError::Corrupt) }
+                let status = decompress.decompress(payload, plain, FlushDecompress::Finish);
+                matches!(status, Ok(Status::StreamEnd)) && decompress.total_out() == plain_bytes as u64
             }
             Codec::Zstd { decompress, .. } => {
-                self.scratch.clear();
-                self.scratch.reserve(plain_bytes);
-                let bytes = decompress.decompress_to_buffer(payload, &mut self.scratch);
-                if !matches!(bytes, Ok(bytes) if bytes == plain_bytes) {
-                    return Err(FrameError::Corrupt);
-                }
-                packets.extend_from_slice(&self.scratch);
-                Ok(())
+                matches!(decompress.decompress_to_buffer(payload, plain), Ok(bytes) if bytes == plain_bytes)
             }
-        }
+        };
+        if is_whole { Ok(()) } else { Err(FrameError::Corrupt) }
     }
 
     /// Appends packets to `sent` as compressed packets.
@@ -217,12 +212,6 @@ impl CompressedStream {
                 compress.compress_to_buffer(plain, &mut self.scratch).map(|_| ())
             }
         }
-    }
-
-    /// Forgets memory beyond `keep_bytes_max` that was needed for one long packet.
-    pub fn shrink(&mut self, keep_bytes_max: usize) {
-        self.scratch.clear();
-        self.scratch.shrink_to(keep_bytes_max);
     }
 }
 
@@ -267,7 +256,7 @@ mod tests {
         let mut packets = BytesMut::new();
         for piece in sent.chunks(step) {
             reader.buffer().extend_from_slice(piece);
-            reader.receive(&mut packets)?;
+            while reader.receive(&mut packets)? {}
         }
         assert!(reader.is_between_packets());
         Ok(packets.to_vec())
@@ -302,11 +291,25 @@ mod tests {
         let mut server = stream(Compression::Zlib);
         server.buffer().extend_from_slice(&[1, 0, 0, 4, 0, 0, 0, b'x']);
         let mut packets = BytesMut::new();
-        assert_eq!(server.receive(&mut packets), Ok(()));
+        assert_eq!(server.receive(&mut packets), Ok(true));
         let mut sent = Vec::new();
         server.send(b"a", &mut sent).expect("sent");
         server.send(b"b", &mut sent).expect("sent");
         assert_eq!(sent, [1, 0, 0, 5, 0, 0, 0, b'a', 1, 0, 0, 6, 0, 0, 0, b'b']);
+    }
+
+    #[test]
+    fn packets_are_taken_one_at_a_time() {
+        for compression in BOTH {
+            let (mut writer, mut reader, mut sent) = (stream(compression), stream(compression), Vec::new());
+            writer.send(&vec![0; 2 * PART_BYTES_MAX], &mut sent).expect("compressed");
+            reader.buffer().extend_from_slice(&sent);
+            for taken in [true, true, false] {
+                let mut packets = BytesMut::new();
+                assert_eq!(reader.receive(&mut packets), Ok(taken));
+                assert_eq!(packets.len(), if taken { PART_BYTES_MAX } else { 0 });
+            }
+        }
     }
 
     #[test]
@@ -339,7 +342,7 @@ mod tests {
             for compression in BOTH {
                 let mut reader = stream(compression);
                 reader.buffer().extend_from_slice(&bytes);
-                let _ = reader.receive(&mut BytesMut::new());
+                while reader.receive(&mut BytesMut::new()) == Ok(true) {}
             }
         }
     }

@@ -68,7 +68,7 @@ impl Compressing {
                     self.received_bytes += count;
                     self.stream.buffer().extend_from_slice(&bytes[..count]);
                     let mut packets = BytesMut::new();
-                    self.stream.receive(&mut packets).expect("whole");
+                    while self.stream.receive(&mut packets).expect("whole") {}
                     self.reader.buffer().extend_from_slice(&packets);
                 }
             }
