@@ -4,9 +4,10 @@ use super::key::{storage_index_id, storage_range};
 use super::range::EncodedRange;
 use parking_lot::Mutex;
 use squall_catalog::{IndexId, TableId};
-use squall_registry::{FulltextKey, FulltextReader, KillState, StatementContext};
+use squall_registry::{FulltextKey, FulltextReader, GrowingCharge, KillState, StatementContext};
 use squall_row_store::{Direction, ReadView, RowStore, Table};
 use squall_types::json::terms::TermRange;
+use squall_types::session_memory::SessionMemory;
 use squall_types::{SqlResult, Value};
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Debug, Formatter};
@@ -17,6 +18,9 @@ const ROWS_COUNTED_MAX: u64 = 4096;
 /// Entries between two looks at the kill flag.
 const ENTRIES_PER_CHECK: u64 = 4096;
 
+/// Memory of a row's key in a set beyond its bytes, roughly.
+const KEY_BYTES: usize = 48;
+
 /// A table, a position among its indexes, and a range of terms.
 type CountedRange = (TableId, usize, Vec<u8>, Option<Vec<u8>>);
 
@@ -25,6 +29,7 @@ pub struct SnapshotWords {
     view: ReadView,
     store: RowStore,
     kill: Arc<KillState>,
+    memory: Arc<SessionMemory>,
     /// What has been counted: several expressions of a statement ask for the same.
     counts: Mutex<HashMap<CountedRange, u64>>,
 }
@@ -38,8 +43,13 @@ impl Debug for SnapshotWords {
 impl SnapshotWords {
     /// Lets the expressions of a statement count words in a snapshot, for as long as the reader is kept.
     pub fn read_by(context: &StatementContext, view: &ReadView, store: &RowStore) -> Arc<dyn FulltextReader> {
-        let (view, store, kill) = (view.clone(), store.clone(), context.kill.clone());
-        let reader: Arc<dyn FulltextReader> = Arc::new(SnapshotWords { view, store, kill, counts: Mutex::default() });
+        let reader: Arc<dyn FulltextReader> = Arc::new(SnapshotWords {
+            view: view.clone(),
+            store: store.clone(),
+            kill: context.kill.clone(),
+            memory: context.memory.clone(),
+            counts: Mutex::default(),
+        });
         context.fulltext.set(&reader);
         reader
     }
@@ -96,13 +106,17 @@ impl FulltextReader for SnapshotWords {
         let Some(index) = key.table.indexes.get(key.position) else { return Ok(()) };
         let ordinals = key.table.index_ordinals(index);
         let mut seen: HashSet<Vec<u8>> = HashSet::new();
+        let mut charge = GrowingCharge::new(&self.memory);
         for range in ranges {
             let encoded = EncodedRange { low: range.low.clone(), high: range.high.clone() };
             let range = storage_range(&table, storage_index_id(index), &encoded)?;
             let mut cursor = self.view.scan(&table, &range, Direction::Forward);
             while let Some(row) = cursor.next_row()? {
-                if ranges.len() > 1 && !seen.insert(row.key_bytes().to_vec()) {
-                    continue;
+                if ranges.len() > 1 {
+                    if !seen.insert(row.key_bytes().to_vec()) {
+                        continue;
+                    }
+                    charge.grow(row.key_bytes().len() + KEY_BYTES)?;
                 }
                 let mut texts = Vec::with_capacity(ordinals.len());
                 for ordinal in &ordinals {
