@@ -2,7 +2,7 @@
 //!
 //! From the bottom up: [`mod@env`] (what a statement runs in), [`stopping`] (KILL while a plan is made), [`runtime_filters`] (what one operator
 //! finds out for another), [`operator`] (what each operator says about itself), [`access`] (paths to rows, and scans), [`operators`], [`document_values`] and [`star`] (aggregates by indexes and by
-//! the star kernel), [`TableOperator`] (those of them that read tables), [`rules`] of the optimizer, [`engine`] (how DataFusion is set
+//! the star kernel), [`TableOperator`] (those of them that read tables), [`rules`] of the optimizer, [`reusable`] (plans that run more than once), [`engine`] (how DataFusion is set
 //! up), [`runtime`] (threads, memory and spilling). The
 //! planner is above: it binds statements. This crate must not know SQL texts, sessions or sockets.
 
@@ -12,6 +12,7 @@ pub mod engine;
 pub mod env;
 pub mod operator;
 pub mod operators;
+pub mod reusable;
 pub mod rules;
 pub mod runtime;
 pub mod runtime_filters;

@@ -61,6 +61,17 @@ pub enum Volatility {
     Volatile,
 }
 
+/// What a [`ScalarKernel`] keeps between calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KernelMemory {
+    /// Nothing: sessions may share it.
+    None,
+    /// Something that follows from its arguments alone (a pattern made ready): one execution at a time may use it.
+    OfArguments,
+    /// Something of its statement (a random number, what an account may run): it is made for one execution.
+    OfStatement,
+}
+
 /// A scalar function or operator as it is declared.
 pub trait ScalarFunction: Debug + Send + Sync {
     /// Its name in upper case; operators have theirs too (`+`, `LIKE`).
@@ -108,9 +119,9 @@ pub trait ScalarKernel: Any + Debug + Send + Sync {
         false
     }
 
-    /// Whether the kernel keeps something between calls (a pattern made ready, a random number), so that sessions should not share it.
-    fn has_memory(&self) -> bool {
-        false
+    /// What the kernel keeps between calls.
+    fn memory(&self) -> KernelMemory {
+        KernelMemory::None
     }
 
     /// Whether it runs statements as parts of the one that calls it, which lends it its transaction ([`Programs`](crate::Programs)).

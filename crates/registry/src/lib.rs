@@ -23,8 +23,8 @@ pub use context::programs::{ProgramSession, Programs};
 pub use context::user_locks::{Acquired, UserLock, UserLocks};
 pub use context::{Diagnostics, KillState, StatementContext, held_by_variable};
 pub use function::{
-    AggregateFunction, AggregateKernel, Argument, BoundAggregate, BoundCall, Coercibility, ExprType, ScalarFunction,
-    ScalarKernel, TableFunction, ValueAccumulator, Volatility,
+    AggregateFunction, AggregateKernel, Argument, BoundAggregate, BoundCall, Coercibility, ExprType, KernelMemory,
+    ScalarFunction, ScalarKernel, TableFunction, ValueAccumulator, Volatility,
 };
 pub use function_resolver::FunctionResolver;
 pub use plan_counts::PlanCounts;

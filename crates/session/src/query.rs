@@ -1,5 +1,6 @@
 //! Queries and data changes: bound by the planner, run where they belong, rows sent as they come.
 
+mod cached;
 pub(crate) mod change;
 mod change_env;
 mod explain;
@@ -19,15 +20,17 @@ pub(crate) use resolver::{RowsTable, SessionTables};
 pub(crate) use view::column_of_output;
 
 use crate::inner_session::tables_of_query;
-use crate::plans::Route;
+use crate::plans::{CachedQuery, Route};
 use crate::result::column_meta::columns;
 use crate::result::writer::ResultWriter;
 use crate::result::{Failure, Outcome, ResultSet};
 use crate::session::{Session, StatementRun};
 use datafusion::catalog::TableProvider;
+use datafusion::physical_plan::ExecutionPlan;
 use squall_catalog::{Authorized, Catalog, NameKey};
 use squall_executor::StatementEnv;
 use squall_executor::env::{LentTransaction, SharedTransaction};
+use squall_executor::reusable::ReusablePlan;
 use squall_executor::runtime::{QueryStream, write_batch};
 use squall_functions::arrow_map::value_at;
 use squall_instrumentation::stages;
@@ -78,6 +81,13 @@ impl Session {
             }
             None => query,
         };
+        let place = self.place_in_plan_cache(run, &catalog);
+        if let Some(place) = &place
+            && let Some(outcome) = self.run_cached_query(place, run, &catalog, writer).await?
+        {
+            return Ok(outcome);
+        }
+        let noted = run.context.diagnostics.count();
         // With `sql_select_limit` it is not the query that was sent.
         let bound = match self.settings.select_limit {
             u64::MAX => self.bind_sent_query(query, run, &catalog).await?,
@@ -87,12 +97,19 @@ impl Session {
         if bound.into.is_some() {
             return Ok(self.select_into(bound, &run.context, catalog).await?);
         }
-        let mut running = self.start_query(&bound, &run.context, catalog).await?;
+        let planned = self.plan_query(bound.as_ref(), &run.context, catalog).await?;
+        let is_silent = run.context.diagnostics.count() == noted;
+        let place = place.filter(|place| is_silent && place.keeps(&bound));
+        let reusable = place.and_then(|place| Some((place, planned.reusable(&bound)?)));
+        let mut running = self.run_planned(planned);
         self.stage(stages::EXECUTING);
         let result = self.send_rows(&bound, &mut running, writer).await;
         let ended = self.end_query(running).await;
         let outcome = result?;
         ended?;
+        if let Some((place, plan)) = reusable {
+            self.keep_plan(&place, CachedQuery::new(bound.into_inner(), plan));
+        }
         Ok(outcome)
     }
 
@@ -167,6 +184,41 @@ impl Session {
         context: &Arc<StatementContext>,
         catalog: Arc<Catalog>,
     ) -> SqlResult<RunningQuery> {
+        let planned = self.plan_query(bound.as_ref(), context, catalog).await?;
+        Ok(self.run_planned(planned))
+    }
+
+    /// Begins to run a planned query on the pool.
+    fn run_planned(&self, planned: PlannedQuery) -> RunningQuery {
+        let PlannedQuery { env, plan, lent } = planned;
+        RunningQuery { stream: self.shared.runtime.run(&env, plan), lent, context: env.context.clone() }
+    }
+
+    /// Plans a bound query, on the pool.
+    async fn plan_query(
+        &mut self,
+        bound: Authorized<&BoundQuery>,
+        context: &Arc<StatementContext>,
+        catalog: Arc<Catalog>,
+    ) -> SqlResult<PlannedQuery> {
+        let (env, lent) = self.query_env(bound.get(), context, catalog)?;
+        match self.shared.runtime.plan_on_pool(&env, bound.part(|bound| &bound.plan)).await {
+            Ok(plan) => Ok(PlannedQuery { env, plan, lent }),
+            Err(error) => {
+                drop(env);
+                self.take_back(lent, context).await?;
+                Err(error)
+            }
+        }
+    }
+
+    /// What a bound query runs in; a transaction that is lent to it.
+    fn query_env(
+        &mut self,
+        bound: &BoundQuery,
+        context: &Arc<StatementContext>,
+        catalog: Arc<Catalog>,
+    ) -> SqlResult<(Arc<StatementEnv>, Option<Lent>)> {
         let locks = bound.locks();
         let calls = context.programs.are_called();
         if locks || calls || !self.reads_committed_now() {
@@ -185,7 +237,7 @@ impl Session {
             Some(transaction) => transaction.read_view(),
             None => store.read_view(),
         };
-        let mut env = StatementEnv::new(context.clone(), catalog, store, Some(view));
+        let mut env = StatementEnv::new(context.clone(), catalog, store, Some(view)).with_slot(bound.slot.clone());
         let mut lent = None;
         if (locks || calls)
             && let Some(transaction) = self.transaction.take()
@@ -195,16 +247,7 @@ impl Session {
             env.transaction = Some(shared.clone());
             lent = Some((shared, back));
         }
-        let env = Arc::new(env);
-        let stream = self.shared.runtime.query(&env, bound.as_ref().part(|bound| &bound.plan)).await;
-        match stream {
-            Ok(stream) => Ok(RunningQuery { stream, lent, context: context.clone() }),
-            Err(error) => {
-                drop(env);
-                self.take_back(lent, context).await?;
-                Err(error)
-            }
-        }
+        Ok((Arc::new(env), lent))
     }
 
     /// Ends a query and takes its transaction back. One that was killed and has none is not waited for: whatever its operators
@@ -349,6 +392,20 @@ impl Session {
 
 /// The transaction of a query that has it until it ends: what its operators do not need is its programs'.
 type Lent = (SharedTransaction, LentTransaction);
+
+/// A query that is ready to run.
+struct PlannedQuery {
+    env: Arc<StatementEnv>,
+    plan: Arc<dyn ExecutionPlan>,
+    lent: Option<Lent>,
+}
+
+impl PlannedQuery {
+    /// The plan for other executions, if it may be kept.
+    fn reusable(&self, bound: &BoundQuery) -> Option<ReusablePlan> {
+        ReusablePlan::new(&bound.plan, &self.plan, &bound.slot, &self.env)
+    }
+}
 
 /// A query on its way.
 pub(crate) struct RunningQuery {

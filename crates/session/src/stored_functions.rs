@@ -14,8 +14,8 @@ use squall_definitions::data_type::TypeRules;
 use squall_parser::{ParseOptions, parse_body};
 use squall_planner::{Binder, TableResolver};
 use squall_registry::{
-    Argument, BindSettings, BoundCall, Coercibility, ExprType, ScalarFunction, ScalarKernel, StatementContext,
-    Volatility,
+    Argument, BindSettings, BoundCall, Coercibility, ExprType, KernelMemory, ScalarFunction, ScalarKernel,
+    StatementContext, Volatility,
 };
 use squall_server_state::charset::collation;
 use squall_system_tables::{Who, with_subject};
@@ -348,8 +348,8 @@ impl ScalarKernel for FunctionCall {
     }
 
     /// It was bound for an account that may run it.
-    fn has_memory(&self) -> bool {
-        true
+    fn memory(&self) -> KernelMemory {
+        KernelMemory::OfStatement
     }
 
     fn runs_statements(&self) -> bool {

@@ -41,7 +41,7 @@ impl QueryPlanner for SquallQueryPlanner {
             .await?;
         // Subqueries are planned here too, while their statement runs.
         let plan = match session.config().get_extension::<StatementEnv>() {
-            Some(env) => check_kill_in_joins(plan, &env.context.kill)?,
+            Some(env) => check_kill_in_joins(plan, &env.execution_slot())?,
             None => plan,
         };
         charge_windows(let_limited_sorts_spill(let_joins_spill(plan)?)?)
@@ -123,8 +123,7 @@ fn plan_apply(
         operands,
         comparison,
         comparison_schema: nullable_schema(comparison_schema.as_arrow()),
-        session,
-        context: Arc::clone(&apply.context),
+        session: outside_of_statement(&session),
     };
     let schema = datafusion::logical_expr::UserDefinedLogicalNodeCore::schema(apply);
     Ok(Arc::new(ApplyExec::new(Arc::clone(input), Arc::new(spec), Arc::clone(schema.inner()))))
@@ -163,6 +162,15 @@ fn state_of(session: &dyn Session) -> Result<&SessionState> {
         Some(state) => Ok(state),
         None => internal_err!("the session is not DataFusion's"),
     }
+}
+
+/// The session without its statement, whose snapshot it would keep alive.
+fn outside_of_statement(session: &SessionState) -> SessionState {
+    let mut session = session.clone();
+    if let Some(env) = session.config().get_extension::<StatementEnv>() {
+        session.config_mut().set_extension(Arc::new(env.without_statement()));
+    }
+    session
 }
 
 fn inner_session(session: &dyn Session) -> Result<Arc<SessionState>> {

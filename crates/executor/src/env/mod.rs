@@ -7,6 +7,7 @@ pub use shared_transaction::{LentTransaction, SharedTransaction, WeakTransaction
 use datafusion::common::internal_datafusion_err;
 use datafusion::execution::config::SessionConfig;
 use squall_catalog::Catalog;
+use squall_functions::expr::ExecutionSlot;
 use squall_registry::StatementContext;
 use squall_row_store::{ReadView, RowStore};
 use squall_types::{Date, DateTime, SqlError, SqlResult};
@@ -27,6 +28,8 @@ pub struct StatementEnv {
     pub transaction: Option<SharedTransaction>,
     /// Today, in the session's time zone.
     pub current_date: Date,
+    /// Where the expressions of its plan find it, if they have a slot in common.
+    pub slot: Option<Arc<ExecutionSlot>>,
 }
 
 impl std::fmt::Debug for StatementEnv {
@@ -45,7 +48,24 @@ impl StatementEnv {
     ) -> StatementEnv {
         let current_date =
             context.settings.time_zone.from_unix_micros(context.now_micros).map_or(Date::ZERO, DateTime::date);
-        StatementEnv { current_date, context, catalog, store, view, transaction: None }
+        StatementEnv { current_date, context, catalog, store, view, transaction: None, slot: None }
+    }
+
+    /// What outlives the statement of it.
+    pub fn without_statement(&self) -> StatementEnv {
+        let context = Arc::new(StatementContext::default());
+        StatementEnv::new(context, self.catalog.clone(), self.store.clone(), None)
+    }
+
+    /// With the slot of the plan that is made in it.
+    pub fn with_slot(mut self, slot: Arc<ExecutionSlot>) -> StatementEnv {
+        self.slot = Some(slot);
+        self
+    }
+
+    /// Where expressions that are added to its plan find the statement.
+    pub fn execution_slot(&self) -> Arc<ExecutionSlot> {
+        self.slot.clone().unwrap_or_else(|| ExecutionSlot::once(self.context.clone()))
     }
 
     /// That of the statement whose plan is made or run with a configuration.

@@ -1,5 +1,6 @@
 //! The physical operator of [`Apply`](crate::operators::apply::Apply).
 
+use crate::env::StatementEnv;
 use crate::operator::{Operator, execution_plan, only_input};
 use crate::operators::apply::{ApplyKind, substitute};
 use crate::operators::in_order::in_order;
@@ -23,7 +24,6 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, PlanProperties, execute_stream};
 use futures::{StreamExt, TryStreamExt};
 use squall_parser::ast::with_stack;
-use squall_registry::StatementContext;
 use squall_types::{ErrorCode, SqlError};
 use std::collections::HashMap;
 use std::fmt;
@@ -50,10 +50,8 @@ pub(crate) struct ApplySpec {
     pub comparison: Option<Arc<dyn PhysicalExpr>>,
     /// Schema that the comparison is over.
     pub comparison_schema: SchemaRef,
-    /// The planner for the subquery.
-    pub session: Arc<SessionState>,
-    /// For KILL.
-    pub context: Arc<StatementContext>,
+    /// The planner for the subquery, outside of any statement: it plans in the one that runs.
+    pub session: SessionState,
 }
 
 /// The operator.
@@ -99,6 +97,11 @@ impl ApplyExec {
     /// The subquery's logical plan, for EXPLAIN.
     pub fn subquery(&self) -> &LogicalPlan {
         &self.spec.subquery
+    }
+
+    /// Whether another execution may run it: nothing below waits for the subquery's answer.
+    pub(crate) fn runs_again(&self) -> bool {
+        self.published.is_empty()
     }
 
     /// What the subquery gives.
@@ -154,7 +157,7 @@ impl Operator for ApplyExec {
             |(mut input, mut runner, published)| async move {
                 if !published.is_empty() {
                     let result = runner.constant().await?;
-                    published.iter().for_each(|bound| bound.publish(result.rows(), &runner.spec.context));
+                    published.iter().for_each(|bound| bound.publish(result.rows(), &runner.env.context));
                 }
                 match input.next().await {
                     None => Ok(None),
@@ -192,6 +195,9 @@ execution_plan!(ApplyExec);
 /// One partition's work.
 struct Runner {
     spec: Arc<ApplySpec>,
+    env: Arc<StatementEnv>,
+    /// The planner for the subquery.
+    session: SessionState,
     constant: Arc<tokio::sync::OnceCell<SubqueryResult>>,
     schema: SchemaRef,
     task: Arc<TaskContext>,
@@ -208,9 +214,12 @@ impl Runner {
         schema: SchemaRef,
         task: Arc<TaskContext>,
     ) -> Result<Self> {
+        let env = StatementEnv::of(task.session_config())?;
+        let mut session = spec.session.clone();
+        session.config_mut().set_extension(env.clone());
         let cache = SubqueryCache::new(&task);
         let output = MemoryConsumer::new("Apply's rows").register(task.memory_pool());
-        Ok(Self { spec, constant, schema, task, cache, keys: None, output })
+        Ok(Self { spec, env, session, constant, schema, task, cache, keys: None, output })
     }
 
     async fn apply(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
@@ -257,7 +266,7 @@ impl Runner {
                 results.push(result);
                 continue;
             }
-            self.spec.context.kill.check().map_err(|error| DataFusionError::External(Box::new(error)))?;
+            self.env.context.kill.check().map_err(|error| DataFusionError::External(Box::new(error)))?;
             let values = self
                 .spec
                 .outer_values
@@ -285,8 +294,7 @@ impl Runner {
 
     async fn run_here(&self, values: &HashMap<String, ScalarValue>) -> Result<SubqueryResult> {
         let plan = substitute(self.spec.subquery.as_ref().clone(), values)?;
-        let physical =
-            self.spec.session.query_planner().create_physical_plan(&plan, self.spec.session.as_ref()).await?;
+        let physical = self.session.query_planner().create_physical_plan(&plan, &self.session).await?;
         let mut stream = execute_stream(in_order(physical)?, Arc::clone(&self.task))?;
         let reservation = MemoryConsumer::new("Apply").register(self.task.memory_pool());
         let (mut batches, mut count) = (Vec::new(), 0);

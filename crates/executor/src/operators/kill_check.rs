@@ -15,8 +15,8 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::joins::utils::JoinFilter;
 use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec};
-use squall_functions::expr::datafusion_error;
-use squall_registry::{KillState, off_pool};
+use squall_functions::expr::{ExecutionSlot, datafusion_error};
+use squall_registry::off_pool;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 struct KillCheck {
     condition: Arc<dyn PhysicalExpr>,
-    kill: Arc<KillState>,
+    slot: Arc<ExecutionSlot>,
     slice: TimeSlice,
 }
 
@@ -88,7 +88,7 @@ impl PhysicalExpr for KillCheck {
     }
 
     fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
-        self.kill.check().map_err(datafusion_error)?;
+        self.slot.check_kill().map_err(datafusion_error)?;
         self.slice.check();
         self.condition.evaluate(batch)
     }
@@ -99,7 +99,7 @@ impl PhysicalExpr for KillCheck {
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn PhysicalExpr>>) -> Result<Arc<dyn PhysicalExpr>> {
         let condition = children.into_iter().next().unwrap_or_else(|| self.condition.clone());
-        Ok(Arc::new(KillCheck { condition, kill: self.kill.clone(), slice: TimeSlice::new() }))
+        Ok(Arc::new(KillCheck { condition, slot: self.slot.clone(), slice: TimeSlice::new() }))
     }
 
     fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -107,11 +107,11 @@ impl PhysicalExpr for KillCheck {
     }
 }
 
-/// Puts the check into the condition of every join of a plan, and numbers in the place of rows without columns that a join keeps.
-pub fn check_kill_in_joins(plan: Arc<dyn ExecutionPlan>, kill: &Arc<KillState>) -> Result<Arc<dyn ExecutionPlan>> {
+/// Puts the check into the condition of every join of a plan, for the statement in `slot`, and numbers in the place of rows without columns that a join keeps.
+pub fn check_kill_in_joins(plan: Arc<dyn ExecutionPlan>, slot: &Arc<ExecutionSlot>) -> Result<Arc<dyn ExecutionPlan>> {
     let checked = |filter: &JoinFilter| {
         let condition =
-            Arc::new(KillCheck { condition: filter.expression().clone(), kill: kill.clone(), slice: TimeSlice::new() });
+            Arc::new(KillCheck { condition: filter.expression().clone(), slot: slot.clone(), slice: TimeSlice::new() });
         JoinFilter::new(condition, filter.column_indices().to_vec(), filter.schema().clone())
     };
     plan.transform_up(|plan| {

@@ -36,6 +36,11 @@ pub(crate) trait PassThrough: Any + fmt::Debug + Send + Sync {
         Vec::new()
     }
 
+    /// Whether another execution may run it, too: it keeps nothing that it has found out.
+    fn runs_again(&self) -> bool {
+        true
+    }
+
     /// The rows of a partition: the input's, for an operator that only says something else of them.
     fn execute(
         &self,
@@ -62,6 +67,11 @@ impl PassThroughExec {
 
     fn of(input: Arc<dyn ExecutionPlan>, what: Arc<dyn PassThrough>) -> Self {
         Self { properties: what.properties(&input), input, what }
+    }
+
+    /// See [`PassThrough::runs_again`].
+    pub fn runs_again(&self) -> bool {
+        self.what.runs_again()
     }
 
     /// Whether a plan's topmost operator is one that does `T`.

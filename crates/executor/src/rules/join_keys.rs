@@ -178,6 +178,10 @@ impl PassThrough for KeysOfSide {
         self.0.iter().map(|(expr, _)| expr).collect()
     }
 
+    fn runs_again(&self) -> bool {
+        false
+    }
+
     fn execute(
         &self,
         input: &Arc<dyn ExecutionPlan>,

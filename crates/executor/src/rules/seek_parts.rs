@@ -160,6 +160,10 @@ impl PassThrough for NoteBounds {
         "NoteBoundsExec"
     }
 
+    fn runs_again(&self) -> bool {
+        false
+    }
+
     fn execute(
         &self,
         input: &Arc<dyn ExecutionPlan>,

@@ -4,7 +4,7 @@ use super::relevance::Weights;
 use super::search::{Search, word_range};
 use super::{Parser, search};
 use parking_lot::Mutex;
-use squall_registry::{FulltextKey, FulltextReader, GrowingCharge, ScalarKernel, StatementContext};
+use squall_registry::{FulltextKey, FulltextReader, GrowingCharge, KernelMemory, ScalarKernel, StatementContext};
 use squall_types::{CollationId, SqlError, SqlResult, Value, ngrams, words};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -184,8 +184,8 @@ impl std::fmt::Debug for MatchKernel {
 }
 
 impl ScalarKernel for MatchKernel {
-    fn has_memory(&self) -> bool {
-        true
+    fn memory(&self) -> KernelMemory {
+        KernelMemory::OfStatement
     }
 
     fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {

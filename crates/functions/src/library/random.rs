@@ -3,7 +3,8 @@
 use crate::operators::coerce;
 use parking_lot::Mutex;
 use squall_registry::{
-    Argument, BoundCall, Coercibility, ExprType, ScalarFunction, ScalarKernel, StatementContext, Volatility,
+    Argument, BoundCall, Coercibility, ExprType, KernelMemory, ScalarFunction, ScalarKernel, StatementContext,
+    Volatility,
 };
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
@@ -92,8 +93,8 @@ struct SeededRandom {
 }
 
 impl ScalarKernel for SeededRandom {
-    fn has_memory(&self) -> bool {
-        true
+    fn memory(&self) -> KernelMemory {
+        KernelMemory::OfStatement
     }
 
     fn eval(&self, _arguments: &[Value], _context: &StatementContext) -> SqlResult<Value> {

@@ -2,7 +2,7 @@
 
 use arrow::array::{Array, ArrayRef, AsArray, Int64Builder};
 use parking_lot::Mutex;
-use squall_registry::{ScalarKernel, StatementContext};
+use squall_registry::{KernelMemory, ScalarKernel, StatementContext};
 use squall_types::collation::LikePattern;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
 use std::fmt::{self, Debug, Formatter};
@@ -54,8 +54,8 @@ impl Debug for PatternCache {
 }
 
 impl ScalarKernel for LikeKernel {
-    fn has_memory(&self) -> bool {
-        true
+    fn memory(&self) -> KernelMemory {
+        KernelMemory::OfArguments
     }
 
     fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {

@@ -33,6 +33,11 @@ pub struct BoundQuery {
 }
 
 impl BoundQuery {
+    /// It without its plan, for executions that have a physical one.
+    pub fn without_plan(self) -> BoundQuery {
+        BoundQuery { plan: LogicalPlan::default(), ..self }
+    }
+
     /// Whether rows that it reads are locked: by itself, or by a view or subquery in it.
     pub fn locks(&self) -> bool {
         self.tables.iter().any(|table| table.lock.is_some())

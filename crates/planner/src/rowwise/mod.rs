@@ -24,7 +24,7 @@ use outputs::{Grouping, Item};
 use squall_functions::expr::BoundExpr;
 use squall_functions::expr::sort_key;
 use squall_parser::ast;
-use squall_registry::Volatility;
+use squall_registry::{KernelMemory, Volatility};
 use squall_row_store::{ReadView, RowStore};
 use squall_types::SqlResult;
 use std::sync::Arc;
@@ -102,7 +102,11 @@ impl RowPlan {
     pub fn is_shareable(&self) -> bool {
         let mut has_memory = false;
         for expr in self.shown().chain(self.conditions()) {
-            expr.visit(&mut |node| has_memory |= matches!(node, BoundExpr::Call(call) if call.kernel.has_memory()));
+            expr.visit(&mut |node| {
+                if let BoundExpr::Call(call) = node {
+                    has_memory |= call.kernel.memory() != KernelMemory::None;
+                }
+            });
         }
         !has_memory
     }

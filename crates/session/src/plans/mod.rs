@@ -12,11 +12,12 @@ use crate::plans::prepared::PreparedStatement;
 use crate::result::column_meta::columns;
 use crate::result::writer::ColumnMeta;
 use squall_catalog::{Authorized, Need, Touches};
+use squall_executor::reusable::ReusablePlan;
 use squall_parser::Digest;
-use squall_planner::ParameterKind;
 use squall_planner::dml::DmlPlan;
 use squall_planner::point::{ConstantRow, PointSelect};
 use squall_planner::rowwise::RowPlan;
+use squall_planner::{BoundQuery, ParameterKind};
 use squall_registry::{PlanCounts, StatementContext, TableUse};
 use squall_types::{SqlResult, Value};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -145,6 +146,21 @@ impl RowsPlan {
     pub fn new(plan: Authorized<Arc<RowPlan>>, kinds: Box<[ParameterKind]>) -> RowsPlan {
         let columns = columns(plan.columns()).into();
         RowsPlan { plan, columns, kinds, attempts: Attempts::default() }
+    }
+}
+
+/// A query of the full planner with its plan. One execution at a time has it.
+#[derive(Debug)]
+pub(crate) struct CachedQuery {
+    /// Without its logical plan.
+    pub query: Arc<BoundQuery>,
+    pub plan: ReusablePlan,
+}
+
+impl CachedQuery {
+    /// A query that has been planned.
+    pub fn new(query: BoundQuery, plan: ReusablePlan) -> CachedQuery {
+        CachedQuery { query: Arc::new(query.without_plan()), plan }
     }
 }
 

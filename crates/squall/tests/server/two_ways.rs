@@ -312,3 +312,92 @@ fn row_by_row_and_by_plan_are_the_same() {
     .unwrap_or(0);
     assert!(small > kept, "{small} of {} queries were small", kept * 3);
 }
+
+/// A query that the full planner answers; whether its rows come in an order that it says wholly.
+fn query_of_planner(random: &mut Choices) -> (String, bool) {
+    let of = |random: &mut Choices, table: &str| condition(random, &[table], 1);
+    match random.below(7) {
+        0 | 1 => {
+            let (sql, ordered) = query(random);
+            (format!("WITH unused AS (SELECT 1) {}", sql.replace("SQL_CALC_FOUND_ROWS ", "")), ordered)
+        }
+        2 => (format!("SELECT COUNT(*) FROM (SELECT t.id, t.a FROM t WHERE {}) q", of(random, "t")), true),
+        3 => {
+            let (outer, inner) = (of(random, "t"), of(random, "u"));
+            let not = random.of(&["", "NOT "]);
+            (
+                format!("SELECT * FROM t WHERE {outer} AND {not}EXISTS (SELECT 1 FROM u WHERE u.x = t.a AND {inner})"),
+                false,
+            )
+        }
+        4 => {
+            let (outer, inner) = (of(random, "t"), of(random, "u"));
+            let correlated = random.of(&["u.x = t.a", "u.y < t.a", "1 = 1"]);
+            let value = format!("(SELECT MAX(u.y) FROM u WHERE {correlated} AND ({inner}))");
+            (format!("SELECT t.id, {value} FROM t WHERE {outer} ORDER BY t.id"), true)
+        }
+        5 => {
+            let (outer, inner) = (of(random, "t"), of(random, "u"));
+            (
+                format!("SELECT t.* FROM t WHERE {outer} AND t.a IN (SELECT u.x FROM u WHERE {inner}) ORDER BY t.id"),
+                true,
+            )
+        }
+        _ => {
+            let (first, second) = (of(random, "t"), of(random, "u"));
+            let all = random.of(&["", " ALL"]);
+            (format!("SELECT t.a FROM t WHERE {first} UNION{all} SELECT u.x FROM u WHERE {second}"), false)
+        }
+    }
+}
+
+/// Changes rows, and now and then a definition.
+fn change(client: &mut Client, random: &mut Choices, number: usize) {
+    let id = random.below(90);
+    let sql = match random.below(12) {
+        0 | 1 => format!("DELETE FROM t WHERE id = {id}"),
+        2 | 3 => format!("REPLACE INTO t VALUES ({id}, {}, 'n{id}', 1.5, NULL, 'y', 2.5)", random.below(20)),
+        4 => format!("UPDATE t SET a = {} WHERE id < {id}", random.below(20)),
+        5 => format!("UPDATE u SET y = y + 100 WHERE y = {id}"),
+        6 | 7 => format!("INSERT INTO u VALUES ({}, {}, NULL, '2024-03-01')", random.below(20), 1000 + number),
+        8 => format!("INSERT INTO v SELECT a, 'c', '10:00:00' FROM t WHERE id < {id}"),
+        9 => format!("DELETE FROM v WHERE k > {}", random.below(20)),
+        10 if number.is_multiple_of(5) => "ALTER TABLE t DROP KEY a, ADD KEY a (a)".to_owned(),
+        _ => "TRUNCATE TABLE v".to_owned(),
+    };
+    run(client, &sql);
+}
+
+/// A kept plan must answer what a new one does, whatever has become of the rows that it was made for.
+#[test]
+fn kept_plans_answer_as_new_ones() {
+    let server = start();
+    let (mut client, mut other) = (connect(&server), connect(&server));
+    let mut random = Choices(Random::of_run("kept_plans_answer_as_new_ones"));
+    run(&mut client, TABLES);
+    run(&mut other, "USE d; SET time_zone = '+02:00'");
+    fill(&mut client, &mut random);
+    let queries: Vec<_> = (0..100).map(|_| query_of_planner(&mut random)).collect();
+    for round in 0..10 {
+        for (sql, ordered) in &queries {
+            // Of a text that comes once no plan is kept.
+            let mut new = answer(&mut client, &format!("{sql} -- {round}"));
+            let warnings = value(&mut client, "SELECT @@warning_count");
+            for asking in [&mut client, &mut other] {
+                let mut kept = answer(asking, sql);
+                assert_eq!(value(asking, "SELECT @@warning_count"), warnings, "{round}: warnings of {sql}");
+                if let (false, Ok((_, kept)), Ok((_, new))) = (*ordered, &mut kept, &mut new) {
+                    kept.sort();
+                    new.sort();
+                }
+                assert_eq!(kept, new, "{round}: {sql}");
+            }
+        }
+        for number in 0..random.below(12) {
+            change(&mut client, &mut random, round * 12 + number);
+        }
+    }
+    let hits = "SELECT SUM(HITS) FROM information_schema.PLAN_CACHE WHERE DIGEST_TEXT NOT LIKE '%warning_count%'";
+    let hits: u32 = value(&mut client, hits).parse().unwrap_or(0);
+    assert!(hits > 300, "{hits} of 2000 executions were by a kept plan");
+}

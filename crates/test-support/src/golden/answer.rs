@@ -21,14 +21,7 @@ const WARNINGS_MAX: usize = 20;
 pub(super) fn execute(conn: &mut Conn, sql: &str, show: Show) -> String {
     match if show.prepared { conn.prep(sql).map(Some) } else { Ok(None) } {
         Ok(Some(statement)) if statement.num_params() == 0 => {
-            let mut answer = executed(conn, &statement, show);
-            for time in 2..=if is_repeatable(sql) { show.executions } else { 1 } {
-                let again = executed(conn, &statement, show);
-                if again != answer {
-                    let _ = writeln!(answer, "EXECUTED FOR THE {time}. TIME:\n{again}");
-                    break;
-                }
-            }
+            let answer = repeated(sql, show, || executed(conn, &statement, show));
             // Whatever is wrong with the connection the next statement says.
             let _ = conn.close(statement);
             answer
@@ -36,14 +29,27 @@ pub(super) fn execute(conn: &mut Conn, sql: &str, show: Show) -> String {
         Err(mysql::Error::MySqlError(error)) if error.code != UNSUPPORTED_PS => {
             show_error(mysql::Error::MySqlError(error))
         }
-        _ => {
+        _ => repeated(sql, show, || {
             let answer = match conn.query_iter(sql) {
                 Ok(result) => show_results(result, show, None),
                 Err(error) => Err(show_error(error)),
             };
             with_warnings(conn, answer, show.sorted)
+        }),
+    }
+}
+
+/// The answer of a statement that is executed as often as it is to be, if it can be: with the first other answer that it gets.
+fn repeated(sql: &str, show: Show, mut execute: impl FnMut() -> String) -> String {
+    let mut answer = execute();
+    for time in 2..=if is_repeatable(sql) { show.executions } else { 1 } {
+        let again = execute();
+        if again != answer {
+            let _ = writeln!(answer, "EXECUTED FOR THE {time}. TIME:\n{again}");
+            break;
         }
     }
+    answer
 }
 
 /// Executes a prepared statement.

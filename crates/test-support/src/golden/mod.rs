@@ -50,9 +50,6 @@ use std::time::{Duration, Instant};
 /// How long a statement that must come to wait for a lock may take until it does, and one that goes on to end.
 const WAIT_TIME_MAX: Duration = Duration::from_secs(60);
 
-/// How often what can be repeated is executed: from some time on it is answered by a plan that was kept.
-const EXECUTIONS: usize = 3;
-
 /// How the statements of a script are sent and run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -62,8 +59,20 @@ pub enum Way {
     Prepared,
     /// As texts, with `query_route = ROW_BY_ROW`: nested loops also for what has a shorter route.
     RowByRow,
-    /// As texts, with `query_route = FULL_PLANNER`. Transactions may have next to nothing in memory.
+    /// As texts, with `query_route = FULL_PLANNER`, which keeps plans from the first time on; queries that can be repeated are executed twice.
+    /// Transactions may have next to nothing in memory.
     FullPlanner,
+}
+
+impl Way {
+    /// How often what can be repeated is executed: the last time it is answered by a plan that was kept.
+    fn executions(self) -> usize {
+        match self {
+            Way::Text | Way::RowByRow => 1,
+            Way::Prepared => 3,
+            Way::FullPlanner => 2,
+        }
+    }
 }
 
 /// Whether answers are written into the scripts instead of being compared.
@@ -174,7 +183,7 @@ impl Run {
             self.set_route(&block.session, "AUTO", "DEFAULT")?;
         }
         let prepared = self.way == Way::Prepared && !block.limits.by_text;
-        let executions = if block.limits.once { 1 } else { EXECUTIONS };
+        let executions = if block.limits.once || block.limits.by_text { 1 } else { self.way.executions() };
         let answer = self.answer(block, Show { prepared, executions, ..block.show });
         if forced {
             let buffer = if self.way == Way::FullPlanner { "1024" } else { "DEFAULT" };

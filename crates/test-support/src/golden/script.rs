@@ -15,7 +15,7 @@ pub(super) struct Show {
     pub(super) lines: bool,
     pub(super) types: bool,
     pub(super) prepared: bool,
-    /// How often what can be repeated is executed once it is prepared.
+    /// How often what can be repeated is executed.
     pub(super) executions: usize,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::plans::prepared::PreparedStatement;
 use crate::plans::slot::SchemaVersions;
-use crate::plans::{Route, SelectPlan};
+use crate::plans::{CachedQuery, Route, SelectPlan};
 use parking_lot::Mutex;
 use squall_catalog::Need;
 use squall_instrumentation::process::count;
@@ -16,6 +16,9 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
 const ENTRY_BYTES: u64 = 2 << 10;
 /// Bytes of syntax tree, plan and result columns for each byte of text, by estimate.
 const BYTES_PER_TEXT_BYTE: u64 = 20;
+
+/// Most plans of the full planner that are kept of one query: as many executions at the same time need none.
+const QUERIES_MAX: usize = 4;
 
 /// What a statement runs by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,14 +34,22 @@ pub(crate) enum PlanKind {
     Change,
     /// One row that is the same each time.
     Constant,
+    /// The full planner's.
+    FullPlanner,
 }
 
 impl PlanKind {
     /// The kinds in the order of their numbers.
-    const ALL: [PlanKind; 5] =
-        [PlanKind::General, PlanKind::Select, PlanKind::Rows, PlanKind::Change, PlanKind::Constant];
+    const ALL: [PlanKind; 6] = [
+        PlanKind::General,
+        PlanKind::Select,
+        PlanKind::Rows,
+        PlanKind::Change,
+        PlanKind::Constant,
+        PlanKind::FullPlanner,
+    ];
     /// The words for them, in this order.
-    pub const WORDS: &[&str] = &["general", "point select", "row by row", "change", "constant"];
+    pub const WORDS: &[&str] = &["general", "point select", "row by row", "change", "constant", "full planner"];
 
     /// The word for it.
     pub fn word(self) -> &'static str {
@@ -67,6 +78,8 @@ pub(crate) struct CacheEntry {
     found: AtomicBool,
     /// A [`PlanKind`].
     kind: AtomicU8,
+    /// Bytes of the full planner's plans, those that are running included.
+    plan_bytes: AtomicU64,
     /// What sessions have counted that have let go of it.
     retired: Counts,
 }
@@ -78,6 +91,8 @@ struct Known {
     select: Option<(SchemaVersions, Arc<SelectPlan>)>,
     rows: Option<(SchemaVersions, SharedRows)>,
     described: Option<(SchemaVersions, Arc<Described>)>,
+    /// Those that no execution has.
+    queries: Option<(SchemaVersions, Vec<CachedQuery>)>,
 }
 
 /// The plan of a small query.
@@ -147,6 +162,7 @@ impl CacheEntry {
             known: Mutex::default(),
             found: AtomicBool::new(false),
             kind: AtomicU8::new(PlanKind::General as u8),
+            plan_bytes: AtomicU64::new(0),
             retired: Counts::default(),
         }
     }
@@ -165,7 +181,7 @@ impl CacheEntry {
 
     /// Bytes by estimate.
     pub fn bytes(&self) -> u64 {
-        ENTRY_BYTES + BYTES_PER_TEXT_BYTE * self.text.len() as u64
+        ENTRY_BYTES + BYTES_PER_TEXT_BYTE * self.text.len() as u64 + self.plan_bytes.load(Ordering::Relaxed)
     }
 
     /// What its last plan was.
@@ -231,12 +247,46 @@ impl CacheEntry {
         }
     }
 
+    /// A plan of the full planner that was made at these versions and is not running.
+    pub fn take_query(&self, now: SchemaVersions) -> Option<CachedQuery> {
+        let mut known = self.known.lock();
+        known.queries.as_mut().filter(|(made, _)| *made == now).and_then(|(_, queries)| queries.pop())
+    }
+
+    /// Keeps a plan of the full planner. The lock of the entry's part of the cache is held.
+    pub(super) fn put_query(&self, made: SchemaVersions, current: impl Fn() -> SchemaVersions, query: CachedQuery) {
+        let mut known = self.known.lock();
+        if current() != made {
+            return;
+        }
+        let (_, queries) = match &mut known.queries {
+            Some(kept) if kept.0 == made => kept,
+            kept => kept.insert((made, Vec::new())),
+        };
+        if queries.len() < QUERIES_MAX {
+            let bytes = query.plan.size_bytes() * (queries.len() as u64 + 1);
+            self.plan_bytes.fetch_max(bytes, Ordering::Relaxed);
+            self.kind.store(PlanKind::FullPlanner as u8, Ordering::Relaxed);
+            queries.push(query);
+        }
+    }
+
+    /// A query runs by a plan of the full planner.
+    pub fn note_query(&self, now_micros: i64) {
+        self.retired.hits.fetch_add(1, Ordering::Relaxed);
+        self.retired.last_used_micros.fetch_max(now_micros, Ordering::Relaxed);
+    }
+
+    /// Lets go of what was made of older catalogs. The lock of the entry's part of the cache is held.
     pub(super) fn forget_older(&self, catalog: u64) {
         self.kind.store(PlanKind::General as u8, Ordering::Relaxed);
         let mut known = self.known.lock();
         known.select.take_if(|(made, _)| made.catalog != catalog);
         known.rows.take_if(|(made, _)| made.catalog != catalog);
         known.described.take_if(|(made, _)| made.catalog != catalog);
+        if known.queries.take_if(|(made, _)| made.catalog != catalog).is_some() {
+            self.plan_bytes.store(0, Ordering::Relaxed);
+        }
     }
 
     /// What sessions have counted that have let go of it.

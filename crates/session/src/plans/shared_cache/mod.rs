@@ -12,6 +12,8 @@ mod entry;
 pub(crate) use entry::{CacheEntry, Described, PlanKind, PlanUse, SharedRows, Totals};
 use squall_system_tables::PlanCacheSize;
 
+use crate::plans::CachedQuery;
+use crate::plans::slot::SchemaVersions;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use squall_registry::BindSettings;
@@ -120,6 +122,31 @@ impl SharedPlanCache {
         Some(entry)
     }
 
+    /// Keeps a plan of the full planner that was made at these versions, if there is room for it.
+    pub fn keep_query(
+        &self,
+        text: &[u8],
+        settings: &Arc<BindSettings>,
+        made: SchemaVersions,
+        current: impl Fn() -> SchemaVersions,
+        query: CachedQuery,
+    ) {
+        let size = query.plan.size_bytes();
+        if size > self.shard_bytes_max() / 2 {
+            return;
+        }
+        let Some(entry) = self.find_or_insert(text, settings) else { return };
+        let hash = self.hash(text, settings);
+        let mut shard = self.shard(hash).lock();
+        // Another thread may have made room meanwhile.
+        if shard.entries.get(&hash).is_some_and(|kept| Arc::ptr_eq(kept, &entry)) {
+            let before = entry.bytes();
+            entry.put_query(made, current, query);
+            shard.bytes += entry.bytes() - before;
+            self.make_room(&mut shard);
+        }
+    }
+
     fn shard_bytes_max(&self) -> u64 {
         self.bytes_max.load(Ordering::Relaxed) / SHARDS as u64
     }
@@ -154,7 +181,9 @@ impl SharedPlanCache {
     /// Lets go of plans of older catalogs, which may hold tables that are gone.
     pub fn catalog_changed(&self, version: u64) {
         for shard in &self.shards {
-            shard.lock().entries.values().for_each(|entry| entry.forget_older(version));
+            let mut shard = shard.lock();
+            shard.entries.values().for_each(|entry| entry.forget_older(version));
+            shard.bytes = shard.entries.values().map(|entry| entry.bytes()).sum();
         }
     }
 

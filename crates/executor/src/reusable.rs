@@ -1,0 +1,240 @@
+//! Physical plans that several executions of one query run, one after another.
+//!
+//! A plan may be kept if nothing in it is of the execution that it was made for: its functions depend on their arguments alone, what it reads are
+//! rows of tables along paths that constants decide, and its operators find the statement, its snapshot and its memory when they are
+//! executed. Expressions find the statement in the plan's [`ExecutionSlot`]. Before each run the operators are copied as if they had never run
+//! (`ExecutionPlan::reset_state`).
+//!
+//! Operators are listed one by one: one that is not known to be of this kind keeps its plan from being kept.
+
+use crate::access::RowTable;
+use crate::access::scan::RowScanExec;
+use crate::env::StatementEnv;
+use crate::operators::apply::Apply;
+use crate::operators::apply_exec::ApplyExec;
+use crate::operators::lookup_join::IndexLookupJoinExec;
+use crate::operators::pass_through::PassThroughExec;
+use crate::operators::{as_hash_join, as_sort};
+use crate::table_operator::TableOperator;
+use datafusion::catalog::default_table_source::source_as_provider;
+use datafusion::common::Result;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::logical_expr::{Expr, LogicalPlan, Volatility, WindowFunctionDefinition};
+use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::coop::CooperativeExec;
+use datafusion::physical_plan::empty::EmptyExec;
+use datafusion::physical_plan::execution_plan::reset_plan_states;
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::joins::{CrossJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
+use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
+use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use datafusion::physical_plan::union::UnionExec;
+use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
+use datafusion::physical_plan::{ExecutionPlan, displayable};
+use squall_functions::expr::{CallUdf, ExecutionSlot, sql_error_from};
+use squall_registry::{KernelMemory, StatementContext};
+use squall_row_store::Table;
+use squall_types::{Date, SqlResult};
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A plan was chosen by estimates, which change with the rows.
+const AGE_MAX: Duration = Duration::from_secs(60);
+/// A table may have so many times more or fewer rows than when the plan was made …
+const ROWS_FACTOR: u64 = 2;
+/// … or so many more or fewer.
+const ROWS_SLACK: u64 = 100;
+/// Bytes of an operator with its expressions, schema and equivalences, by measurement of plans of many kinds.
+const OPERATOR_BYTES: u64 = 12 << 10;
+
+/// A plan with what tells whether it may run again.
+pub struct ReusablePlan {
+    plan: Arc<dyn ExecutionPlan>,
+    slot: Arc<ExecutionSlot>,
+    /// The tables that it reads, with their rows when it was made.
+    tables: Vec<(Arc<Table>, u64)>,
+    /// Dates of times are those of the day.
+    made_on: Date,
+    made_at: Instant,
+    operators: u64,
+}
+
+impl fmt::Debug for ReusablePlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ReusablePlan({})", displayable(self.plan.as_ref()).one_line())
+    }
+}
+
+impl ReusablePlan {
+    /// The plan, if other executions may run it. `logical` is what it was made of, with `slot` in its expressions.
+    pub fn new(
+        logical: &LogicalPlan,
+        plan: &Arc<dyn ExecutionPlan>,
+        slot: &Arc<ExecutionSlot>,
+        env: &StatementEnv,
+    ) -> Option<Self> {
+        if !calls_only_functions_of_arguments(logical).unwrap_or(false) {
+            return None;
+        }
+        let mut found = Found::default();
+        if !found.add(plan) {
+            return None;
+        }
+        Some(ReusablePlan {
+            plan: plan.clone(),
+            slot: slot.clone(),
+            tables: found.tables.into_iter().map(|table| (table.clone(), rows_of(&table, env))).collect(),
+            made_on: env.current_date,
+            made_at: Instant::now(),
+            operators: found.operators,
+        })
+    }
+
+    /// Whether the plan still is what would be made now, as far as rows and dates decide that.
+    pub fn holds(&self, env: &StatementEnv) -> bool {
+        self.made_at.elapsed() < AGE_MAX
+            && self.made_on == env.current_date
+            && self.tables.iter().all(|(table, rows)| {
+                let now = rows_of(table, env);
+                let (fewer, more) = (now.min(*rows), now.max(*rows));
+                !table.is_retired() && more <= (fewer * ROWS_FACTOR).max(fewer + ROWS_SLACK)
+            })
+    }
+
+    /// The plan for the next execution. No other one may run meanwhile.
+    ///
+    /// # Errors
+    /// When an operator cannot be copied: a defect.
+    pub fn next_execution(&self, context: Arc<StatementContext>) -> SqlResult<Arc<dyn ExecutionPlan>> {
+        self.slot.put(context, Arc::default());
+        reset_plan_states(self.plan.clone()).map_err(sql_error_from)
+    }
+
+    /// Lets go of the statement that has run last.
+    pub fn end_execution(&self) {
+        self.slot.put(Arc::new(StatementContext::default()), Arc::default());
+    }
+
+    /// Bytes, by estimate.
+    pub fn size_bytes(&self) -> u64 {
+        self.operators * OPERATOR_BYTES
+    }
+}
+
+fn rows_of(table: &Table, env: &StatementEnv) -> u64 {
+    env.store.table_stats(table).row_count
+}
+
+/// What a plan consists of.
+#[derive(Default)]
+struct Found {
+    tables: Vec<Arc<Table>>,
+    operators: u64,
+}
+
+impl Found {
+    /// Adds a plan; `false` if an operator may not run again.
+    fn add(&mut self, plan: &Arc<dyn ExecutionPlan>) -> bool {
+        self.operators += 1;
+        let reads = match TableOperator::of(plan.as_ref()) {
+            Some(TableOperator::Rows(RowScanExec { source, .. })) => Some(source),
+            Some(TableOperator::Lookup(join)) => Some(&IndexLookupJoinExec::inner(join).scan.source),
+            Some(_) => return false,
+            None => None,
+        };
+        match reads {
+            Some(source) if source.lock.is_some() || source.table.traits().reads_by_column => return false,
+            Some(source) => self.tables.push(source.table.clone()),
+            None if !runs_again(plan) => return false,
+            None => {}
+        }
+        plan.children().into_iter().all(|child| self.add(child))
+    }
+}
+
+/// Whether an operator that reads no table may run again.
+fn runs_again(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let ours = plan.downcast_ref::<PassThroughExec>().map(PassThroughExec::runs_again);
+    let ours = ours.or_else(|| plan.downcast_ref::<ApplyExec>().map(ApplyExec::runs_again));
+    ours.unwrap_or(false)
+        || as_hash_join(plan).is_some()
+        || as_sort(plan).is_some()
+        || plan.is::<FilterExec>()
+        || plan.is::<ProjectionExec>()
+        || plan.is::<AggregateExec>()
+        || plan.is::<GlobalLimitExec>()
+        || plan.is::<LocalLimitExec>()
+        || plan.is::<UnionExec>()
+        || plan.is::<CrossJoinExec>()
+        || plan.is::<NestedLoopJoinExec>()
+        || plan.is::<SortMergeJoinExec>()
+        || plan.is::<CoalescePartitionsExec>()
+        || plan.is::<SortPreservingMergeExec>()
+        || plan.is::<RepartitionExec>()
+        || plan.is::<CooperativeExec>()
+        || plan.is::<WindowAggExec>()
+        || plan.is::<BoundedWindowAggExec>()
+        || plan.is::<EmptyExec>()
+        || plan.is::<PlaceholderRowExec>()
+}
+
+/// Whether equal arguments give all functions of a plan equal results, in any statement. Subqueries that are planned for each row may
+/// read rows of tables alone.
+fn calls_only_functions_of_arguments(plan: &LogicalPlan) -> Result<bool> {
+    let mut only = true;
+    plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::Extension(extension) = node
+            && let Some(apply) = extension.node.as_any().downcast_ref::<Apply>()
+        {
+            only &= reads_tables(&apply.subquery)? && calls_only_functions_of_arguments(&apply.subquery)?;
+        }
+        node.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                only &= is_function_of_arguments(expr);
+                Ok(if only { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
+            })
+        })
+    })?;
+    Ok(only)
+}
+
+/// Whether a plan reads nothing but stored tables, and locks none of their rows.
+fn reads_tables(plan: &LogicalPlan) -> Result<bool> {
+    let mut only = true;
+    plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::TableScan(scan) = node {
+            let provider = source_as_provider(&scan.source)?;
+            let provider: &dyn Any = provider.as_ref();
+            only &= provider.downcast_ref::<RowTable>().is_some_and(|table| table.lock.is_none());
+        }
+        Ok(if only { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
+    })?;
+    Ok(only)
+}
+
+fn is_function_of_arguments(expr: &Expr) -> bool {
+    let volatility = match expr {
+        Expr::ScalarFunction(call) => {
+            let function: &dyn Any = call.func.inner().as_ref();
+            let keeps = function.downcast_ref::<CallUdf>().map(|udf| udf.call().kernel.memory());
+            if keeps == Some(KernelMemory::OfStatement) {
+                return false;
+            }
+            call.func.signature().volatility
+        }
+        Expr::AggregateFunction(call) => call.func.signature().volatility,
+        Expr::WindowFunction(call) => match &call.fun {
+            WindowFunctionDefinition::AggregateUDF(function) => function.signature().volatility,
+            WindowFunctionDefinition::WindowUDF(function) => function.signature().volatility,
+        },
+        Expr::Placeholder(_) => return false,
+        _ => return true,
+    };
+    volatility == Volatility::Immutable
+}

@@ -1,0 +1,103 @@
+//! Queries of the full planner that have come before: their plans are in the shared plan cache, by their very text.
+//!
+//! A plan is kept when its text comes for the second time. What it was made from has to be the same: the catalog, the session's settings,
+//! and no TEMPORARY table or variable of a stored program that a name could mean. Whether tables have other sizes by now is looked at before each
+//! run ([`ReusablePlan::holds`](squall_executor::reusable::ReusablePlan::holds)). The session that runs it checks its own privileges.
+
+use super::RunningQuery;
+use crate::plans::shared_cache::TEXT_BYTES_MAX;
+use crate::plans::slot::SchemaVersions;
+use crate::plans::{CachedQuery, QueryRoute};
+use crate::result::writer::ResultWriter;
+use crate::result::{Failure, Outcome};
+use crate::session::{Session, StatementRun};
+use squall_catalog::Catalog;
+use squall_instrumentation::process::count;
+use squall_instrumentation::stages;
+use squall_planner::BoundQuery;
+use squall_registry::BindSettings;
+use std::sync::Arc;
+
+/// Where the plan of a query is, or may be kept.
+pub(super) struct CachePlace {
+    text: Vec<u8>,
+    settings: Arc<BindSettings>,
+    /// What it is bound and planned with.
+    versions: SchemaVersions,
+    /// Whether it is worth keeping.
+    keeps: bool,
+}
+
+impl Session {
+    /// The place of a query's plan; `None` if its text does not tell what it means.
+    pub(super) fn place_in_plan_cache(&self, run: &StatementRun<'_>, catalog: &Catalog) -> Option<CachePlace> {
+        let request = &run.request;
+        let text = request.text();
+        let tells_all = request.placeholders == 0
+            && request.long_statement().is_none()
+            && self.inside.is_none()
+            && self.locals.is_none()
+            && self.table_locks.is_none()
+            && self.temporary_tables.is_empty()
+            && self.settings.select_limit == u64::MAX
+            && text.len() <= TEXT_BYTES_MAX;
+        if !tells_all {
+            return None;
+        }
+        let settings = self.settings.bind.clone();
+        let versions = SchemaVersions { catalog: catalog.version, functions: self.shared.registry.functions_version() };
+        let is_forced = self.settings.query_route == QueryRoute::FullPlanner;
+        let keeps = is_forced || self.shared.plans.met_before(text, &settings);
+        Some(CachePlace { text: text.to_vec(), settings, versions, keeps })
+    }
+
+    /// Runs a query by its kept plan; `None` if there is none that holds.
+    pub(super) async fn run_cached_query(
+        &mut self,
+        place: &CachePlace,
+        run: &StatementRun<'_>,
+        catalog: &Arc<Catalog>,
+        writer: &mut dyn ResultWriter,
+    ) -> Result<Option<Outcome>, Failure> {
+        let Some(entry) = self.shared.plans.find(&place.text, &place.settings) else { return Ok(None) };
+        let Some(cached) = entry.take_query(place.versions) else { return Ok(None) };
+        let query = match self.authorize(cached.query.clone()) {
+            Ok(query) => query,
+            Err(error) => {
+                self.keep_plan(place, cached);
+                return Err(error.into());
+            }
+        };
+        let (env, lent) = self.query_env(&query, &run.context, catalog.clone())?;
+        if !cached.plan.holds(&env) {
+            self.take_back(lent, &run.context).await?;
+            return Ok(None);
+        }
+        count(&self.process.status.plan_hits);
+        entry.note_query(self.command_micros);
+        let plan = cached.plan.next_execution(run.context.clone())?;
+        let stream = self.shared.runtime.run(&env, plan);
+        let mut running = RunningQuery { stream, lent, context: run.context.clone() };
+        self.stage(stages::EXECUTING);
+        let result = self.send_rows(&query, &mut running, writer).await;
+        let ended = self.end_query(running).await;
+        let outcome = result?;
+        ended?;
+        self.keep_plan(place, cached);
+        Ok(Some(outcome))
+    }
+
+    /// Keeps the plan of a query that has ended well.
+    pub(super) fn keep_plan(&self, place: &CachePlace, cached: CachedQuery) {
+        cached.plan.end_execution();
+        let current = || self.shared.schema_versions();
+        self.shared.plans.keep_query(&place.text, &place.settings, place.versions, current, cached);
+    }
+}
+
+impl CachePlace {
+    /// Whether the plan of this query is kept: it is the same for whoever sends the text.
+    pub(super) fn keeps(&self, query: &BoundQuery) -> bool {
+        self.keeps && query.is_told_by_text && !query.row_order_matters && !query.locks() && query.into.is_none()
+    }
+}
