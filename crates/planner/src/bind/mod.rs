@@ -44,12 +44,13 @@ mod window;
 
 pub(crate) use column::NUMBER_MARK;
 pub use environment::{TableRequest, TableResolver};
-pub(crate) use expr::aggregate_name;
 pub use expr::interval_unit;
 pub(crate) use output::announced_type;
 pub use output::{BoundQuery, ColumnOrigin, OutputColumn, RowLimit, TableUse};
 pub use own_expr::OwnExprs;
 pub use parameter::ParameterKind;
+pub(crate) use query::position_of;
+pub(crate) use row_expr::{GroupRows, HavingNames};
 pub use row_expr::{RowColumn, RowTable, columns_read};
 pub use row_locks::RowLocks;
 pub(crate) use subquery::VALUE_OF_SUBQUERY;

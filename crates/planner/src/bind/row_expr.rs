@@ -2,12 +2,15 @@
 //! defaults and generated columns.
 
 use super::Binder;
+use super::aggregate::Aggregate;
 use super::column::ColumnId;
 use super::context::{Context, Frame};
 use super::output::ColumnOrigin;
 use super::scope::{Clause, Relation, RelationColumn, Scope};
+use super::tree::rewrite_down;
 use datafusion::common::TableReference;
 use squall_catalog::{ColumnDef, TableDef};
+use squall_functions::aggregate::AggregateCall;
 use squall_functions::expr::{BoundExpr, ColumnRef};
 use squall_parser::ast;
 use squall_registry::{Coercibility, ExprType};
@@ -70,6 +73,24 @@ impl<'a> RowTable<'a> {
             may_be_missing: false,
         }
     }
+}
+
+/// What an expression over groups of rows may name.
+pub(crate) struct GroupRows<'g> {
+    /// The tables whose rows are in the groups.
+    pub tables: &'g [RowTable<'g>],
+    /// The aggregates that are known.
+    pub aggregates: &'g mut Vec<Arc<AggregateCall>>,
+    /// For HAVING.
+    pub having: Option<HavingNames<'g>>,
+}
+
+/// What HAVING may name beside.
+pub(crate) struct HavingNames<'g> {
+    /// The select list by name.
+    pub aliases: Vec<(Arc<str>, BoundExpr)>,
+    /// GROUP BY.
+    pub keys: &'g [BoundExpr],
 }
 
 impl Binder<'_> {
@@ -135,6 +156,52 @@ impl Binder<'_> {
             true => Ok(bound),
             false => Err(SqlError::unsupported("a subquery in an expression of one row")),
         }
+    }
+
+    /// Binds an expression over groups of rows. The value of an aggregate in it is a column behind those of the tables; aggregates that are not
+    /// known yet are added to `groups`.
+    pub(crate) fn bind_group_expr(&self, expr: &ast::Expr, groups: GroupRows<'_>) -> SqlResult<BoundExpr> {
+        super::on_deep_stack(self.text, || self.bind_group_expr_here(expr, groups))
+    }
+
+    fn bind_group_expr_here(&self, expr: &ast::Expr, groups: GroupRows<'_>) -> SqlResult<BoundExpr> {
+        let GroupRows { tables, aggregates, having } = groups;
+        let mut context = Context::new(self);
+        context.assigns_variables = super::assigns_variables(self.text);
+        let block = context.new_block();
+        let mut scope = Scope { block, ..Scope::default() };
+        for table in tables {
+            let relation = row_relation(&mut context, table, block);
+            let visible = relation.visible();
+            scope.extend(vec![relation], visible);
+        }
+        let width: usize = tables.iter().map(|table| table.columns.len()).sum();
+        let clause = if having.is_some() { Clause::Having } else { Clause::FieldList };
+        let mut frame = Frame::new(scope, clause);
+        frame.aggregates_allowed = true;
+        for call in aggregates.iter() {
+            let id = context.columns.add_computed(block, &call.to_string(), call.ty.clone());
+            frame.aggregates.push(Aggregate { id, call: call.clone() });
+        }
+        let is_condition = having.is_some();
+        if let Some(having) = having {
+            frame.aliases = having.aliases;
+            frame.group = having.keys.to_vec();
+        }
+        let (bound, frame) = context.with_frame(frame, |context| match is_condition {
+            true => context.bind_condition(expr),
+            false => context.bind_expr(expr),
+        })?;
+        if !frame.subqueries.is_empty() {
+            return Err(SqlError::unsupported("a subquery in an expression of one row"));
+        }
+        let ids: Vec<ColumnId> = frame.aggregates.iter().map(|aggregate| aggregate.id).collect();
+        aggregates.extend(frame.aggregates.into_iter().skip(aggregates.len()).map(|aggregate| aggregate.call));
+        Ok(rewrite_down(bound, &mut |node| {
+            let BoundExpr::Column(column) = node else { return None };
+            let number = ids.iter().position(|id| *id == column.ordinal)?;
+            Some(BoundExpr::Column(Arc::new(ColumnRef { ordinal: width + number, ..(**column).clone() })))
+        }))
     }
 
     /// Whether an expression can be bound by [`Binder::bind_expr`]: nothing in it needs a query.

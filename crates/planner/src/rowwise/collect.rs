@@ -30,6 +30,8 @@ struct Group {
     /// Its first row.
     rows: Vec<Option<Row>>,
     states: Vec<Box<dyn ValueAccumulator>>,
+    /// For each aggregate the values that it has seen, where each counts once.
+    distinct: Vec<HashSet<Vec<u8>>>,
 }
 
 /// Takes the rows that the loops find.
@@ -146,7 +148,7 @@ impl<'a> Collector<'a> {
     fn add_group(&mut self, rows: Vec<Option<Row>>) -> usize {
         let aggregates = self.plan.grouping.iter().flat_map(|grouping| &grouping.aggregates);
         let states = aggregates.map(|aggregate| aggregate.kernel.accumulator(Arc::clone(self.context))).collect();
-        self.groups.push(Group { rows, states });
+        self.groups.push(Group { rows, states, distinct: Vec::new() });
         self.groups.len() - 1
     }
 
@@ -164,9 +166,22 @@ impl<'a> Collector<'a> {
                 group
             }
         };
-        for (aggregate, state) in grouping.aggregates.iter().zip(&mut self.groups[group].states) {
+        let Group { states, distinct, .. } = &mut self.groups[group];
+        for (number, (aggregate, state)) in grouping.aggregates.iter().zip(states).enumerate() {
             let arguments =
                 aggregate.args.iter().map(|arg| arg.eval(row, self.context)).collect::<SqlResult<Vec<_>>>()?;
+            if aggregate.distinct {
+                let mut key = Vec::new();
+                for (argument, arg) in arguments.iter().zip(&aggregate.args) {
+                    push_key(&sort_value(argument, &arg.sql_type()), &mut key);
+                }
+                if distinct.len() <= number {
+                    distinct.resize_with(number + 1, HashSet::new);
+                }
+                if !distinct[number].insert(key) {
+                    continue;
+                }
+            }
             state.update(&arguments)?;
         }
         Ok(())
@@ -194,15 +209,21 @@ impl<'a> Collector<'a> {
         Ok(Answer { rows, found_rows, rows_read: 0 })
     }
 
-    /// The row of the result that a group gives; `None` if DISTINCT drops it.
+    /// The row of the result that a group gives; `None` if HAVING or DISTINCT drops it.
     fn result_of(&mut self, mut group: Group) -> SqlResult<Option<ResultRow>> {
+        let aggregates = group.states.iter_mut().map(|state| state.evaluate()).collect::<SqlResult<Vec<_>>>()?;
         let row = JoinedRow {
             tables: &self.plan.tables,
             rows: &group.rows,
+            aggregates: &aggregates,
             parameters: self.parameters,
             context: self.context,
         };
-        let aggregates = group.states.iter_mut().map(|state| state.evaluate()).collect::<SqlResult<Vec<_>>>()?;
+        if let Some(having) = &self.plan.having
+            && having.eval_condition(&row, self.context)? != Some(true)
+        {
+            return Ok(None);
+        }
         let mut values = Vec::with_capacity(self.plan.items.len());
         for item in &self.plan.items {
             match item {

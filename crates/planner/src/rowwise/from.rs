@@ -89,6 +89,11 @@ impl FromClause {
         }
     }
 
+    /// Columns of all tables.
+    pub(super) fn width(&self) -> usize {
+        self.tables.last().map_or(0, |table| table.first + table.width())
+    }
+
     /// The table that a column is of.
     pub(super) fn table_of(&self, ordinal: usize) -> Option<usize> {
         self.tables.iter().position(|table| (table.first..table.first + table.width()).contains(&ordinal))

@@ -50,6 +50,8 @@ pub struct RowPlan {
     counts_found: bool,
     /// Of WHERE, what reads no row: unless it is true there are no rows.
     constant: BoundExpr,
+    /// Which groups are shown.
+    having: Option<BoundExpr>,
     /// ORDER BY, unless the loops give the rows in this order: sort keys, and whether they descend.
     order: Vec<(OrderKey, bool)>,
     /// Whether the first row that the loops find decides: MIN or MAX along an index.
@@ -121,10 +123,10 @@ impl RowPlan {
         self.items.iter().filter_map(Item::expr).chain(grouping).chain(order)
     }
 
-    /// WHERE, and what joins are on.
+    /// WHERE, what joins are on, and HAVING.
     fn conditions(&self) -> impl Iterator<Item = &BoundExpr> {
         let conditions = self.levels.iter().flat_map(|level| [Some(&level.condition), level.left_join.as_ref()]);
-        conditions.flatten().chain([&self.constant])
+        conditions.flatten().chain([&self.constant]).chain(&self.having)
     }
 }
 
@@ -179,7 +181,7 @@ pub fn plan(
     plan.filter(|_| quiet)
 }
 
-/// The SELECT of a query that has nothing but a select list, tables, WHERE, GROUP BY, ORDER BY and LIMIT.
+/// The SELECT of a query that has nothing but a select list, tables, WHERE, GROUP BY, HAVING, ORDER BY and LIMIT.
 fn plain_select(query: &ast::Query) -> Option<&ast::Select> {
     let select = query.as_select()?;
     let ast::SelectOptions { distinct, calc_found_rows, .. } = select.options;
@@ -189,7 +191,6 @@ fn plain_select(query: &ast::Query) -> Option<&ast::Select> {
         && query.into.is_none()
         && select.options == options
         && select.hints.is_none()
-        && select.having.is_none()
         && select.windows.is_empty()
         && !select.from.is_empty();
     plain.then_some(select)
@@ -241,6 +242,7 @@ fn bind(
         distinct: shape.distinct,
         counts_found: shape.counts_found,
         constant,
+        having: shape.having,
         order,
         first_row_only: ordered && grouped,
         limit,

@@ -4,12 +4,11 @@ use super::OrderKey;
 use super::from::FromClause;
 use crate::bind::match_against::{relevance_order, relevance_ties};
 use crate::bind::output::ColumnOrigin;
-use crate::bind::{Binder, OutputColumn, aggregate_name, announced_type};
+use crate::bind::{Binder, GroupRows, HavingNames, OutputColumn, announced_type, columns_read, position_of};
 use datafusion::common::Column;
 use squall_catalog::name::eq_ignore_case;
 use squall_functions::aggregate::AggregateCall;
-use squall_functions::expr::BoundExpr;
-use squall_functions::expr::sort_key;
+use squall_functions::expr::{BoundExpr, ColumnRef, sort_key};
 use squall_parser::ast;
 use squall_types::{SqlMode, SqlResult};
 use std::sync::Arc;
@@ -72,6 +71,8 @@ pub(super) struct Shape {
     pub(super) outputs: Vec<OutputColumn>,
     pub(super) items: Vec<Item>,
     pub(super) grouping: Option<Grouping>,
+    /// Which groups are shown.
+    pub(super) having: Option<BoundExpr>,
     pub(super) distinct: bool,
     /// SQL_CALC_FOUND_ROWS: all rows are found, whatever LIMIT says.
     pub(super) counts_found: bool,
@@ -87,7 +88,7 @@ impl Shape {
             OrderKey::Item(_) | OrderKey::Aggregate(_) => None,
         });
         let grouping = self.grouping.iter().flat_map(Grouping::exprs);
-        self.items.iter().filter_map(Item::expr).chain(order).chain(grouping)
+        self.items.iter().filter_map(Item::expr).chain(order).chain(grouping).chain(&self.having)
     }
 }
 
@@ -99,6 +100,13 @@ struct Reader<'a> {
     aggregates: Vec<Arc<AggregateCall>>,
     /// Names given with AS.
     aliases: Vec<(Arc<str>, usize)>,
+}
+
+/// Whether an expression has an aggregate in it.
+fn has_aggregate(expr: &ast::Expr) -> bool {
+    let mut found = false;
+    expr.visit(&mut |node| found |= matches!(node, ast::Expr::Aggregate(_)));
+    found
 }
 
 /// Binds what stands before FROM and after WHERE; `None` if there is more to it than is done row by row.
@@ -129,6 +137,15 @@ pub(super) fn bind(
             output.announced = None;
         }
     }
+    let having = match (&select.having, groups) {
+        (None, _) => None,
+        (Some(having), Some(keys)) => match reader.having(having, keys)? {
+            Some(having) => Some(having),
+            None => return Ok(None),
+        },
+        // It is a condition on rows that names what the select list shows.
+        (Some(_), None) => return Ok(None),
+    };
     let Some(mut order) = reader.order_by(&query.order_by, groups, select.options.distinct)? else { return Ok(None) };
     let mut ties = Vec::new();
     if let Some(matched) = relevance_order(select, &query.order_by).filter(|_| !grouped) {
@@ -141,7 +158,7 @@ pub(super) fn bind(
     });
     let Reader { outputs, items, .. } = reader;
     let ast::SelectOptions { distinct, calc_found_rows: counts_found, .. } = select.options;
-    Ok(Some(Shape { outputs, items, grouping, distinct, counts_found, order, ties }))
+    Ok(Some(Shape { outputs, items, grouping, having, distinct, counts_found, order, ties }))
 }
 
 impl Reader<'_> {
@@ -166,8 +183,8 @@ impl Reader<'_> {
                 if item.alias.is_some() {
                     self.aliases.push((Arc::clone(&name), self.items.len()));
                 }
-                if let ast::Expr::Aggregate(call) = &item.expr {
-                    return self.aggregate(name, call);
+                if has_aggregate(&item.expr) {
+                    return self.aggregate(name, &item.expr);
                 }
                 let expr = self.binder.bind_expr(&item.expr, &self.from.scopes())?;
                 self.push(name, expr);
@@ -180,7 +197,7 @@ impl Reader<'_> {
         let table = &self.from.tables[at];
         let scope = self.from.scopes().swap_remove(at);
         for (ordinal, column) in table.table.def().columns.iter().enumerate().filter(|(_, column)| !column.invisible) {
-            let expr = BoundExpr::Column(Arc::new(squall_functions::expr::ColumnRef {
+            let expr = BoundExpr::Column(Arc::new(ColumnRef {
                 ordinal: table.first + ordinal,
                 relation: Some(datafusion::common::TableReference::bare(table.alias.as_ref())),
                 name: column.name.as_str().into(),
@@ -223,33 +240,67 @@ impl Reader<'_> {
         self.items.push(Item::Column(at, ordinal, expr));
     }
 
-    /// An aggregate, if it is one of those that are computed here.
-    fn bind_aggregate(&self, call: &ast::AggregateCall) -> SqlResult<Option<Arc<AggregateCall>>> {
-        use ast::AggregateFunction as F;
-        let known = matches!(call.function, F::Count | F::Sum | F::Avg | F::Min | F::Max);
-        if !known || call.over.is_some() {
-            return Ok(None);
-        }
-        let args = self.binder.bind_exprs(&call.arguments, &self.from.scopes())?;
-        let bound = self.binder.builder().aggregate(aggregate_name(call.function), args, call.distinct)?;
-        Ok((!bound.distinct).then_some(bound))
+    /// An expression with aggregates; `None` if one of them is not computed here.
+    fn bind_group_expr(&mut self, expr: &ast::Expr, having: Option<HavingNames<'_>>) -> SqlResult<Option<BoundExpr>> {
+        let (known, tables) = (self.aggregates.len(), self.from.scopes());
+        let groups = GroupRows { tables: &tables, aggregates: &mut self.aggregates, having };
+        let bound = self.binder.bind_group_expr(expr, groups)?;
+        let is_computed = |call: &AggregateCall| {
+            matches!(call.name.as_ref(), "COUNT" | "SUM" | "AVG" | "MIN" | "MAX")
+                && (!call.distinct || call.args.len() == 1)
+        };
+        Ok(self.aggregates[known..].iter().all(|call| is_computed(call)).then_some(bound))
     }
 
-    fn aggregate(&mut self, name: Arc<str>, call: &ast::AggregateCall) -> SqlResult<bool> {
-        let Some(bound) = self.bind_aggregate(call)? else { return Ok(false) };
+    /// The aggregate that an expression is, by its number.
+    fn aggregate_number(&self, expr: &BoundExpr) -> Option<usize> {
+        let BoundExpr::Column(column) = expr else { return None };
+        column.ordinal.checked_sub(self.from.width())
+    }
+
+    /// An item of the select list that has aggregates in it.
+    fn aggregate(&mut self, name: Arc<str>, expr: &ast::Expr) -> SqlResult<bool> {
+        let Some(bound) = self.bind_group_expr(expr, None)? else { return Ok(false) };
+        let Some(number) = self.aggregate_number(&bound) else {
+            self.push(name, bound);
+            return Ok(true);
+        };
         self.outputs.push(OutputColumn {
             column: Column::from_name(name.to_string()),
             name,
-            expr_type: bound.ty.clone(),
+            expr_type: bound.ty(),
             origin: None,
             announced: None,
         });
-        self.items.push(Item::Aggregate(self.aggregates.len()));
-        self.aggregates.push(bound);
+        self.items.push(Item::Aggregate(number));
         Ok(true)
     }
 
-    /// What is grouped by; `None` for positions, aliases and ROLLUP.
+    /// HAVING of a query with groups; `None` for what is not done here.
+    fn having(&mut self, having: &ast::Expr, keys: &[BoundExpr]) -> SqlResult<Option<BoundExpr>> {
+        let shown = |item: &Item, output: &OutputColumn| match item {
+            Item::Column(_, _, expr) | Item::Expr(expr) => expr.clone(),
+            Item::Aggregate(number) => self.column_of_aggregate(*number, output),
+        };
+        let items = self.items.iter().zip(&self.outputs);
+        let aliases = items.map(|(item, output)| (output.name.clone(), shown(item, output))).collect();
+        let Some(bound) = self.bind_group_expr(having, Some(HavingNames { aliases, keys }))? else { return Ok(None) };
+        Ok(self.is_of_group(&bound, keys).then_some(bound))
+    }
+
+    /// The column that an aggregate's value is for other expressions.
+    fn column_of_aggregate(&self, number: usize, output: &OutputColumn) -> BoundExpr {
+        BoundExpr::Column(Arc::new(ColumnRef {
+            ordinal: self.from.width() + number,
+            relation: None,
+            name: output.name.clone(),
+            display: output.name.clone(),
+            ty: output.expr_type.clone(),
+            depth: Default::default(),
+        }))
+    }
+
+    /// What is grouped by; `None` for ROLLUP, and for names that could be an alias or a column.
     fn group_by(&self, group_by: Option<&ast::GroupBy>) -> SqlResult<Option<Vec<BoundExpr>>> {
         let Some(group_by) = group_by else { return Ok(Some(Vec::new())) };
         if group_by.rollup || group_by.items.iter().any(|item| item.descending.is_some()) {
@@ -257,6 +308,14 @@ impl Reader<'_> {
         }
         let mut keys = Vec::with_capacity(group_by.items.len());
         for item in &group_by.items {
+            let shown = position_of(&item.expr).map(|position| position.wrapping_sub(1));
+            if let Some(at) = shown.or_else(|| self.aliased(&item.expr).filter(|_| !self.names_column(&item.expr))) {
+                match self.items.get(at).and_then(Item::expr) {
+                    Some(expr) if !self.reads_aggregate(expr) => keys.push(expr.clone()),
+                    _ => return Ok(None),
+                }
+                continue;
+            }
             if !self.is_row_expr(&item.expr) {
                 return Ok(None);
             }
@@ -290,9 +349,11 @@ impl Reader<'_> {
             return true;
         }
         // A single group of all rows may have no row to be looked at.
-        !keys.is_empty()
-            && (!self.binder.context.settings.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY)
-                || self.is_determined(expr, keys))
+        let reads_rows = columns_read(expr).iter().any(|ordinal| *ordinal < self.from.width());
+        !reads_rows
+            || !keys.is_empty()
+                && (!self.binder.context.settings.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY)
+                    || self.is_determined(expr, keys))
     }
 
     /// Whether the keys determine the value of an expression: all columns in it are keys, or of tables whose primary keys are.
@@ -304,6 +365,7 @@ impl Reader<'_> {
         expr.visit(&mut |node| {
             let BoundExpr::Column(column) = node else { return };
             determined &= is_key(column.ordinal)
+                || column.ordinal >= self.from.width()
                 || self.from.table_of(column.ordinal).is_some_and(|at| {
                     let table = &self.from.tables[at];
                     let def = table.table.def();
@@ -338,15 +400,27 @@ impl Reader<'_> {
         named.next().is_none().then_some(*item)
     }
 
-    /// An aggregate of ORDER BY, which may be one of the select list.
-    fn ordered_aggregate(&mut self, call: &ast::AggregateCall) -> SqlResult<Option<OrderKey>> {
-        let Some(bound) = self.bind_aggregate(call)? else { return Ok(None) };
-        let known = self.aggregates.iter().position(|aggregate| *aggregate == bound);
-        let number = known.unwrap_or(self.aggregates.len());
-        if known.is_none() {
-            self.aggregates.push(bound);
+    /// Whether an unqualified name is a column of a table, too.
+    fn names_column(&self, expr: &ast::Expr) -> bool {
+        let ast::Expr::Column(name) = expr else { return false };
+        let mut columns = self.from.tables.iter().flat_map(|table| &table.table.def().columns);
+        columns.any(|column| eq_ignore_case(&column.name, &name.column))
+    }
+
+    fn reads_aggregate(&self, expr: &BoundExpr) -> bool {
+        columns_read(expr).iter().any(|ordinal| *ordinal >= self.from.width())
+    }
+
+    /// A key of ORDER BY that has aggregates in it, which may be those of the select list.
+    fn order_by_aggregate(&mut self, expr: &ast::Expr, keys: &[BoundExpr]) -> SqlResult<Option<OrderKey>> {
+        if !self.is_row_expr(expr) {
+            return Ok(None);
         }
-        Ok(Some(OrderKey::Aggregate(number)))
+        let Some(bound) = self.bind_group_expr(expr, None)? else { return Ok(None) };
+        Ok(match self.aggregate_number(&bound) {
+            Some(number) => Some(OrderKey::Aggregate(number)),
+            None => self.is_of_group(&bound, keys).then(|| OrderKey::Expr(sort_key(bound))),
+        })
     }
 
     /// ORDER BY; `None` for what is not done here. `groups` are the keys of a query with groups.
@@ -359,12 +433,17 @@ impl Reader<'_> {
         let grouped = groups.is_some();
         let mut order = Vec::with_capacity(order_by.len());
         for item in order_by {
-            if let (ast::Expr::Aggregate(call), true) = (&item.expr, grouped && !distinct) {
-                let Some(key) = self.ordered_aggregate(call)? else { return Ok(None) };
+            if has_aggregate(&item.expr) {
+                let Some(keys) = groups.filter(|_| !distinct) else { return Ok(None) };
+                let Some(key) = self.order_by_aggregate(&item.expr, keys)? else { return Ok(None) };
                 order.push((key, item.descending));
                 continue;
             }
-            let position = self.aliased(&item.expr);
+            let position = match position_of(&item.expr) {
+                Some(position) if (1..=self.items.len()).contains(&position) => Some(position - 1),
+                Some(_) => return Ok(None),
+                None => self.aliased(&item.expr),
+            };
             let key = match position {
                 Some(at) if grouped => OrderKey::Item(at),
                 Some(at) => match self.items[at].expr() {

@@ -23,6 +23,8 @@ use std::sync::Arc;
 pub(super) struct JoinedRow<'a> {
     pub(super) tables: &'a [PlanTable],
     pub(super) rows: &'a [Option<Row>],
+    /// Of the group that the rows stand for; their columns are behind those of the tables.
+    pub(super) aggregates: &'a [Value],
     pub(super) parameters: &'a [Value],
     pub(super) context: &'a StatementContext,
 }
@@ -33,8 +35,11 @@ impl RowSource for JoinedRow<'_> {
         let Some((table, row)) = found else {
             return Err(SqlError::internal(format_args!("no table has column {ordinal}")));
         };
-        let Some(row) = row else { return Ok(Value::Null) };
         let ordinal = ordinal - table.first;
+        if ordinal >= table.width() {
+            return Ok(self.aggregates.get(ordinal - table.width()).cloned().unwrap_or_default());
+        }
+        let Some(row) = row else { return Ok(Value::Null) };
         let value = row.view(&table.table).get_value(ordinal)?;
         let is_timestamp = matches!(table.table.def().columns[ordinal].sql_type, SqlType::Timestamp { .. });
         Ok(match value {
@@ -175,7 +180,13 @@ struct TableRead {
 
 impl Run<'_> {
     fn row(&self) -> JoinedRow<'_> {
-        JoinedRow { tables: &self.plan.tables, rows: &self.rows, parameters: self.parameters, context: self.context }
+        JoinedRow {
+            tables: &self.plan.tables,
+            rows: &self.rows,
+            aggregates: &[],
+            parameters: self.parameters,
+            context: self.context,
+        }
     }
 
     fn satisfies(&self, condition: &BoundExpr) -> SqlResult<bool> {
@@ -189,6 +200,7 @@ impl Run<'_> {
             let flow = self.collector.take(&JoinedRow {
                 tables: &plan.tables,
                 rows: &self.rows,
+                aggregates: &[],
                 parameters: self.parameters,
                 context: self.context,
             })?;

@@ -165,7 +165,33 @@ fn query(random: &mut Choices) -> (String, bool) {
             0 => format!("LENGTH({})", exact(random)),
             _ => exact(random).to_owned(),
         };
-        let aggregate = format!("{}({})", random.of(&["COUNT", "SUM", "MIN", "MAX", "AVG"]), exact(random));
+        let function = random.of(&["COUNT", "SUM", "MIN", "MAX", "AVG"]);
+        let aggregate = match random.below(8) {
+            0 => format!("{function}(DISTINCT {})", exact(random)),
+            1 => format!("IFNULL(SUM({}), 0)", exact(random)),
+            2 => format!("SUM({}) / COUNT(*)", exact(random)),
+            3 => format!("CONCAT({function}({}), '-', COUNT(*))", exact(random)),
+            _ => format!("{function}({})", exact(random)),
+        };
+        let having = match random.below(8) {
+            0 => " HAVING COUNT(*) > 1".to_owned(),
+            1 => format!(" HAVING {aggregate} IS NOT NULL"),
+            2 => format!(" HAVING MAX({}) > MIN({})", exact(random), exact(random)),
+            3 => " HAVING s > 2".to_owned(),
+            _ => String::new(),
+        };
+        if random.one_in(4) {
+            let by = random.of(&["g", "1"]);
+            let order = random.of(&["g", "1", "s DESC, g", "2, 1", "COUNT(*) * 2, 1"]);
+            let items = format!("{grouped} AS g, {aggregate} AS s");
+            return (format!("SELECT {items} FROM {from}{selection} GROUP BY {by}{having} ORDER BY {order}"), true);
+        }
+        let selection = if having.is_empty() || having.contains("s >") {
+            selection
+        } else {
+            let items = format!("{grouped}, {aggregate}");
+            return (format!("SELECT {items} FROM {from}{selection} GROUP BY {grouped}{having}"), false);
+        };
         return match random.below(6) {
             // An order by what is not shown: of the group's key, or an aggregate.
             5 if tables[0] == "t" => {
