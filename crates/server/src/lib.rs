@@ -1,7 +1,7 @@
 //! The socket server: listeners, TLS, authentication, event loops, shutdown.
 //!
 //! A connection's life is once down this list:
-//! - `listener`: accepts sockets on one thread and hands them to event loops;
+//! - `acceptor`: accepts sockets on one thread and hands them to event loops;
 //! - `event_loop`: one thread with one single-threaded runtime per core; `neighbours`: its connections;
 //! - `steering`: which of them a connection is best served by;
 //! - `handshake` and `authentication`: greeting, TLS, password, session;
@@ -11,6 +11,7 @@
 //!
 //! The crate knows the protocol and the traits of [`squall_session::api`], and must not know what a statement is.
 
+mod acceptor;
 mod authentication;
 mod busy_poll;
 mod certificates;
@@ -22,7 +23,6 @@ mod conversation;
 mod established;
 mod event_loop;
 mod handshake;
-mod listener;
 mod neighbours;
 mod options;
 mod packet_stream;

@@ -10,11 +10,11 @@ use std::thread::JoinHandle;
 use squall_session::api::Backend;
 use tokio::sync::watch;
 
+use crate::acceptor::{Dispatch, Listeners};
 use crate::authentication::PasswordCache;
 use crate::certificates::tls_config;
 use crate::conversation::Accepted;
 use crate::event_loop;
-use crate::listener::{Dispatch, Listeners};
 use crate::options::ServerOptions;
 use crate::password_checks::PasswordChecks;
 use crate::rsa_key::LazyRsaKeyPair;

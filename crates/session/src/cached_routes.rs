@@ -1,6 +1,6 @@
 //! Finding the route of a text or of a prepared statement.
 
-use crate::plans::prepared::{PreparedStatement, PreparedTree};
+use crate::plans::prepared::{PreparedStatement, StatementTree};
 use crate::plans::session_cache::{CachedStatement, Known, values};
 use crate::plans::shared_cache::{CacheEntry, PlanUse, SharedRows};
 use crate::plans::slot::{PlanSlot, PlanVersions, Slot};
@@ -178,7 +178,7 @@ impl Session {
         let parsed = squall_parser::parse_bytes(sql, &self.parse_options()).ok()?;
         let statement = PreparedStatement {
             sql: Bytes::copy_from_slice(sql),
-            statement: PreparedTree::Short(Arc::new(parsed.statement)),
+            statement: StatementTree::Short(Arc::new(parsed.statement)),
             placeholders: parsed.placeholders,
             columns: Arc::default(),
             options: self.parse_options(),

@@ -1,8 +1,8 @@
 //! What a front end asks of a session.
 
 use crate::api::{Connection, PreparedInfo};
-use crate::plans::long_statement::{ReadStatement, Text};
-use crate::plans::prepared::{PreparedStatement, PreparedTree};
+use crate::plans::long_statement::{ParsedStatement, Text};
+use crate::plans::prepared::{PreparedStatement, StatementTree};
 use crate::plans::shared_cache::{self, Described, PlanUse};
 use crate::plans::{AtOnce, Unanswered};
 use crate::result::put_rows;
@@ -107,8 +107,8 @@ impl Session {
             sql: sql.slice(..parsed.end),
             placeholders: parsed.placeholders,
             statement: match parsed {
-                ReadStatement::Short(parsed) => PreparedTree::Short(Arc::new(parsed.statement)),
-                ReadStatement::Long(long) => PreparedTree::Long(long),
+                ParsedStatement::Short(parsed) => StatementTree::Short(Arc::new(parsed.statement)),
+                ParsedStatement::Long(long) => StatementTree::Long(long),
             },
             columns: columns.into(),
             options: self.parse_options(),

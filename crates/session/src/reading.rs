@@ -2,7 +2,7 @@
 
 use crate::client_text::ClientText;
 use crate::database::Shared;
-use crate::plans::long_statement::{BYTES_MAX, LongStatement, ReadStatement, Text};
+use crate::plans::long_statement::{BYTES_MAX, LongStatement, ParsedStatement, Text};
 use crate::query::SessionTables;
 use crate::session::{Request, Session, StatementRun};
 use squall_catalog::Catalog;
@@ -18,13 +18,13 @@ impl Session {
         &self,
         text: &Text<'_>,
         start: usize,
-    ) -> SqlResult<Result<ReadStatement, ParseError>> {
+    ) -> SqlResult<Result<ParsedStatement, ParseError>> {
         let options = self.parse_options();
         let Some(shared) = text.long_from(start) else {
-            return Ok(parse_bytes(&text.bytes()[start..], &options).map(ReadStatement::Short));
+            return Ok(parse_bytes(&text.bytes()[start..], &options).map(ParsedStatement::Short));
         };
         let (shared, memory) = (shared.clone(), self.process.memory.clone());
-        self.blocking(move |state| ReadStatement::parse((shared, start), &options, &state.runtime, &memory)).await
+        self.blocking(move |state| ParsedStatement::parse((shared, start), &options, &state.runtime, &memory)).await
     }
 
     /// A client's text as UTF-8.

@@ -218,7 +218,7 @@ impl RowScanExec {
             rows: Vec::new(),
             row_bytes: ROW_BYTES_ASSUMED,
             seen: self.path.repeats().then(|| SeenRows::new(env)),
-            named: None,
+            candidates: None,
             table,
         })
     }
@@ -371,11 +371,11 @@ struct RowReader {
     row_bytes: usize,
     seen: Option<SeenRows>,
     /// Rows that entries of terms have named, in the order of their keys.
-    named: Option<NamedRows>,
+    candidates: Option<CandidateRows>,
 }
 
 /// Rows whose keys are known.
-struct NamedRows {
+struct CandidateRows {
     /// The keys of those that are not read yet, the last one first.
     keys: Vec<Box<[u8]>>,
     /// The table in the order of its keys, where so many of its rows are named that reading it is faster than looking each of them up.
@@ -413,7 +413,7 @@ impl SeenRows {
     }
 }
 
-impl NamedRows {
+impl CandidateRows {
     /// Reads the next rows, until there are so many of them or of their bytes.
     fn read(
         &mut self,
@@ -492,7 +492,7 @@ impl RowReader {
 
     /// Finds out which rows entries of terms name. Where a few rows are wanted, they are read as their entries come.
     fn name_rows(&mut self) -> SqlResult<()> {
-        if !self.has_terms || self.lock.is_some() || self.has_fetch || self.named.is_some() || self.has_read {
+        if !self.has_terms || self.lock.is_some() || self.has_fetch || self.candidates.is_some() || self.has_read {
             return Ok(());
         }
         let mut seen = SeenRows::new(&self.env);
@@ -519,7 +519,7 @@ impl RowReader {
             }
             _ => None,
         };
-        self.named = Some(NamedRows { keys, scan, charge: seen.charge });
+        self.candidates = Some(CandidateRows { keys, scan, charge: seen.charge });
         Ok(())
     }
 
@@ -527,9 +527,9 @@ impl RowReader {
         self.name_rows()?;
         let mut rows = std::mem::take(&mut self.rows);
         rows.clear();
-        if let Some(named) = &mut self.named {
+        if let Some(candidates) = &mut self.candidates {
             let bytes_max = self.batch_rows_max * BATCH_BYTES_PER_ROW;
-            named.read(&self.env, &self.table, (limit, bytes_max), &mut rows)?;
+            candidates.read(&self.env, &self.table, (limit, bytes_max), &mut rows)?;
             let batch = (!rows.is_empty()).then(|| self.decode(&rows)).transpose()?;
             rows.clear();
             self.rows = rows;

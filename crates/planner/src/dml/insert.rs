@@ -2,7 +2,7 @@
 
 use super::fill::{IdSource, RowFiller, as_u64, next_auto_increment};
 use super::find::{note_use, with_parameters};
-use super::packed::RowReader;
+use super::packed::PackedRowReader;
 use super::plan::{ColumnAssignment, InsertPlan, InsertRows, NewValue, OnDuplicate, PackedInsert, column_types};
 use super::query::for_each_row_of;
 use super::{DmlContext, DmlResult, change, foreign_key, ignorable};
@@ -251,7 +251,7 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
     fn insert_packed(&mut self, packed: &PackedInsert) -> StoreResult<()> {
         let statement = self.context.env.context.clone();
         let builder = ExprBuilder::new(self.context.registry, &statement);
-        let mut reader = RowReader::new(self.plan, packed, builder, self.context.parameters);
+        let mut reader = PackedRowReader::new(self.plan, packed, builder, self.context.parameters);
         let mut row = Vec::new();
         while reader.next_row(&mut row)? {
             self.insert_exprs(is_constant(&row), row.drain(..).map(Cow::Owned))?;

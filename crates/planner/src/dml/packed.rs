@@ -29,7 +29,7 @@ pub(super) fn plain_literal(builder: &ExprBuilder<'_>, expr: &Expr, column: &Sql
 }
 
 /// Reads packed rows and binds what is in them.
-pub(super) struct RowReader<'p> {
+pub(super) struct PackedRowReader<'p> {
     builder: ExprBuilder<'p>,
     parameters: &'p [Value],
     plan: &'p InsertPlan,
@@ -38,15 +38,22 @@ pub(super) struct RowReader<'p> {
     packed: Vec<PackedValue>,
 }
 
-impl<'p> RowReader<'p> {
+impl<'p> PackedRowReader<'p> {
     /// Before the first row.
     pub fn new(
         plan: &'p InsertPlan,
         insert: &'p PackedInsert,
         builder: ExprBuilder<'p>,
         parameters: &'p [Value],
-    ) -> RowReader<'p> {
-        RowReader { builder, parameters, plan, exprs: &insert.exprs, reader: insert.rows.reader(), packed: Vec::new() }
+    ) -> PackedRowReader<'p> {
+        PackedRowReader {
+            builder,
+            parameters,
+            plan,
+            exprs: &insert.exprs,
+            reader: insert.rows.reader(),
+            packed: Vec::new(),
+        }
     }
 
     /// Puts the next row in the place of what is in `row`; `false` at the end.

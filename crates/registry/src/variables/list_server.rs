@@ -291,7 +291,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     unsigned(
         "plan_cache_size",
         Global,
-        16 << 20,
+        32 << 20,
         0,
         1 << 40,
         "Bytes, by estimate, of the parsed statements and plans that sessions share; with 0 each has its own only.",

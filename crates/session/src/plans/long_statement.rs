@@ -53,14 +53,14 @@ impl LongStatement {
 
 /// A statement of a text, parsed.
 #[derive(Debug)]
-pub(crate) enum ReadStatement {
+pub(crate) enum ParsedStatement {
     /// On the connection's own thread.
     Short(Parsed),
     /// On the pool, where it is also dropped.
     Long(Arc<LongStatement>),
 }
 
-impl ReadStatement {
+impl ParsedStatement {
     /// Parses the statement of a text that begins at `start`, on a thread of the pool.
     ///
     /// # Errors
@@ -70,18 +70,18 @@ impl ReadStatement {
         options: &ParseOptions,
         runtime: &QueryRuntime,
         memory: &Arc<SessionMemory>,
-    ) -> SqlResult<Result<ReadStatement, ParseError>> {
+    ) -> SqlResult<Result<ParsedStatement, ParseError>> {
         let parsed = match parse_shared(&text, start, options) {
             Ok(parsed) => parsed,
             Err(error) => return Ok(Err(error)),
         };
         if parsed.end <= BYTES_MAX {
-            return Ok(Ok(ReadStatement::Short(parsed)));
+            return Ok(Ok(ParsedStatement::Short(parsed)));
         }
         let reserved = runtime.reserve_for_statement(memory, parsed.memory)?;
         let digest = Arc::new(squall_parser::digest(&text[start..start + parsed.end], options));
         let long = LongStatement { text, start, parsed, digest, pool: runtime.pool().clone(), reserved };
-        Ok(Ok(ReadStatement::Long(Arc::new(long))))
+        Ok(Ok(ParsedStatement::Long(Arc::new(long))))
     }
 
     pub fn long(&self) -> Option<&Arc<LongStatement>> {
@@ -92,7 +92,7 @@ impl ReadStatement {
     }
 }
 
-impl Deref for ReadStatement {
+impl Deref for ParsedStatement {
     type Target = Parsed;
 
     fn deref(&self) -> &Parsed {

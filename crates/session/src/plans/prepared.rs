@@ -16,7 +16,7 @@ pub struct PreparedStatement {
     /// Its text.
     pub sql: Bytes,
     /// Its tree.
-    pub(crate) statement: PreparedTree,
+    pub(crate) statement: StatementTree,
     /// How many `?` it has.
     pub placeholders: u32,
     /// Columns of its result, empty if it has none.
@@ -33,29 +33,29 @@ pub struct PreparedStatement {
 
 /// The tree of a prepared statement, shared by its copies.
 #[derive(Clone, Debug)]
-pub(crate) enum PreparedTree {
+pub(crate) enum StatementTree {
     Short(Arc<Statement>),
     /// Bound on the query pool, and dropped there.
     Long(Arc<LongStatement>),
 }
 
-impl PreparedTree {
+impl StatementTree {
     /// The statement, if it is long.
     pub fn long(&self) -> Option<&Arc<LongStatement>> {
         match self {
-            PreparedTree::Short(_) => None,
-            PreparedTree::Long(long) => Some(long),
+            StatementTree::Short(_) => None,
+            StatementTree::Long(long) => Some(long),
         }
     }
 }
 
-impl Deref for PreparedTree {
+impl Deref for StatementTree {
     type Target = Statement;
 
     fn deref(&self) -> &Statement {
         match self {
-            PreparedTree::Short(statement) => statement,
-            PreparedTree::Long(long) => long.statement(),
+            StatementTree::Short(statement) => statement,
+            StatementTree::Long(long) => long.statement(),
         }
     }
 }
