@@ -21,7 +21,6 @@ use datafusion::common::Result;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::{Expr, LogicalPlan, Volatility, WindowFunctionDefinition};
 use datafusion::physical_plan::aggregates::AggregateExec;
-use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::execution_plan::reset_plan_states;
@@ -30,8 +29,6 @@ use datafusion::physical_plan::joins::{CrossJoinExec, NestedLoopJoinExec, SortMe
 use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
 use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
 use datafusion::physical_plan::projection::ProjectionExec;
-use datafusion::physical_plan::repartition::RepartitionExec;
-use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{ExecutionPlan, displayable};
@@ -158,7 +155,8 @@ impl Found {
     }
 }
 
-/// Whether an operator that reads no table may run again.
+/// Whether an operator that reads no table may run again. Those that run their inputs as tasks of their own are not among them: such a task may
+/// be at work for a moment after the rows have ended, and would find the next statement in the slot.
 fn runs_again(plan: &Arc<dyn ExecutionPlan>) -> bool {
     let ours = plan.downcast_ref::<PassThroughExec>().map(PassThroughExec::runs_again);
     let ours = ours.or_else(|| plan.downcast_ref::<ApplyExec>().map(ApplyExec::runs_again));
@@ -174,9 +172,6 @@ fn runs_again(plan: &Arc<dyn ExecutionPlan>) -> bool {
         || plan.is::<CrossJoinExec>()
         || plan.is::<NestedLoopJoinExec>()
         || plan.is::<SortMergeJoinExec>()
-        || plan.is::<CoalescePartitionsExec>()
-        || plan.is::<SortPreservingMergeExec>()
-        || plan.is::<RepartitionExec>()
         || plan.is::<CooperativeExec>()
         || plan.is::<WindowAggExec>()
         || plan.is::<BoundedWindowAggExec>()
