@@ -342,6 +342,14 @@ impl IndexCodec {
         self.terms.is_none() && !self.is_copy && self.parts.iter().all(|column| column.part.is_reversible())
     }
 
+    /// For each part whether it can be had back from a key.
+    pub fn reversible_parts(&self) -> Vec<bool> {
+        if self.terms.is_some() || self.is_copy {
+            return Vec::new();
+        }
+        self.parts.iter().map(|column| column.part.is_reversible()).collect()
+    }
+
     /// All entries of the index.
     pub fn full_range(&self) -> KeyRange {
         index_range(self.id)

@@ -1,13 +1,12 @@
 //! What becomes of the rows that the loops find: groups, an order, and what is written.
 
 use super::outputs::Item;
-use super::run::JoinedRow;
+use super::run::{FoundRow, JoinedRow};
 use super::{OrderKey, RowPlan};
 use crate::point::write_stored;
 use squall_executor::runtime::output::write_value;
 use squall_functions::expr::RowSource;
 use squall_registry::{StatementContext, ValueAccumulator};
-use squall_row_store::Row;
 use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, RowWriter, SqlResult, SqlType, Value};
 use std::cmp::Ordering;
@@ -18,7 +17,7 @@ use std::sync::Arc;
 /// A row of the result.
 struct ResultRow {
     /// Rows of the tables, for columns that come out as they are stored.
-    rows: Vec<Option<Row>>,
+    rows: Vec<Option<FoundRow>>,
     /// Values of the other items, in order.
     values: Vec<Value>,
     /// Sort keys.
@@ -28,7 +27,7 @@ struct ResultRow {
 /// A group of rows.
 struct Group {
     /// Its first row.
-    rows: Vec<Option<Row>>,
+    rows: Vec<Option<FoundRow>>,
     states: Vec<Box<dyn ValueAccumulator>>,
     /// For each aggregate the values that it has seen, where each counts once.
     distinct: Vec<HashSet<Vec<u8>>>,
@@ -145,7 +144,7 @@ impl<'a> Collector<'a> {
         Ok(self.seen.insert(key))
     }
 
-    fn add_group(&mut self, rows: Vec<Option<Row>>) -> usize {
+    fn add_group(&mut self, rows: Vec<Option<FoundRow>>) -> usize {
         let aggregates = self.plan.grouping.iter().flat_map(|grouping| &grouping.aggregates);
         let states = aggregates.map(|aggregate| aggregate.kernel.accumulator(Arc::clone(self.context))).collect();
         self.groups.push(Group { rows, states, distinct: Vec::new() });
@@ -276,7 +275,10 @@ impl Answer {
                     Item::Column(table, ordinal, _) if plan.grouping.is_none() => {
                         let table_plan = &plan.tables[*table];
                         match row.rows.get(*table) {
-                            Some(Some(stored)) => {
+                            Some(Some(FoundRow::Entry(entry))) => {
+                                write_value(entry.column(*ordinal)?, &output.expr_type.sql_type, writer);
+                            }
+                            Some(Some(FoundRow::Stored(stored))) => {
                                 let sql_type = &table_plan.table.def().columns[*ordinal].sql_type;
                                 write_stored(stored.view(&table_plan.table).get(*ordinal)?, sql_type, zone, writer);
                             }

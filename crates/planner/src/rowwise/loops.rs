@@ -1,5 +1,6 @@
 //! The order of the loops, and the index that each reads.
 
+use super::covering::CoveringIndex;
 use super::from::{Condition, FromClause, PlanTable};
 use super::{OrderKey, ROWS_MAX};
 use crate::bind::Binder;
@@ -31,6 +32,8 @@ pub(super) struct Level {
     pub(super) condition: BoundExpr,
     /// What a LEFT JOIN's rows, or the missing one, must satisfy; `None` for other loops.
     pub(super) left_join: Option<BoundExpr>,
+    /// If the index has all that is read.
+    pub(super) covering: Option<CoveringIndex>,
 }
 
 /// A way to read a table in a loop.
@@ -306,7 +309,7 @@ impl Arranger<'_> {
         let now = placed | 1 << table;
         let decided = filters.iter().filter(|filter| filter.tables & !now == 0 && filter.tables & (1 << table) != 0);
         let condition = all_of(decided.collect());
-        Level { table, index: way.index, index_id: way.index_id, direction, condition, left_join: None }
+        Level { table, index: way.index, index_id: way.index_id, direction, condition, left_join: None, covering: None }
     }
 }
 

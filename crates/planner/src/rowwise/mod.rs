@@ -7,9 +7,10 @@
 //! warnings, and this never does.
 //!
 //! Reading order: [`plan`] (which queries), `from` (their tables), `outputs` (select list, groups, order), `loops` (the
-//! order of tables, and their indexes), `run`, `collect` (groups, order, what is written).
+//! order of tables, and their indexes), `covering` (indexes that have all that is read), `run`, `collect` (groups, order, what is written).
 
 mod collect;
+mod covering;
 mod from;
 mod loops;
 mod outputs;
@@ -18,6 +19,7 @@ mod work;
 
 use crate::bind::{Binder, OutputColumn};
 use crate::point::{Operand, operand_of};
+use covering::{CoveringIndex, column_uses};
 use from::PlanTable;
 use loops::Level;
 use outputs::{Grouping, Item};
@@ -226,12 +228,16 @@ fn bind(
         None if grouped => (&[], false),
         None => (&shape.order, limit.is_some() && !shape.counts_found),
     };
+    let uses = column_uses(shape.exprs().chain(from.conditions()));
     let constant = from.take_constant();
     // Of what is never read the size does not matter.
     let never = constant.eval_condition(&loops::no_row(binder), binder.context)? != Some(true);
     let wanted = loops::Wanted { order: wanted, bounded, none: never };
     let arranged = loops::arrange(&from, binder, store, view, wanted)?;
-    let Some((levels, ordered)) = arranged else { return Ok(None) };
+    let Some((mut levels, ordered)) = arranged else { return Ok(None) };
+    for level in &mut levels {
+        level.covering = CoveringIndex::of(&from, level, &uses);
+    }
     let order = if ordered && !grouped { Vec::new() } else { shape.order };
     Ok(Some(RowPlan {
         tables: from.tables,

@@ -1,6 +1,7 @@
 //! The loops.
 
 use super::collect::{Answer, Collector};
+use super::covering::EntryRow;
 use super::from::PlanTable;
 use super::loops::Level;
 use super::{ROWS_MAX, RowPlan};
@@ -19,10 +20,19 @@ use std::collections::HashSet;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
+/// A row of a table.
+#[derive(Clone, Debug)]
+pub(super) enum FoundRow {
+    /// As it is stored.
+    Stored(Row),
+    /// Those of its columns that are read, from an index.
+    Entry(Arc<EntryRow>),
+}
+
 /// The rows that the loops are at, one of each table; a missing one is all NULL.
 pub(super) struct JoinedRow<'a> {
     pub(super) tables: &'a [PlanTable],
-    pub(super) rows: &'a [Option<Row>],
+    pub(super) rows: &'a [Option<FoundRow>],
     /// Of the group that the rows stand for; their columns are behind those of the tables.
     pub(super) aggregates: &'a [Value],
     pub(super) parameters: &'a [Value],
@@ -40,7 +50,10 @@ impl RowSource for JoinedRow<'_> {
             return Ok(self.aggregates.get(ordinal - table.width()).cloned().unwrap_or_default());
         }
         let Some(row) = row else { return Ok(Value::Null) };
-        let value = row.view(&table.table).get_value(ordinal)?;
+        let value = match row {
+            FoundRow::Stored(row) => row.view(&table.table).get_value(ordinal)?,
+            FoundRow::Entry(entry) => return entry.column(ordinal).cloned(),
+        };
         let is_timestamp = matches!(table.table.def().columns[ordinal].sql_type, SqlType::Timestamp { .. });
         Ok(match value {
             Value::DateTime(moment) if is_timestamp => {
@@ -76,7 +89,7 @@ struct Run<'a> {
     view: &'a ReadView,
     parameters: &'a [Value],
     context: &'a Arc<StatementContext>,
-    rows: Vec<Option<Row>>,
+    rows: Vec<Option<FoundRow>>,
     rows_read: usize,
     bytes_read: usize,
     /// How each table was read.
@@ -235,7 +248,11 @@ impl Run<'_> {
     }
 
     /// Reads the rows that a loop's condition leaves for the rows of the loops around it.
-    fn read(&mut self, level: &Level, visit: &mut dyn FnMut(&mut Self, Row) -> Result<(), Stop>) -> Result<(), Stop> {
+    fn read(
+        &mut self,
+        level: &Level,
+        visit: &mut dyn FnMut(&mut Self, FoundRow) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
         let plan = self.plan;
         let table = &plan.tables[level.table];
         let own = table.first..table.first + table.width();
@@ -268,6 +285,8 @@ impl Run<'_> {
         let rows_before = self.reads[level.table].rows;
         let read = &mut self.reads[level.table];
         read.by_key |= found.is_some();
+        let constant_parts = found.as_ref().map_or(0, |found| found.parts_constant);
+        let covering = level.covering.as_ref().filter(|covering| covering.constant_parts <= constant_parts);
         read.by_range |= found.as_ref().is_some_and(|found| found.parts_constant < found.parts_used);
         let mut seen: Option<HashSet<Vec<u8>>> = found.as_ref().filter(|found| found.repeats).map(|_| HashSet::new());
         let (ranges, points) = match found {
@@ -282,20 +301,28 @@ impl Run<'_> {
             let range = storage_range(&table.table, level.index_id, &range)?;
             if let (true, Bound::Included(key)) = (points, &range.start) {
                 if let Some(row) = self.view.get(&table.table, key)? {
-                    self.count(level, &row)?;
-                    visit(self, row)?;
+                    self.count(level, row.size_bytes())?;
+                    visit(self, FoundRow::Stored(row))?;
                 }
                 continue;
             }
             let mut cursor = self.view.scan(&table.table, &range, level.direction);
+            if let Some(covering) = covering {
+                while let Some(entry) = cursor.next_entry()? {
+                    self.count(level, entry.key().len())?;
+                    let row = covering.row((table, level.index_id), &entry, &self.row(), self.context)?;
+                    visit(self, FoundRow::Entry(Arc::new(row)))?;
+                }
+                continue;
+            }
             while let Some(row) = cursor.next_row()? {
                 if let Some(seen) = &mut seen
                     && !seen.insert(row.key_bytes().to_vec())
                 {
                     continue;
                 }
-                self.count(level, &row)?;
-                visit(self, row)?;
+                self.count(level, row.size_bytes())?;
+                visit(self, FoundRow::Stored(row))?;
             }
         }
         let read = &mut self.reads[level.table];
@@ -303,10 +330,10 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn count(&mut self, level: &Level, row: &Row) -> Result<(), Stop> {
+    fn count(&mut self, level: &Level, bytes: usize) -> Result<(), Stop> {
         self.rows_read += 1;
         self.reads[level.table].rows += 1;
-        self.bytes_read += row.size_bytes();
+        self.bytes_read += bytes;
         match self.rows_read > ROWS_MAX || self.bytes_read > self.plan.bytes_max {
             true => Err(Stop::TooMany),
             false => Ok(()),

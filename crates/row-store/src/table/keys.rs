@@ -112,6 +112,11 @@ impl Table {
         Some((index, format!("{start}, {end}")))
     }
 
+    /// For each part of an index whether [`Table::decode_key`] gives it back; none of an index of terms, and of a copy of columns.
+    pub fn reversible_parts(&self, index: IndexId) -> Vec<bool> {
+        self.index_codec(index).map(IndexCodec::reversible_parts).unwrap_or_default()
+    }
+
     /// Whether [`Table::decode_key`] gives all of an index's columns back.
     pub fn is_covering(&self, index: IndexId) -> bool {
         self.index_codec(index).is_ok_and(IndexCodec::is_covering)
