@@ -55,7 +55,7 @@ INSERT INTO c SELECT * FROM t
 OPTIMIZE TABLE c
 SELECT COUNT(*), SUM(a) FROM c WHERE b LIKE 'a%'
 SELECT a, COUNT(*) FROM t GROUP BY a ORDER BY 2 DESC LIMIT 3
-SELECT DISTINCT b FROM t ORDER BY b LIMIT 3
+SELECT DISTINCT a + id AS s FROM t ORDER BY s LIMIT 3
 SELECT 1 / 0
 SELECT COUNT(*) FROM t WHERE b LIKE '%a%'"""
 
@@ -86,7 +86,13 @@ def collected(profile, rounds, snapshots=20_160):
                 ended.wait(0.05)
                 own.execute("COMMIT")
 
-        threads = [threading.Thread(target=work, args=[number]) for number in (1, 2)] + [threading.Thread(target=wait) for _ in range(2)]
+        def define():
+            # It waits for those that have changed the table.
+            own = connect()
+            while not ended.wait(0.05):
+                own.execute("ALTER TABLE shop.t COMMENT 'at work'")
+
+        threads = [threading.Thread(target=work, args=[number]) for number in (1, 2)] + [threading.Thread(target=wait) for _ in range(2)] + [threading.Thread(target=define)]
         for thread in threads:
             thread.start()
         try:

@@ -3,7 +3,8 @@
 
 usage: bench/keys.py [--rows N] [--rounds N] [--binary FILE] [--profile release] [--record]
 
-The keys are two fifths of a table's. The list is made by GROUP_CONCAT and stays in the server, in a user variable.
+The keys are two fifths of a table's. The list is made by GROUP_CONCAT, or by fb_inlist, and stays in the server, in a user variable. Squall's tables
+are by row and by column. Without a list the keys are those of a bitmap table (`fb_rows`), or in MariaDB of a subquery.
 """
 import argparse, statistics, time
 
@@ -20,8 +21,27 @@ def seconds(client, sql):
     return time.perf_counter() - started
 
 
-def measure(server, depth, rows, rounds):
-    """Seconds of each PREPARE and of each EXECUTE."""
+BITMAPS = "/var/lib/fastbit/part"
+KEYS = "SELECT p_partkey WHERE p_mfgr=''MFGR#1'' OR p_mfgr=''MFGR#2''"
+# What a statement is made of, by its name; the server has the text in a user variable.
+STATEMENTS = {
+    "squall": {
+        "list": "CONCAT('SELECT COUNT(*) FROM part WHERE p_partkey IN (', @keys, ')')",
+        "list, by column": "CONCAT('SELECT COUNT(*) FROM part_columns WHERE p_partkey IN (', @keys, ')')",
+        "fb_inlist": f"CONCAT('SELECT COUNT(*) FROM part WHERE p_partkey IN ', fastbit.fb_inlist('{BITMAPS}', '{KEYS}'))",
+        "fb_rows": f"'SELECT COUNT(*) FROM part WHERE p_partkey IN (SELECT p_partkey FROM fb_rows(\\'{BITMAPS}\\', \"{KEYS}\") r)'",
+        "fb_rows, by column": f"'SELECT COUNT(*) FROM part_columns WHERE p_partkey IN (SELECT p_partkey FROM fb_rows(\\'{BITMAPS}\\', \"{KEYS}\") r)'",
+    },
+    "mariadb": {
+        "list": "CONCAT('SELECT COUNT(*) FROM part WHERE p_partkey IN (', @keys, ')')",
+        "subquery": "'SELECT COUNT(*) FROM part WHERE p_partkey IN (SELECT p_partkey FROM part WHERE p_mfgr IN (\\'MFGR#1\\', \\'MFGR#2\\'))'",
+    },
+}
+
+
+def measure(server, rows, rounds):
+    """Seconds of PREPARE and of EXECUTE, medians, for each statement."""
+    depth = DEPTH[server.name]
     client = Client(server.port)
     client.run(f"CREATE DATABASE list; USE list; SET {depth} = {rows}; SET group_concat_max_len = 1000000000; SET GLOBAL max_allowed_packet = 1073741824")
     client = Client(server.port)
@@ -29,9 +49,19 @@ def measure(server, depth, rows, rounds):
     client.run("CREATE TABLE part (p_partkey INT PRIMARY KEY, p_mfgr VARCHAR(10))")
     client.run(f"INSERT INTO part WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < {rows}) SELECT n, CONCAT('MFGR#', 1 + n * 2654435761 % 5) FROM s")
     client.run("SET @keys = (SELECT GROUP_CONCAT(p_partkey) FROM part WHERE p_mfgr IN ('MFGR#1', 'MFGR#2'))")
-    client.run("SET @query = CONCAT('SELECT COUNT(*) FROM part WHERE p_partkey IN (', @keys, ')')")
-    times = [(seconds(client, "PREPARE counted FROM @query"), seconds(client, "EXECUTE counted")) for _ in range(rounds)]
-    return [statistics.median(prepare for prepare, _ in times), statistics.median(execute for _, execute in times)]
+    if server.name == "squall":
+        client.run("CREATE TABLE part_columns (p_partkey INT PRIMARY KEY, p_mfgr VARCHAR(10)) ENGINE=COLUMN")
+        client.run("INSERT INTO part_columns SELECT * FROM part")
+        client.run(f"SELECT fb_create('{BITMAPS}', 'p_partkey:int,p_mfgr:text')")
+        client.run(f"SELECT fb_insert2('{BITMAPS}', p_partkey, p_mfgr) FROM part GROUP BY 1")
+    found = {}
+    for name, text in STATEMENTS[server.name].items():
+        client.run(f"SET @query = {text}")
+        times = [(seconds(client, "PREPARE counted FROM @query"), seconds(client, "EXECUTE counted")) for _ in range(rounds)]
+        prepare, execute = (statistics.median(of) for of in zip(*times))
+        found[name] = {"prepare_s": round(prepare, 4), "execute_s": round(execute, 4)}
+        print(f"{server.name:10}{name:20}{prepare:12.4f}{execute:12.4f}", flush=True)
+    return found
 
 
 def main():
@@ -43,12 +73,10 @@ def main():
     parser.add_argument("--record", action="store_true")
     options = parser.parse_args()
     result = {"rows": options.rows, "rounds": options.rounds}
-    print(f"{'':10}{'prepare s':>12}{'execute s':>12}")
+    print(f"{'':30}{'prepare s':>12}{'execute s':>12}")
     for name, server in [("squall", Squall(options.profile, binary=options.binary)), ("mariadb", MariaDB())]:
         with server:
-            prepare, execute = measure(server, DEPTH[name], options.rows, options.rounds)
-        result[name] = {"prepare_s": round(prepare, 3), "execute_s": round(execute, 3)}
-        print(f"{name:10}{prepare:12.3f}{execute:12.3f}")
+            result[name] = measure(server, options.rows, options.rounds)
     if options.record:
         record("keys", result)
 

@@ -5,7 +5,7 @@ use arrow::array::{
     StringViewBuilder, UInt64Builder,
 };
 use arrow::datatypes::{DataType, i256};
-use squall_functions::arrow_map::arrow_type;
+use squall_functions::arrow_map::{arrow_type, finish_views};
 use squall_row_store::{FixedColumn, Physical, Row, Table, ValueRef};
 use squall_types::temporal::TimeZone;
 use squall_types::{DateTime, Decimal, SqlError, SqlResult, SqlType};
@@ -169,8 +169,8 @@ impl ColumnDecoder {
             Column::Double(builder) => Arc::new(builder.finish()),
             Column::Decimal128(builder, _) => Arc::new(builder.finish()),
             Column::Decimal256(builder, _) => Arc::new(builder.finish()),
-            Column::String(builder) => Arc::new(builder.finish()),
-            Column::Bytes(builder) => Arc::new(builder.finish()),
+            Column::String(builder) => Arc::new(finish_views(builder)),
+            Column::Bytes(builder) => Arc::new(finish_views(builder)),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! everywhere words. In the collations for `key=value` lines an equals sign is a letter.
 
 use crate::CollationId;
-use crate::collation::sort_key;
+use crate::collation::{AsciiSearch, sort_key};
 use crate::term_list::TermList;
 
 /// Shortest word, in characters: `innodb_ft_min_token_size`.
@@ -31,17 +31,39 @@ pub fn is_word_character(character: char, collation: CollationId) -> bool {
     character.is_alphanumeric() || character == '_' || (character == '=' && collation.joins_pairs())
 }
 
+/// Tells what bytes are letters of words.
+fn ascii_letters(collation: CollationId) -> impl Fn(&u8) -> bool {
+    let joins_pairs = collation.joins_pairs();
+    move |byte| byte.is_ascii_alphanumeric() || *byte == b'_' || (*byte == b'=' && joins_pairs)
+}
+
+/// The runs of letters in an ASCII text that are what is searched for.
+pub fn runs_found<'t>(text: &'t str, search: &AsciiSearch, collation: CollationId) -> impl Iterator<Item = &'t str> {
+    let (bytes, is_letter) = (text.as_bytes(), ascii_letters(collation));
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let start = search.find(bytes, from)?;
+            let end = start + search.length();
+            from = start + 1;
+            let before = start.checked_sub(1).map(|at| &bytes[at]);
+            if !before.is_some_and(&is_letter) && !bytes.get(end).is_some_and(&is_letter) {
+                from = end;
+                return Some(&text[start..end]);
+            }
+        }
+    })
+}
+
 /// The runs of letters in a text, too short and too frequent ones included.
 pub fn runs(text: &str, collation: CollationId) -> impl Iterator<Item = &str> {
-    let joins_pairs = collation.joins_pairs();
     // Most texts are ASCII, whose letters are told by a byte.
-    let is_ascii = text.is_ascii();
-    let is_letter = move |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || (*byte == b'=' && joins_pairs);
+    let (is_ascii, is_letter) = (text.is_ascii(), ascii_letters(collation));
     let mut rest = text;
     std::iter::from_fn(move || {
         if is_ascii {
             let bytes = rest.as_bytes();
-            let begin = bytes.iter().position(is_letter)?;
+            let begin = bytes.iter().position(&is_letter)?;
             let length = bytes[begin..].iter().position(|byte| !is_letter(byte)).unwrap_or(bytes.len() - begin);
             let run = &rest[begin..begin + length];
             rest = &rest[begin + length..];

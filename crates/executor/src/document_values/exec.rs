@@ -18,6 +18,7 @@ use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
 use datafusion::physical_plan::{ExecutionPlan, Partitioning, PlanProperties};
 use squall_catalog::{IndexDef, IndexId};
+use squall_functions::arrow_map::finish_views;
 use squall_functions::expr::{datafusion_error, sql_error_from};
 use squall_registry::TableOperation;
 use squall_row_store::{Cursor, Direction, IndexEntry, Table, ValueRange};
@@ -336,6 +337,6 @@ impl Documents {
     fn take(&mut self) -> StringViewArray {
         self.end();
         self.bytes = 0;
-        self.done.finish()
+        finish_views(&mut self.done)
     }
 }

@@ -2,10 +2,10 @@
 
 use super::arrow_type;
 use arrow::array::{
-    Array, ArrayRef, BinaryViewBuilder, Decimal128Builder, Decimal256Builder, Float64Builder, Int64Builder, NullArray,
-    StringViewBuilder, UInt64Builder,
+    Array, ArrayRef, BinaryViewBuilder, Decimal128Builder, Decimal256Builder, Float64Builder, GenericByteViewArray,
+    GenericByteViewBuilder, Int64Builder, NullArray, StringViewBuilder, UInt64Builder,
 };
-use arrow::datatypes::DataType;
+use arrow::datatypes::{ByteViewType, DataType};
 use arrow_buffer::i256;
 use squall_types::{Decimal, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
@@ -131,11 +131,17 @@ impl ValueArrayBuilder {
             Column::Double(builder) => Box::new(builder.finish()),
             Column::Decimal128(builder, _) => Box::new(builder.finish()),
             Column::Decimal256(builder, _) => Box::new(builder.finish()),
-            Column::String(builder) => Box::new(builder.finish()),
-            Column::Bytes(builder) => Box::new(builder.finish()),
+            Column::String(builder) => Box::new(finish_views(builder)),
+            Column::Bytes(builder) => Box::new(finish_views(builder)),
         };
         Arc::from(array)
     }
+}
+
+/// The array of a builder, which is empty again after it and begins with small blocks: one that goes on takes a block of 2 MB for each array,
+/// however little that has, and counts it as its memory.
+pub fn finish_views<T: ByteViewType + ?Sized>(builder: &mut GenericByteViewBuilder<T>) -> GenericByteViewArray<T> {
+    std::mem::take(builder).finish()
 }
 
 fn mismatch(value: &Value, sql_type: &SqlType) -> SqlError {

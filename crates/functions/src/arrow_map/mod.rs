@@ -8,7 +8,7 @@ mod convert;
 mod read;
 mod type_text;
 
-pub use builder::ValueArrayBuilder;
+pub use builder::{ValueArrayBuilder, finish_views};
 pub(crate) use charged::charged;
 pub use convert::{array_of_value, scalar_to_value, value_to_scalar};
 pub use read::value_at;

@@ -113,3 +113,13 @@ fn a_value_of_the_wrong_type_is_an_error_not_a_panic() {
     assert!(builder.append(&Value::UInt(u64::MAX)).is_err());
     assert!(builder.append(&Value::UInt(1)).is_ok());
 }
+
+#[test]
+fn arrays_of_texts_take_what_the_texts_take() {
+    let mut builder = ValueArrayBuilder::new(&SqlType::longtext(CollationId(255)), 0);
+    for _ in 0..20 {
+        (0..100).for_each(|_| builder.append_str(&"x".repeat(20)).unwrap());
+        let bytes = builder.finish().get_array_memory_size();
+        assert!(bytes < 40_000, "{bytes} bytes for 100 texts of 20");
+    }
+}

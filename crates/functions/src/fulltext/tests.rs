@@ -2,6 +2,7 @@
 
 use super::relevance::Weights;
 use super::*;
+use proptest::prelude::*;
 use std::borrow::Cow;
 
 fn search(parser: Parser, boolean: bool, against: &str) -> Search {
@@ -95,4 +96,16 @@ fn lines_of_documents() {
         |against: &str| search(Parser::Json, false, against).relevance(&[Cow::Borrowed(document)], &Weights::default());
     assert_eq!(relevance("id=1 id=2 id=3"), Some(2.0));
     assert_eq!(relevance("id=3"), None);
+}
+
+proptest! {
+    /// Words are searched for in ASCII texts, and told one by one in others.
+    #[test]
+    fn words_that_are_searched_for_are_those_that_are_read(text in "([abAB_=-]{1,4} ){0,12}", against in "([abAB]{3} ){1,6}") {
+        for name in ["utf8mb4_0900_ai_ci", "utf8mb4_bin", "latin1_swedish_ci", "ft_kvpair_ci", "utf8mb4_tr_0900_ai_ci"] {
+            let search = search(Parser::Words(CollationId::from_name(name).unwrap()), false, &against);
+            let relevance = |text: &str| search.relevance(&[Cow::Borrowed(text)], &Weights::default());
+            prop_assert_eq!(relevance(&text), relevance(&format!("{text} é")), "{} in {} by {}", against, text, name);
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use super::Parser;
 use super::search::{Clause, What, is_filed, prefix_range, token};
 use rustc_hash::FxHashSet;
-use squall_types::collation::sort_key;
+use squall_types::collation::{AsciiSearch, sort_key};
 use squall_types::json::JsonError;
 use squall_types::json::lines::{Scalar, scalars};
 use squall_types::json::terms::{TermRange, fold};
@@ -23,13 +23,32 @@ pub(super) struct Wanted {
     /// Length and first letter of the words, if all of them are ASCII: a run of ASCII letters can only be one that has them in common.
     /// (No collation takes two of different length, or of other letters, for the same.)
     shapes: Option<FxHashSet<(usize, u8)>>,
+    /// The search for each word in ASCII texts, if there are few and nothing else is wanted; their places among the counts are theirs.
+    searches: Option<Vec<AsciiSearch>>,
 }
+
+/// A text is looked through once for each of so many words, and of more once for all of its own.
+const SEARCHES_MAX: usize = 4;
 
 impl Wanted {
     pub fn of(clauses: &[Clause], parser: Parser) -> Wanted {
         let mut wanted = Wanted { shapes: Some(FxHashSet::default()), ..Wanted::default() };
         wanted.add(clauses, parser);
+        if let Parser::Words(collation) = parser {
+            wanted.searches = wanted.word_searches(clauses, collation);
+        }
         wanted
+    }
+
+    /// The searches for the words, in the order of their places among the counts.
+    fn word_searches(&self, clauses: &[Clause], collation: CollationId) -> Option<Vec<AsciiSearch>> {
+        let mut searches: Vec<Option<AsciiSearch>> = vec![None; self.tokens.len()];
+        for clause in clauses {
+            let What::Word(word) = &clause.what else { return None };
+            let place = *self.tokens.get(&token(word, Parser::Words(collation)))?;
+            searches[place] = Some(AsciiSearch::of(word, collation)?);
+        }
+        searches.into_iter().collect::<Option<Vec<_>>>().filter(|searches| searches.len() <= SEARCHES_MAX)
     }
 
     fn add(&mut self, clauses: &[Clause], parser: Parser) {
@@ -100,8 +119,9 @@ impl<'s> Tokens<'s> {
         let (counts, prefixed) = (vec![0; wanted.tokens.len()], vec![None; wanted.prefixes.len()]);
         let mut tokens = Tokens { parser, wanted, counts, prefixed, ordered: Vec::new() };
         match parser {
-            Parser::Words(collation) => texts.iter().for_each(|text| {
-                tokens.count_words(words::runs(text, collation), words::is_word, collation);
+            Parser::Words(collation) => texts.iter().for_each(|text| match &wanted.searches {
+                Some(searches) if text.is_ascii() => tokens.count_found(text, searches, collation),
+                _ => tokens.count_words(words::runs(text, collation), words::is_word, collation),
             }),
             Parser::Ngrams(collation) => texts.iter().for_each(|text| {
                 tokens.count_words(ngrams::pieces(text), ngrams::is_filed, collation);
@@ -109,6 +129,18 @@ impl<'s> Tokens<'s> {
             Parser::Json => texts.iter().try_for_each(|text| tokens.count_lines(text))?,
         }
         Ok(tokens)
+    }
+
+    /// Counts the words of an ASCII text that are searched for, without a look at the others.
+    fn count_found(&mut self, text: &str, searches: &[AsciiSearch], collation: CollationId) {
+        let mut key = Vec::new();
+        for (place, search) in searches.iter().enumerate() {
+            for run in words::runs_found(text, search, collation).filter(|run| words::is_word(run)) {
+                key.clear();
+                sort_key(collation, run, &mut key);
+                self.counts[place] += u64::from(self.wanted.tokens.get(&key) == Some(&place));
+            }
+        }
     }
 
     fn count_words<'t>(

@@ -1,5 +1,6 @@
 //! `LIKE` patterns and searching in text by a collation.
 
+use super::ascii_search::AsciiSearch;
 use super::icu::UnicodeCollator;
 use super::registry::Rule;
 use super::{Collation, CollationId};
@@ -21,6 +22,8 @@ pub struct LikePattern {
     collation: &'static Collation,
     parts: Vec<Part>,
     shape: Shape,
+    /// What stands between two `%`, in turn, as it is searched for in ASCII texts.
+    searches: Vec<Option<AsciiSearch>>,
 }
 
 /// Patterns that need no matching character by character when characters are equal only to themselves.
@@ -58,8 +61,12 @@ impl LikePattern {
                 Part::Literal(character)
             });
         }
-        let shape = Shape::of(&parts);
-        LikePattern { collation: collation.info(), parts, shape }
+        let (shape, collation) = (Shape::of(&parts), collation.info());
+        let between = parts.split(|part| *part == Part::Any).skip(1);
+        let mut searches: Vec<_> = between.map(|parts| ascii_search(parts, collation)).collect();
+        // What is behind the last has its place.
+        searches.pop();
+        LikePattern { collation, parts, shape, searches }
     }
 
     /// Whether the text matches.
@@ -81,7 +88,8 @@ impl LikePattern {
                 Shape::Mixed => {}
             }
         }
-        matches_parts(text, &self.parts, &equality, &mut Steps::new(stopped))
+        let searches = if text.is_ascii() { self.searches.as_slice() } else { &[] };
+        matches_parts(text, &self.parts, searches, &equality, &mut Steps::new(stopped))
     }
 
     /// Whether a byte string matches; literals of the pattern are its UTF-8 bytes and `_` is one byte.
@@ -167,6 +175,13 @@ pub fn find_unless(
         return Some(memchr::memmem::find(rest.as_bytes(), needle.as_bytes()).map(|at| from + at));
     }
     let needle: Vec<Part> = needle.chars().map(Part::Literal).collect();
+    if rest.is_ascii()
+        && let Some(search) = ascii_search(&needle, collation.info())
+    {
+        let mut steps = Steps::new(stopped);
+        let found = search.find_while(rest.as_bytes(), 0, &mut || steps.take())?;
+        return Some(found.map(|start| from + start));
+    }
     let found = find_parts(rest, &needle, &equality, &mut Steps::new(stopped))?;
     Some(found.map(|(start, _)| from + start))
 }
@@ -202,7 +217,7 @@ impl<'a> Steps<'a> {
 
 /// When two characters are equal.
 #[derive(Clone, Copy)]
-enum CharacterEquality {
+pub(super) enum CharacterEquality {
     /// Only to themselves.
     Same,
     /// When their weights are.
@@ -212,7 +227,7 @@ enum CharacterEquality {
 }
 
 impl CharacterEquality {
-    fn of(collation: &'static Collation) -> CharacterEquality {
+    pub(super) fn of(collation: &'static Collation) -> CharacterEquality {
         match (&collation.rule, collation.unicode_collator()) {
             (Rule::Binary, _) => CharacterEquality::Same,
             (_, Some(collator)) => CharacterEquality::Unicode(collator),
@@ -220,7 +235,15 @@ impl CharacterEquality {
         }
     }
 
-    fn holds(self, left: char, right: char) -> bool {
+    /// Whether ASCII characters are equal or not wherever they stand.
+    pub(super) fn is_of_ascii_alone(self) -> bool {
+        match self {
+            CharacterEquality::Same | CharacterEquality::Weights(_) => true,
+            CharacterEquality::Unicode(collator) => collator.ascii_weight(0).is_some(),
+        }
+    }
+
+    pub(super) fn holds(self, left: char, right: char) -> bool {
         if left == right {
             return true;
         }
@@ -255,18 +278,36 @@ impl Part {
 /// How many parts in a row are looked for at every place of a text. Of more it is first found out where they may begin again.
 const PARTS_FEW: usize = 32;
 
+/// The search for parts without `%` in ASCII texts, if there is one.
+fn ascii_search(parts: &[Part], collation: &'static Collation) -> Option<AsciiSearch> {
+    let character = |part: &Part| if let Part::Literal(literal) = part { Some(*literal) } else { None };
+    // Of more it has to be known where they may begin again.
+    (parts.len() <= PARTS_FEW).then(|| AsciiSearch::of_parts(parts.iter().map(character), collation)).flatten()
+}
+
 /// Matching goes from one `%` to the next: what stands between two is taken where it is met first, what is before the first and behind the last
-/// has its place.
-fn matches_parts(text: &str, parts: &[Part], equality: &CharacterEquality, steps: &mut Steps<'_>) -> Option<bool> {
+/// has its place. `searches` are those for what stands between, if the text is ASCII.
+fn matches_parts(
+    text: &str,
+    parts: &[Part],
+    searches: &[Option<AsciiSearch>],
+    equality: &CharacterEquality,
+    steps: &mut Steps<'_>,
+) -> Option<bool> {
     let mut between = parts.split(|part| *part == Part::Any);
     let first = between.next().unwrap_or_default();
     let Some(mut rest) = after_parts(text, first, equality, steps)? else { return Some(false) };
     let Some(last) = between.next_back() else { return Some(rest.is_empty()) };
-    for parts in between {
-        match find_parts(rest, parts, equality, steps)? {
-            Some((_, end)) => rest = &rest[end..],
-            None => return Some(false),
-        }
+    for (at, parts) in between.enumerate() {
+        let end = match searches.get(at) {
+            Some(Some(search)) => {
+                let start = search.find_while(rest.as_bytes(), 0, &mut || steps.take())?;
+                start.map(|start| start + search.length())
+            }
+            _ => find_parts(rest, parts, equality, steps)?.map(|(_, end)| end),
+        };
+        let Some(end) = end else { return Some(false) };
+        rest = &rest[end..];
     }
     let Some(count) = last.len().checked_sub(1) else { return Some(true) };
     let Some((start, _)) = rest.char_indices().rev().nth(count) else { return Some(false) };
@@ -479,10 +520,22 @@ mod tests {
         }
 
         #[test]
+        fn searches_match_as_parts_do(text in "[abAB _]{0,12}", pattern in "%?[abAB _%]{0,6}%?", needle in "[abAB ]{0,3}") {
+            for name in ["utf8mb4_0900_ai_ci", "utf8mb4_general_ci", "latin1_swedish_ci", "latin1_bin", "utf8mb4_0900_as_cs"] {
+                let (pattern, equality) = (LikePattern::new(id(name), &pattern, Some('\\')), CharacterEquality::of(id(name).info()));
+                let by_parts = matches_parts(&text, &pattern.parts, &[], &equality, &mut Steps::new(&never));
+                prop_assert_eq!(Some(pattern.matches(&text)), by_parts, "{:?} by {}", pattern, name);
+                let parts: Vec<Part> = needle.chars().map(Part::Literal).collect();
+                let found = find_parts(&text, &parts, &equality, &mut Steps::new(&never)).unwrap();
+                prop_assert_eq!(find(id(name), &text, &needle, 0), found.map(|(start, _)| start), "{} by {}", needle, name);
+            }
+        }
+
+        #[test]
         fn shapes_match_as_parts_do(text in "[abé]{0,6}", pattern in "[abé%_]{0,6}") {
             let read = LikePattern::new(CollationId::UTF8MB4_BIN, &pattern, Some('\\'));
             let slow = matches_slowly(&text.chars().collect::<Vec<_>>(), &read.parts);
-            let by_parts = matches_parts(&text, &read.parts, &CharacterEquality::Same, &mut Steps::new(&never));
+            let by_parts = matches_parts(&text, &read.parts, &[], &CharacterEquality::Same, &mut Steps::new(&never));
             prop_assert_eq!(by_parts, Some(slow));
             prop_assert_eq!(read.matches(&text), slow);
             let ascii = |text: &str| text.replace('é', "c");

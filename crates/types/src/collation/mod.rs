@@ -4,8 +4,9 @@
 //! [`Collation`] decides order and equality.
 //!
 //! Reading order: [`charset`], [`registry`] (which collations there are), [`mod@sort_key`] (keys, comparison, hashes),
-//! [`like`] (patterns and searching), [`case`] (letters' cases).
+//! [`like`] (patterns and searching, with [`ascii_search`] for most texts), [`case`] (letters' cases).
 
+pub mod ascii_search;
 pub mod case;
 pub mod charset;
 mod charset_data;
@@ -17,6 +18,7 @@ pub mod sort_key;
 mod weight_data;
 mod weights;
 
+pub use ascii_search::AsciiSearch;
 pub use case::{to_lower, to_upper};
 pub use charset::Charset;
 pub use like::{LikePattern, find, find_unless, like_match};

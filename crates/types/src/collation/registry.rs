@@ -1,8 +1,9 @@
 //! Which collations there are: ids, names, character sets and rules.
 
+use super::ascii_search::AsciiClasses;
 use super::weights::EightBitWeights;
 use super::{Charset, CollationId};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 /// A collation.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub struct Collation {
     /// `Sortlen` of `SHOW COLLATION`.
     pub sort_length: u8,
     pub(super) rule: Rule,
+    /// Found out when it is first asked for.
+    pub(super) ascii_classes: OnceLock<Option<AsciiClasses>>,
 }
 
 /// How a collation orders text.
@@ -257,8 +260,16 @@ static REGISTRY: LazyLock<Vec<Option<Collation>>> = LazyLock::new(|| {
     let mut registry: Vec<Option<Collation>> = (0..1100).map(|_| None).collect();
     let mut add = |id: u16, name: String, charset: Charset, rule: Rule, pads_space: bool, sort_length: u8| {
         let is_default = charset.default_collation() == CollationId(id);
-        registry[usize::from(id)] =
-            Some(Collation { id: CollationId(id), name, charset, is_default, pads_space, sort_length, rule });
+        registry[usize::from(id)] = Some(Collation {
+            id: CollationId(id),
+            name,
+            charset,
+            is_default,
+            pads_space,
+            sort_length,
+            rule,
+            ascii_classes: OnceLock::new(),
+        });
     };
     for (id, name) in OTHERS.into_iter().chain([
         (223, "utf8mb3_general_mysql500_ci"),
@@ -353,6 +364,7 @@ pub(super) fn default_collation() -> &'static Collation {
         pads_space: false,
         sort_length: 0,
         rule: Rule::Icu(IcuRule { locale: "und", levels: 1 }),
+        ascii_classes: OnceLock::new(),
     });
     by_id(CollationId::UTF8MB4_0900_AI_CI).unwrap_or_else(|| &FALLBACK)
 }
