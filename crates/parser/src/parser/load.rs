@@ -135,22 +135,32 @@ impl Parser<'_> {
     fn load_index(&mut self) -> Result<Statement> {
         self.expect_all(&[K::Into, K::Cache])?;
         let tables = self.comma_list(|parser| {
-            let (table, indexes) = parser.cached_table()?;
-            let ignore_leaves = parser.accept(K::Ignore);
-            if ignore_leaves {
+            let mut table = parser.cached_table()?;
+            table.ignore_leaves = parser.accept(K::Ignore);
+            if table.ignore_leaves {
                 parser.expect(K::Leaves)?;
             }
-            Ok((table, indexes, ignore_leaves))
+            Ok(table)
         })?;
         Ok(Statement::LoadIndex { tables })
     }
 
     /// `t [PARTITION (…)] [INDEX (…)]` of the key cache's statements.
-    pub(super) fn cached_table(&mut self) -> Result<(ObjectName, Vec<Ident>)> {
-        let table = self.object_name()?;
-        if self.accept(K::Index) || self.accept(K::Key) || self.accept(K::Keys) {
-            return Ok((table, self.parenthesized_list(Self::any_word)?));
-        }
-        Ok((table, Vec::new()))
+    pub(super) fn cached_table(&mut self) -> Result<CachedTable> {
+        let name = self.object_name()?;
+        let partitions = match self.accept(K::Partition) {
+            true => {
+                self.expect_kind(TokenKind::LeftParen)?;
+                let partitions = self.all_or_partitions()?;
+                self.expect_kind(TokenKind::RightParen)?;
+                Some(partitions)
+            }
+            false => None,
+        };
+        let indexes = match self.accept(K::Index) || self.accept(K::Key) || self.accept(K::Keys) {
+            true => self.parenthesized_list(Self::any_word)?,
+            false => Vec::new(),
+        };
+        Ok(CachedTable { name, partitions, indexes, ignore_leaves: false })
     }
 }
