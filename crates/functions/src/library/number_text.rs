@@ -17,7 +17,7 @@ pub const FUNCTIONS: &[Def] = &[
     Def::new("UNHEX", (1, 1), unhex_type, unhex),
     Def::new("BIN", (1, 1), result::short_text, |args| in_base(args, 2)),
     Def::new("OCT", (1, 1), result::short_text, |args| in_base(args, 8)),
-    Def::new("CONV", (3, 3), result::short_text, conv),
+    Def::new("CONV", (3, 3), conv_type, conv),
     Def::new("FORMAT", (2, 3), format_type, format_number).takes_null(),
     Def::new("TO_BASE64", (1, 1), to_base64_type, to_base64),
     Def::new("FROM_BASE64", (1, 1), from_base64_type, from_base64),
@@ -209,6 +209,12 @@ fn locale_signs(locale: &str) -> Option<LocaleSigns> {
     } else {
         None
     }
+}
+
+/// A sign and 64 binary digits.
+fn conv_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
+    const CHARACTERS_MAX: u32 = 65;
+    Ok(ExprType { nullable: true, ..binding.connection_string(CHARACTERS_MAX) })
 }
 
 /// 308 digits of a double, their groups, a sign, a point and 30 places.

@@ -134,21 +134,22 @@ impl Parser<'_> {
     /// `LOAD INDEX INTO CACHE t [INDEX (…)] [IGNORE LEAVES], …`.
     fn load_index(&mut self) -> Result<Statement> {
         self.expect_all(&[K::Into, K::Cache])?;
-        let tables = self.comma_list(|parser| {
-            let mut table = parser.cached_table()?;
-            table.ignore_leaves = parser.accept(K::Ignore);
-            if table.ignore_leaves {
-                parser.expect(K::Leaves)?;
-            }
-            Ok(table)
-        })?;
-        Ok(Statement::LoadIndex { tables })
+        Ok(Statement::LoadIndex { tables: self.cached_tables(true)? })
     }
 
-    /// `t [PARTITION (…)] [INDEX (…)]` of the key cache's statements.
-    pub(super) fn cached_table(&mut self) -> Result<CachedTable> {
+    /// The tables of the key cache's statements: one with partitions, or any number without. `leaves` says whether IGNORE LEAVES may follow.
+    pub(super) fn cached_tables(&mut self, leaves: bool) -> Result<Vec<CachedTable>> {
+        let mut tables = vec![self.cached_table(true, leaves)?];
+        while tables[0].partitions.is_none() && self.accept_kind(TokenKind::Comma) {
+            tables.push(self.cached_table(false, leaves)?);
+        }
+        Ok(tables)
+    }
+
+    /// `t [PARTITION (…)] [INDEX (…)] [IGNORE LEAVES]`.
+    fn cached_table(&mut self, with_partitions: bool, leaves: bool) -> Result<CachedTable> {
         let name = self.object_name()?;
-        let partitions = match self.accept(K::Partition) {
+        let partitions = match with_partitions && self.accept(K::Partition) {
             true => {
                 self.expect_kind(TokenKind::LeftParen)?;
                 let partitions = self.all_or_partitions()?;
@@ -161,6 +162,10 @@ impl Parser<'_> {
             true => self.parenthesized_list(Self::any_word)?,
             false => Vec::new(),
         };
-        Ok(CachedTable { name, partitions, indexes, ignore_leaves: false })
+        let ignore_leaves = leaves && self.accept(K::Ignore);
+        if ignore_leaves {
+            self.expect(K::Leaves)?;
+        }
+        Ok(CachedTable { name, partitions, indexes, ignore_leaves })
     }
 }

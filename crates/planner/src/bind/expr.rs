@@ -13,7 +13,7 @@ use squall_functions::operators::bits::BitOp;
 use squall_parser::ast;
 use squall_registry::{Coercibility, ExprType, Volatility};
 use squall_types::temporal::IntervalUnit;
-use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
+use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
 impl Context<'_> {
@@ -599,7 +599,12 @@ impl Context<'_> {
         let allowed = |depth: &usize| self.frames[*depth].aggregates_allowed;
         match read {
             Some(depth) if depth == own || allowed(&depth) => depth,
-            Some(depth) => (depth + 1..own).rev().find(allowed).unwrap_or(own),
+            Some(depth) => {
+                let between = (depth + 1..own).rev().find(allowed);
+                // Standard SQL knows no other block than the one whose columns it reads.
+                let standard = self.binder.context.settings.sql_mode.contains(SqlMode::ANSI);
+                between.unwrap_or(if standard { depth } else { own })
+            }
             None if allowed(&own) => own,
             None => (0..own).rev().find(allowed).unwrap_or(own),
         }
@@ -645,6 +650,7 @@ impl Context<'_> {
         // Outside of ON DUPLICATE KEY UPDATE there is no row to insert, and VALUES() is NULL.
         let bound = self.bind_column(name)?;
         match self.binder.insert_values {
+            None if !matches!(bound, BoundExpr::Column(_)) => Err(self.unknown_column(name, self.clause())),
             None => Ok(BoundExpr::Literal(Value::Null, ExprType { nullable: true, ..bound.ty() })),
             Some(table) => {
                 let name =
