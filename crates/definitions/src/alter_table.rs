@@ -633,7 +633,10 @@ impl Builder<'_> {
         if old.is("PRIMARY") {
             return Err(SqlError::new(ErrorCode::WrongNameForIndex, &[&old.as_str()]));
         }
-        let Some(at) = self.table.indexes.iter().position(|index| eq_ignore_case(&index.name, old)) else {
+        // The old name is that before the statement: another RENAME INDEX of it gives none.
+        let renamed = self.old.indexes.iter().find(|index| eq_ignore_case(&index.name, old));
+        let place = |id| self.table.indexes.iter().position(|index| index.id == id);
+        let Some(at) = renamed.and_then(|index| place(index.id)) else {
             return Err(SqlError::new(ErrorCode::KeyDoesNotExist, &[&old.as_str(), &self.table.name]));
         };
         if self.table.index(new).is_some_and(|index| index.id != self.table.indexes[at].id) {

@@ -411,6 +411,9 @@ fn prefix_length(
         };
     };
     let is_text = matches!(string_kind, StringKind::Text(_) | StringKind::Geometry(_));
+    if *column_length == 0 && !is_text {
+        return Err(SqlError::new(ErrorCode::WrongKeyColumn, &[&column.name]));
+    }
     let Some(length) = length else {
         return if is_text { Err(SqlError::new(ErrorCode::BlobKeyWithoutLength, &[&column.name])) } else { Ok(None) };
     };

@@ -5,7 +5,7 @@ use crate::result::writer::ResultWriter;
 use crate::result::{Failure, Outcome, ResultSet};
 use crate::session::{Request, Session, StatementRun};
 use crate::state::log::Logged;
-use squall_catalog::{Privileges, TableEntry};
+use squall_catalog::{Privileges, TableDef, TableEntry};
 use squall_definitions::execute::QualifiedName;
 use squall_definitions::locked::hold_table;
 use squall_instrumentation::process::count;
@@ -21,7 +21,7 @@ use squall_server_state::log_settings::open_error;
 use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
 use squall_types::convert::text::write_text;
-use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
+use squall_types::{ErrorCode, Level, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -262,7 +262,7 @@ impl Session {
             return Err(SqlError::unsupported("ANALYZE TABLE … HISTOGRAM"));
         }
         if statement.kind == MaintenanceKind::Checksum {
-            return self.checksum_tables(statement).await;
+            return self.checksum_tables(statement, context).await;
         }
         let operation = match statement.kind {
             MaintenanceKind::Analyze => "analyze",
@@ -278,7 +278,8 @@ impl Session {
                 let values = [shown.as_str(), operation, kind, text];
                 result.rows.push(values.iter().map(|text| Value::from(*text)).collect());
             };
-            match self.maintain_table(statement.kind, &name, context).await {
+            let temporary = self.temporary_table_named(table);
+            match self.maintain_table(statement.kind, &name, temporary, context).await {
                 Ok(notes) => {
                     let failed = notes.iter().any(|(kind, _)| *kind == "error");
                     for (kind, text) in notes {
@@ -307,10 +308,12 @@ impl Session {
         &mut self,
         kind: MaintenanceKind,
         name: &QualifiedName,
+        temporary: Option<Arc<TableDef>>,
         context: &Arc<StatementContext>,
     ) -> SqlResult<Vec<Note>> {
         let catalog = self.shared.catalog.load();
         match catalog.entry(&name.0, &name.1) {
+            _ if temporary.is_some() => {}
             Some(TableEntry::Table(_)) => {}
             Some(TableEntry::View(_)) => return Ok(Vec::new()),
             None => return Err(squall_definitions::execute::no_such_table(name)),
@@ -326,7 +329,10 @@ impl Session {
         self.blocking(move |shared| {
             let check = || context.kill.check();
             // Its definition stays as it is meanwhile.
-            let table = hold_table(shared, session, &name, wait)?;
+            let table = match &temporary {
+                Some(definition) => shared.store.hold_temporary(session, definition)?,
+                None => hold_table(shared, session, &name, wait)?,
+            };
             match kind {
                 MaintenanceKind::Analyze => shared.store.analyze(&table)?,
                 MaintenanceKind::Check => return damages(shared, &table, &check),
@@ -337,12 +343,17 @@ impl Session {
         .await
     }
 
-    async fn checksum_tables(&mut self, statement: &TableMaintenance) -> SqlResult<Outcome> {
+    async fn checksum_tables(
+        &mut self,
+        statement: &TableMaintenance,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<Outcome> {
         let mut result = maintenance_result(statement.kind);
         for table in &statement.tables {
             let name = self.qualify(table)?;
-            let catalog = self.shared.catalog.load();
-            let checksum = match catalog.table(&name.0, &name.1).cloned() {
+            let temporary = self.temporary_table_named(table);
+            let definition = temporary.or_else(|| self.shared.catalog.load().table(&name.0, &name.1).cloned());
+            let checksum = match definition {
                 Some(definition) => {
                     let sum = self
                         .blocking(move |shared| {
@@ -352,7 +363,11 @@ impl Session {
                         .await?;
                     Value::UInt(sum)
                 }
-                None => Value::Null,
+                None => {
+                    let missing = squall_definitions::execute::no_such_table(&name);
+                    context.diagnostics.push(Level::Error, missing);
+                    Value::Null
+                }
             };
             result.rows.push(vec![Value::String(format!("{}.{}", name.0, name.1)), checksum]);
         }

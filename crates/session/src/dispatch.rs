@@ -116,10 +116,10 @@ impl Session {
                 self.backup_lock = None;
                 Ok(Outcome::done())
             }
-            Statement::Shutdown => {
-                self.shut_down_server()?;
-                Ok(Outcome::done())
-            }
+            Statement::Shutdown => Ok(self.shut_down_server().map(|()| Outcome::done())?),
+            Statement::Restart => Err(not_supervised().into()),
+            Statement::CacheIndex { tables, cache } => Ok(self.cache_index(tables, cache)?),
+            Statement::LoadIndex { tables } => Ok(self.load_index(tables)?),
             Statement::Flush(flush) => Ok(self.run_flush(flush).await?),
             Statement::Reset(reset) => Ok(Box::pin(self.run_reset(reset)).await?),
             Statement::TableMaintenance(maintenance) => Ok(self.maintain_tables(maintenance, &run.context).await?),
@@ -152,17 +152,19 @@ fn stage_of(statement: &Statement) -> Option<&'static str> {
     }
 }
 
+/// Why RESTART fails: what ends a server does not start it again.
+fn not_supervised() -> SqlError {
+    SqlError::new(ErrorCode::RestartServerFailed, &[&"mysqld is not managed by supervisor process"])
+}
+
 /// What a statement that is not supported is called in the error.
 fn statement_name(statement: &Statement) -> &'static str {
     match statement {
         Statement::CreateSequence(_) | Statement::AlterSequence(_) | Statement::DropSequence(_) => "SEQUENCE",
         Statement::CreateServer(_) | Statement::AlterServer { .. } | Statement::DropServer { .. } => "SERVER",
         Statement::CreateLoadableFunction(_) => "loadable FUNCTION",
-        Statement::CacheIndex { .. } => "CACHE INDEX",
-        Statement::LoadIndex { .. } => "LOAD INDEX",
         Statement::Install(_) | Statement::Uninstall(_) => "INSTALL",
         Statement::Replication(_) => "replication",
-        Statement::Restart => "RESTART",
         _ => "this statement",
     }
 }

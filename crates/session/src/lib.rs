@@ -29,6 +29,7 @@ mod handler;
 mod help;
 mod hints;
 mod inner_session;
+mod key_cache;
 pub mod listener;
 mod load_data;
 mod logging;

@@ -230,6 +230,7 @@ error_codes! {
     NetUncompressError = 1157, b"08S01", "Couldn't uncompress communication packet";
     NetReadInterrupted = 1159, b"08S01", "Got timeout reading communication packets";
     WrongColumnName = 1166, b"42000", "Incorrect column name '%s'";
+    WrongKeyColumn = 1167, b"42000", "The used storage engine can't index column '%s'";
     BlobKeyWithoutLength = 1170, b"42000", "BLOB/TEXT column '%s' used in key specification without a key length";
     PrimaryCantHaveNull = 1171, b"42000", "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use UNIQUE instead";
     TooManyRows = 1172, b"42000", "Result consisted of more than one row";
@@ -284,6 +285,7 @@ error_codes! {
     UnknownCollation = 1273, b"HY000", "Unknown collation: '%s'";
     WrongNameForIndex = 1280, b"42000", "Incorrect index name '%s'";
     BadFulltextColumn = 1283, b"HY000", "Column '%s' cannot be part of FULLTEXT index";
+    UnknownKeyCache = 1284, b"HY000", "Unknown key cache '%s'";
     UnknownStorageEngine = 1286, b"42000", "Unknown storage engine '%s'";
     WarnDeprecatedSyntax = 1287, b"HY000", "'%s' is deprecated and will be removed in a future release. Please use %s instead";
     NonUpdatableTable = 1288, b"HY000", "The target table %s of the %s is not updatable";
@@ -555,9 +557,19 @@ error_codes! {
     CteRecursiveRequiresSingleReference = 3577, b"HY000", "In recursive query block of Recursive Common Table Expression '%s', the recursive table must be referenced only once, and not in any subquery";
     WindowNoSuchName = 3579, b"HY000", "Window name '%s' is not defined.";
     WindowCircularity = 3580, b"HY000", "There is a circularity in the window dependency graph.";
+    WindowNoChildPartitioning = 3581, b"HY000", "A window which depends on another cannot define partitioning.";
+    WindowNoInheritFrame = 3582, b"HY000", "Window '%s' has a frame definition, so cannot be referenced by another window.";
+    WindowNoRedefineOrderBy = 3583, b"HY000", "Window '%s' cannot inherit '%s' since both contain an ORDER BY clause.";
+    WindowFrameStartIllegal = 3584, b"HY000", "Window '%s': frame start cannot be UNBOUNDED FOLLOWING.";
+    WindowFrameEndIllegal = 3585, b"HY000", "Window '%s': frame end cannot be UNBOUNDED PRECEDING.";
     WindowFrameIllegal = 3586, b"HY000", "Window '%s': frame start or end is negative, NULL or of non-integral type";
     WindowRangeNeedsOrder = 3587, b"HY000", "Window '%s' with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, of numeric or temporal type";
+    WindowRangeTemporalType = 3588, b"HY000", "Window '%s' with RANGE frame has ORDER BY expression of datetime type. Only INTERVAL bound value allowed.";
+    WindowRangeNumericType = 3589, b"HY000", "Window '%s' with RANGE frame has ORDER BY expression of numeric type, INTERVAL bound value not allowed.";
+    WindowBoundNotConstant = 3590, b"HY000", "Window '%s' has a non-constant frame bound.";
+    WindowDuplicateName = 3591, b"HY000", "Window '%s' is defined twice.";
     WindowInvalidUse = 3593, b"HY000", "You cannot use the window function '%s' in this context.'";
+    WindowRowsIntervalUse = 3595, b"HY000", "Window '%s': INTERVAL can only be used with RANGE frames.";
     FieldInGroupingNotGroupBy = 3602, b"HY000", "Argument #%s of GROUPING function is not in GROUP BY";
     PersistedVariableDoesNotExist = 3615, b"HY000", "Variable %s does not exist in persisted config file";
     LongitudeOutOfRange = 3616, b"22S02", "Longitude %s is out of range in function %s. It must be within (-180.000000, 180.000000].";
@@ -580,6 +592,7 @@ error_codes! {
     RegexpIndexOutOfBounds = 3686, b"HY000", "Index out of bounds in regular expression search.";
     NotImplementedForCartesianSrs = 3704, b"22S00", "%s(%s) has not been implemented for Cartesian spatial reference systems.";
     NonpositiveRadius = 3706, b"22003", "Invalid radius provided to function %s: Radius must be greater than zero.";
+    RestartServerFailed = 3707, b"HY000", "Restart server failed (%s).";
     SrsNotGeographic = 3726, b"22S00", "Function %s is only defined for geographic spatial reference systems, but one of its arguments is in SRID %s, which is not geographic.";
     IndexTypeNotForSpatialIndex = 3729, b"HY000", "The index type %s is not supported for spatial indexes.";
     DropTableReferencedByForeignKey = 3730, b"HY000", "Cannot drop table '%s' referenced by a foreign key constraint '%s' on table '%s'.";

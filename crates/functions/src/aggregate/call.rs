@@ -182,6 +182,8 @@ impl ExprBuilder<'_> {
     fn aggregate_arguments(&self, family: Family, args: Vec<BoundExpr>) -> SqlResult<Vec<BoundExpr>> {
         args.into_iter()
             .map(|arg| {
+                let arg =
+                    if matches!(family, Family::Sum | Family::Variance) { self.bytes_as_number(arg) } else { arg };
                 let sql_type = arg.sql_type();
                 if sql_type.digit_bytes().is_some()
                     && !matches!(family, Family::Count | Family::Extreme | Family::AnyValue)

@@ -43,6 +43,9 @@ impl ExprBuilder<'_> {
             "HEX" => args,
             _ => args.into_iter().map(|arg| self.spelled_out(arg)).collect::<SqlResult<_>>()?,
         };
+        let in_place =
+            |(place, arg)| if takes_number(function.name(), place) { self.bytes_as_number(arg) } else { arg };
+        let args: Vec<_> = args.into_iter().enumerate().map(in_place).collect();
         let args = if takes_one_collation(function.name()) { self.bytes_in_set(args)? } else { args };
         let types = types_for(function.name(), &args);
         let bound = function.bind(&arguments_of(&args, &types), self.context)?;
@@ -151,6 +154,22 @@ fn takes_one_collation(name: &str) -> bool {
         "TRIM",
     ];
     NAMES.contains(&name)
+}
+
+/// Whether the function takes a number at the place (from 0), so that a hexadecimal or bit literal is one there.
+fn takes_number(name: &str, place: usize) -> bool {
+    match name {
+        "ABS" | "ACOS" | "ASIN" | "ATAN" | "CEILING" | "COS" | "COT" | "DEGREES" | "EXP" | "FLOOR" | "INTERVAL"
+        | "LN" | "LOG" | "LOG10" | "LOG2" | "MAKEDATE" | "MAKETIME" | "PERIOD_ADD" | "PERIOD_DIFF" | "POW"
+        | "RADIANS" | "RAND" | "ROUND" | "SIGN" | "SIN" | "SQRT" | "TAN" | "TRUNCATE" => true,
+        "ELT" | "EXPORT_SET" | "FORMAT" | "FROM_DAYS" | "FROM_UNIXTIME" | "INET_NTOA" | "MAKE_SET" | "SEC_TO_TIME"
+        | "SPACE" => place == 0,
+        "LEFT" | "LPAD" | "REPEAT" | "RIGHT" | "RPAD" | "WEEK" | "YEARWEEK" => place == 1,
+        "INSERT" | "SUBSTRING" => place == 1 || place == 2,
+        "CONV" => place > 0,
+        "LOCATE" | "SUBSTRING_INDEX" => place == 2,
+        _ => false,
+    }
 }
 
 /// Names that MySQL warns of, and what it says to use.

@@ -77,12 +77,35 @@ impl ExprBuilder<'_> {
 
     /// `operand [NOT] BETWEEN low AND high`.
     pub fn between(&self, operand: BoundExpr, low: BoundExpr, high: BoundExpr, negated: bool) -> BuildResult {
+        let collation = self.shared_collation(&[&operand, &low, &high], "between")?;
         with_operand(operand, |operand| {
-            let at_least = self.compare(CompareOp::GreaterOrEqual, operand.clone(), low)?;
-            let at_most = self.compare(CompareOp::LessOrEqual, operand, high)?;
+            let at_least = self.compare_in(CompareOp::GreaterOrEqual, operand.clone(), low, collation)?;
+            let at_most = self.compare_in(CompareOp::LessOrEqual, operand, high, collation)?;
             let within = self.and(vec![at_least, at_most]);
             Ok(if negated { self.not(within) } else { within })
         })
+    }
+
+    /// The collation that several strings are compared in together. COLLATE behind one of them counts for all.
+    fn shared_collation(&self, operands: &[&BoundExpr], operation: &str) -> SqlResult<Option<CollationId>> {
+        if !operands.iter().all(|operand| is_text(&operand.sql_type())) {
+            return Ok(None);
+        }
+        self.string_collation(operands, operation).map(Some)
+    }
+
+    /// [`ExprBuilder::compare`] of strings in a collation that is known already.
+    fn compare_in(
+        &self,
+        op: CompareOp,
+        left: BoundExpr,
+        right: BoundExpr,
+        collation: Option<CollationId>,
+    ) -> BuildResult {
+        match collation {
+            Some(collation) => Ok(self.fold(self.strings_in(left, right, collation)?.compared_by(op))),
+            None => self.compare(op, left, right),
+        }
     }
 
     /// `operand [NOT] IN (list)`.
@@ -91,9 +114,14 @@ impl ExprBuilder<'_> {
     }
 
     fn in_list_of(&self, operand: BoundExpr, list: Vec<BoundExpr>, negated: bool) -> BuildResult {
+        let all: Vec<&BoundExpr> = std::iter::once(&operand).chain(&list).collect();
+        let collation = self.shared_collation(&all, " IN ")?;
         let mut comparisons = Vec::with_capacity(list.len());
         for item in list {
-            comparisons.push(self.in_item(&operand, item)?);
+            comparisons.push(match collation {
+                Some(collation) => self.strings_in(operand.clone(), item, collation)?.compared_by(CompareOp::Equal),
+                None => self.in_item(&operand, item)?,
+            });
         }
         // Where all comparisons take the operand as the same thing, they are one look into a set.
         let first = match comparisons.first() {
@@ -127,7 +155,7 @@ impl ExprBuilder<'_> {
         if operand.sql_type() == SqlType::Json || item.sql_type() == SqlType::Json {
             return self.compare(CompareOp::Equal, operand.clone(), item);
         }
-        Ok(self.comparable(operand.clone(), item, "IN")?.compared_by(CompareOp::Equal))
+        Ok(self.comparable(operand.clone(), item, " IN ")?.compared_by(CompareOp::Equal))
     }
 
     /// `(a, b) [NOT] IN ((c, d), …)`.
@@ -184,6 +212,11 @@ impl ExprBuilder<'_> {
         let connection = self.context.settings.collation;
         let operands = [StringOperand::of(&left.ty(), connection), StringOperand::of(&right.ty(), connection)];
         let (collation, _) = aggregate_collations(&operands, operation)?;
+        self.strings_in(left, right, collation)
+    }
+
+    /// Two strings that are compared in a collation.
+    fn strings_in(&self, left: BoundExpr, right: BoundExpr, collation: CollationId) -> SqlResult<Pair> {
         let left = self.to_text(left, collation)?;
         let right = self.to_text(right, collation)?;
         let collation = (collation != CollationId::BINARY).then_some(collation);

@@ -17,8 +17,8 @@ pub const FUNCTIONS: &[Def] = &[
     Def::new("UNHEX", (1, 1), unhex_type, unhex),
     Def::new("BIN", (1, 1), result::short_text, |args| in_base(args, 2)),
     Def::new("OCT", (1, 1), result::short_text, |args| in_base(args, 8)),
-    Def::new("CONV", (3, 3), result::short_text, conv),
-    Def::new("FORMAT", (2, 3), result::short_text, format_number).takes_null(),
+    Def::new("CONV", (3, 3), conv_type, conv),
+    Def::new("FORMAT", (2, 3), format_type, format_number).takes_null(),
     Def::new("TO_BASE64", (1, 1), to_base64_type, to_base64),
     Def::new("FROM_BASE64", (1, 1), from_base64_type, from_base64),
 ];
@@ -156,34 +156,71 @@ fn conv(args: &Args<'_>) -> SqlResult<Value> {
     Ok(args.string(result))
 }
 
-/// Groups of thousands of a locale: separator of groups and point.
-fn locale_signs(locale: &str) -> Option<(&'static str, char)> {
-    const COMMA: &[&str] = &[
-        "en_US", "en_GB", "en_AU", "en_CA", "en_NZ", "en_IE", "en_IN", "en_PH", "en_ZW", "ja_JP", "ko_KR", "zh_CN",
-        "zh_TW", "zh_HK", "he_IL", "th_TH", "ar_EG", "hi_IN", "es_MX", "ms_MY", "es_US",
+/// How a locale writes numbers.
+struct LocaleSigns {
+    /// What stands between groups of digits, if anything does.
+    group: Option<char>,
+    /// Digits in each group before the last, which has three.
+    group_digits: usize,
+    point: char,
+}
+
+/// The signs of a locale that MySQL knows.
+fn locale_signs(locale: &str) -> Option<LocaleSigns> {
+    const GROUPED_BY_COMMA: &[&str] = &[
+        "ar_AE", "ar_BH", "ar_DZ", "ar_EG", "ar_IN", "ar_IQ", "ar_JO", "ar_KW", "ar_LB", "ar_LY", "ar_MA", "ar_OM",
+        "ar_QA", "ar_SD", "ar_SY", "ar_TN", "ar_YE", "en_AU", "en_CA", "en_GB", "en_NZ", "en_PH", "en_US", "en_ZA",
+        "en_ZW", "es_DO", "es_GT", "es_HN", "es_MX", "es_NI", "es_PA", "es_PE", "es_PR", "es_SV", "es_US", "gu_IN",
+        "he_IL", "hi_IN", "ja_JP", "ko_KR", "ms_MY", "th_TH", "ur_PK", "zh_CN", "zh_HK", "zh_TW",
     ];
-    const DOT: &[&str] = &[
-        "de_DE", "de_BE", "de_LU", "es_ES", "es_AR", "es_CL", "es_CO", "id_ID", "it_IT", "nl_NL", "nl_BE", "pt_BR",
-        "da_DK", "tr_TR", "el_GR", "vi_VN", "is_IS", "ro_RO", "gl_ES", "fo_FO",
+    const GROUPED_BY_POINT: &[&str] = &[
+        "be_BY", "da_DK", "de_BE", "de_DE", "de_LU", "es_AR", "es_BO", "es_CL", "es_CO", "es_EC", "es_ES", "es_PY",
+        "es_UY", "es_VE", "fo_FO", "hu_HU", "id_ID", "is_IS", "lt_LT", "mn_MN", "nb_NO", "no_NO", "ro_RO", "ru_UA",
+        "sq_AL", "tr_TR", "uk_UA", "vi_VN",
     ];
-    const NONE: &[&str] =
-        &["de_AT", "fr_FR", "fr_BE", "fr_CH", "fr_LU", "fr_CA", "pl_PL", "pt_PT", "es_PE", "hr_HR", "sl_SI", "lt_LT"];
-    const SPACE: &[&str] =
-        &["sv_SE", "fi_FI", "cs_CZ", "ru_RU", "uk_UA", "sk_SK", "nb_NO", "no_NO", "bg_BG", "et_EE", "lv_LV"];
+    const GROUPED_BY_SPACE: &[&str] =
+        &["cs_CZ", "es_CR", "et_EE", "fi_FI", "lv_LV", "mk_MK", "ru_RU", "sk_SK", "sv_FI", "sv_SE"];
+    const IN_PAIRS: &[&str] = &["en_IN", "ta_IN", "te_IN"];
+    const WITH_COMMA: &[&str] = &[
+        "ca_ES", "de_AT", "el_GR", "eu_ES", "fr_BE", "fr_CA", "fr_CH", "fr_FR", "fr_LU", "gl_ES", "hr_HR", "it_IT",
+        "nl_BE", "nl_NL", "pl_PL", "pt_BR", "pt_PT", "sl_SI",
+    ];
     let is = |list: &[&str]| list.iter().any(|known| known.eq_ignore_ascii_case(locale));
-    if is(COMMA) {
-        Some((",", '.'))
-    } else if is(DOT) {
-        Some((".", ','))
-    } else if locale.eq_ignore_ascii_case("de_CH") {
-        Some(("'", '.'))
-    } else if is(NONE) {
-        Some(("", ','))
-    } else if is(SPACE) {
-        Some((" ", ','))
+    let signs = |group, point| Some(LocaleSigns { group, group_digits: 3, point });
+    if is(GROUPED_BY_COMMA) {
+        signs(Some(','), '.')
+    } else if is(GROUPED_BY_POINT) {
+        signs(Some('.'), ',')
+    } else if is(GROUPED_BY_SPACE) {
+        signs(Some(' '), ',')
+    } else if is(IN_PAIRS) {
+        Some(LocaleSigns { group: Some(','), group_digits: 2, point: '.' })
+    } else if is(WITH_COMMA) {
+        signs(None, ',')
+    } else if is(&["ar_SA", "sr_RS"]) {
+        signs(None, '.')
+    } else if is(&["de_CH"]) {
+        signs(Some('\''), '.')
+    } else if is(&["it_CH", "rm_CH"]) {
+        signs(Some('\''), ',')
+    } else if is(&["bg_BG"]) {
+        // It has groups, but no sign for them, and MySQL writes the end of that empty text.
+        signs(Some('\0'), ',')
     } else {
         None
     }
+}
+
+/// A sign and 64 binary digits.
+fn conv_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
+    const CHARACTERS_MAX: u32 = 65;
+    Ok(ExprType { nullable: true, ..binding.connection_string(CHARACTERS_MAX) })
+}
+
+/// 308 digits of a double, their groups, a sign, a point and 30 places.
+fn format_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
+    const CHARACTERS_MAX: u32 = 450;
+    Ok(ExprType { nullable: true, ..binding.connection_string(CHARACTERS_MAX) })
 }
 
 fn format_number(args: &Args<'_>) -> SqlResult<Value> {
@@ -196,7 +233,8 @@ fn format_number(args: &Args<'_>) -> SqlResult<Value> {
             let number = args.f64(0)?;
             match squall_types::Decimal::from_f64(number).and_then(|number| number.rescale(places)) {
                 Some(number) => number.to_string(),
-                None => format!("{number:.*}", usize::from(places)),
+                // It is a whole number; digits beyond those that a double has are zeros.
+                None => format!("{number}.{:0<1$}", "", usize::from(places)),
             }
         }
         value => {
@@ -204,22 +242,22 @@ fn format_number(args: &Args<'_>) -> SqlResult<Value> {
             number.rescale(places).unwrap_or(number).to_string()
         }
     };
-    let (group, point) = match args.text_or_null(2) {
-        None => (",", '.'),
-        Some(locale) => match locale_signs(&locale) {
-            Some(signs) => signs,
-            None => {
-                args.context.diagnostics.warn(SqlError::new(ErrorCode::UnknownLocale, &[&locale]));
-                (",", '.')
-            }
-        },
-    };
+    let known = args.text_or_null(2).and_then(|locale| {
+        let signs = locale_signs(&locale);
+        if signs.is_none() {
+            args.context.diagnostics.warn(SqlError::new(ErrorCode::UnknownLocale, &[&locale]));
+        }
+        signs
+    });
+    let LocaleSigns { group, group_digits, point } =
+        known.unwrap_or(LocaleSigns { group: Some(','), group_digits: 3, point: '.' });
     let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |digits| ("-", digits));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let mut out = String::from(sign);
     for (at, digit) in whole.chars().enumerate() {
-        if at > 0 && (whole.len() - at) % 3 == 0 {
-            out.push_str(group);
+        let rest = whole.len() - at;
+        if at > 0 && rest >= 3 && (rest - 3) % group_digits == 0 {
+            out.extend(group);
         }
         out.push(digit);
     }

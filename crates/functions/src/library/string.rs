@@ -22,7 +22,7 @@ pub const FUNCTIONS: &[Def] = &[
     }),
     Def::new("RIGHT", (2, 2), result::like_first, right),
     Def::new("SUBSTRING", (2, 3), result::like_first, substring).also(&["SUBSTR", "MID"]),
-    Def::new("SUBSTRING_INDEX", (3, 3), result::like_first, substring_index),
+    Def::new("SUBSTRING_INDEX", (3, 3), substring_index_type, substring_index),
     Def::new("LPAD", (2, 3), pad_type, |args| pad(args, true)),
     Def::new("RPAD", (2, 3), pad_type, |args| pad(args, false)),
     Def::new("REPEAT", (2, 2), repeat_type, repeat),
@@ -40,6 +40,11 @@ pub const FUNCTIONS: &[Def] = &[
     Def::new("MAKE_SET", (2, MANY), make_set_type, make_set).takes_null(),
     Def::new("EXPORT_SET", (3, 5), export_set_type, export_set),
 ];
+
+/// The text is compared with the delimiter.
+fn substring_index_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
+    binding.string_of(&[0, 1], binding.length(0))
+}
 
 /// Each character may be replaced.
 fn replace_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
@@ -342,7 +347,8 @@ fn elt(args: &Args<'_>) -> SqlResult<Value> {
 }
 
 fn quote_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
-    binding.string_of(&[0], binding.length(0).saturating_mul(2).saturating_add(2))
+    let quoted = binding.length(0).saturating_mul(2).saturating_add(2);
+    binding.string_of(&[0], quoted.max("NULL".len() as u32))
 }
 
 fn quote(args: &Args<'_>) -> SqlResult<Value> {
@@ -408,17 +414,12 @@ pub fn soundex_of(text: &str) -> String {
     let Some(first) = letters.next() else { return String::new() };
     let mut out: String = first.to_uppercase().collect();
     let mut last = class(first);
-    for letter in letters {
-        let code = class(letter);
-        if let Some(digit) = code
-            && code != last
-        {
+    // Vowels are left out first, and then what comes twice: they part no letters of one class.
+    for digit in letters.filter_map(class) {
+        if last != Some(digit) {
             out.push(digit);
         }
-        // H and W do not part letters of one class; vowels do.
-        if code.is_some() || !matches!(letter.to_ascii_uppercase(), 'H' | 'W') {
-            last = code.or(last.filter(|_| !letter.is_ascii()));
-        }
+        last = Some(digit);
     }
     while out.chars().count() < 4 {
         out.push('0');

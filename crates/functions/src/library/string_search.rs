@@ -1,17 +1,19 @@
 //! Finding and comparing strings.
 
-use super::support::{Args, Def, MANY, result};
+use super::support::{Args, Binding, Def, MANY, result};
+use crate::typing::collation::{StringOperand, aggregate_collations};
+use squall_registry::ExprType;
 use squall_types::collation::{compare, eq, find_unless};
 use squall_types::{Charset, CollationId, SqlResult, SqlType, Value};
 use std::cmp::Ordering;
 
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
-    Def::new("LOCATE", (2, 3), result::bigint, |args| position(args, 0, 1)).also(&["POSITION"]),
-    Def::new("INSTR", (2, 2), result::bigint, |args| position(args, 1, 0)),
-    Def::new("STRCMP", (2, 2), result::int, strcmp),
-    Def::new("FIELD", (2, MANY), result::int, field).takes_null(),
-    Def::new("FIND_IN_SET", (2, 2), result::int, find_in_set),
+    Def::new("LOCATE", (2, 3), locate_type, |args| position(args, 0, 1)).also(&["POSITION"]),
+    Def::new("INSTR", (2, 2), instr_type, |args| position(args, 1, 0)),
+    Def::new("STRCMP", (2, 2), pair_type, strcmp),
+    Def::new("FIELD", (2, MANY), field_type, field).takes_null(),
+    Def::new("FIND_IN_SET", (2, 2), pair_type, find_in_set),
     Def::new("ASCII", (1, 1), result::int, |args| {
         Ok(Value::Int(args.encoded(0).first().copied().map_or(0, i64::from)))
     }),
@@ -19,12 +21,48 @@ pub const FUNCTIONS: &[Def] = &[
     Def::new("WEIGHT_STRING", (1, 1), result::bytes, weight_string),
 ];
 
-/// The collation in which two arguments compare: bytes if either is a byte string.
-fn collation_of(args: &Args<'_>, places: &[usize]) -> CollationId {
-    if places.iter().any(|at| args.ty(*at).is_binary_string()) {
+/// The text comes before what is looked for in it.
+fn locate_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
+    binding.check_comparable(&[1, 0])?;
+    result::bigint(binding)
+}
+
+fn instr_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
+    binding.check_comparable(&[0, 1])?;
+    result::bigint(binding)
+}
+
+/// An INT made of two texts that are compared.
+fn pair_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
+    binding.check_comparable(&[0, 1])?;
+    result::int(binding)
+}
+
+/// Numbers are compared as such.
+fn field_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
+    let places: Vec<usize> = (0..binding.arguments.len()).collect();
+    if places.iter().all(|at| is_text(binding.arg(*at))) {
+        binding.check_comparable(&places)?;
+    }
+    result::int(binding)
+}
+
+fn is_text(sql_type: &SqlType) -> bool {
+    sql_type.is_string() || *sql_type == SqlType::Null
+}
+
+/// The collation in which arguments compare, as binding has found it: bytes if any is a byte string.
+fn collation_of(args: &Args<'_>, places: impl Iterator<Item = usize> + Clone) -> CollationId {
+    let mut operands = places.clone().map(|at| args.operand(at));
+    let Some(first) = operands.next() else { return args.context.settings.collation };
+    if operands.all(|operand| operand.collation == first.collation) {
+        return first.collation;
+    }
+    if places.clone().any(|at| args.ty(at).is_binary_string()) {
         return CollationId::BINARY;
     }
-    places.iter().find_map(|at| args.ty(*at).collation()).unwrap_or(args.context.settings.collation)
+    let operands: Vec<StringOperand> = places.map(|at| args.operand(at)).collect();
+    aggregate_collations(&operands, args.name).map_or(first.collation, |(collation, _)| collation)
 }
 
 fn position(args: &Args<'_>, needle: usize, haystack: usize) -> SqlResult<Value> {
@@ -32,7 +70,7 @@ fn position(args: &Args<'_>, needle: usize, haystack: usize) -> SqlResult<Value>
     let Some(skip) = usize::try_from(start).ok().and_then(|start| start.checked_sub(1)) else {
         return Ok(Value::Int(0));
     };
-    let collation = collation_of(args, &[needle, haystack]);
+    let collation = collation_of(args, [needle, haystack].into_iter());
     if collation == CollationId::BINARY {
         let (needle, haystack) = (args.bytes(needle), args.bytes(haystack));
         let Some(rest) = haystack.get(skip..) else { return Ok(Value::Int(0)) };
@@ -59,7 +97,7 @@ fn position(args: &Args<'_>, needle: usize, haystack: usize) -> SqlResult<Value>
 }
 
 fn strcmp(args: &Args<'_>) -> SqlResult<Value> {
-    let collation = collation_of(args, &[0, 1]);
+    let collation = collation_of(args, 0..2);
     let ordering = if collation == CollationId::BINARY {
         args.bytes(0).cmp(&args.bytes(1))
     } else {
@@ -77,11 +115,11 @@ fn field(args: &Args<'_>) -> SqlResult<Value> {
         return Ok(Value::Int(0));
     }
     let candidates = (1..args.len()).filter(|at| !args.value(*at).is_null());
-    let all_strings = args.types.iter().all(|ty| ty.is_string() || *ty == SqlType::Null);
+    let all_strings = args.types.iter().all(is_text);
     let all_integers = args.types.iter().all(|ty| ty.is_integer() || *ty == SqlType::Null);
+    let collation = collation_of(args, 0..args.len());
     for at in candidates {
         let equal = if all_strings {
-            let collation = collation_of(args, &[0, at]);
             if collation == CollationId::BINARY {
                 args.bytes(0) == args.bytes(at)
             } else {
@@ -104,7 +142,7 @@ fn find_in_set(args: &Args<'_>) -> SqlResult<Value> {
     if set.is_empty() || wanted.contains(',') {
         return Ok(Value::Int(0));
     }
-    let collation = collation_of(args, &[0, 1]);
+    let collation = collation_of(args, 0..2);
     let equal = |member: &str| {
         if collation == CollationId::BINARY { member == wanted } else { eq(collation, member, &wanted) }
     };

@@ -227,6 +227,11 @@ impl Binding<'_> {
         Ok(string_result(length, collation, coercibility))
     }
 
+    /// Error 1267, 1270 or 1271 unless the arguments of these places can be compared with each other.
+    pub fn check_comparable(&self, places: &[usize]) -> SqlResult<()> {
+        aggregate_collations(&self.operands(places), &self.name.to_lowercase()).map(|_| ())
+    }
+
     fn operands(&self, places: &[usize]) -> Vec<StringOperand> {
         places
             .iter()
@@ -608,6 +613,12 @@ impl<'a> Args<'a> {
     /// The collation that texts compare by: the result's, or that of the first string argument.
     pub fn collation(&self) -> CollationId {
         self.types.iter().find_map(SqlType::collation).unwrap_or(self.context.settings.collation)
+    }
+
+    /// The collation of an argument and how strongly it counts.
+    pub fn operand(&self, at: usize) -> StringOperand {
+        let coercibility = self.coercibilities.get(at).copied().unwrap_or(Coercibility::Ignorable);
+        StringOperand::of_parts(self.ty(at), coercibility, self.context.settings.collation)
     }
 
     /// Whether the result is a byte string.

@@ -15,11 +15,20 @@ pub struct StringOperand {
 impl StringOperand {
     /// What a value of the type brings; numbers and dates have the connection's collation.
     pub fn of(ty: &ExprType, connection: CollationId) -> Self {
-        match ty.sql_type.collation() {
-            Some(collation) => Self { collation, coercibility: ty.coercibility },
+        Self::of_parts(&ty.sql_type, ty.coercibility, connection)
+    }
+
+    /// The same of a type's parts.
+    pub fn of_parts(sql_type: &SqlType, coercibility: Coercibility, connection: CollationId) -> Self {
+        match sql_type.collation() {
+            Some(collation) => Self { collation, coercibility },
+            // Its text is its bytes.
+            None if matches!(sql_type, SqlType::Bit { .. }) => {
+                Self { collation: CollationId::BINARY, coercibility: Coercibility::Implicit }
+            }
             None => {
                 let coercibility =
-                    if ty.sql_type == SqlType::Null { Coercibility::Ignorable } else { Coercibility::Numeric };
+                    if *sql_type == SqlType::Null { Coercibility::Ignorable } else { Coercibility::Numeric };
                 Self { collation: connection, coercibility }
             }
         }

@@ -1,6 +1,6 @@
 //! Administration, explanation, prepared statements and diagnostics.
 
-use super::{Expr, Ident, ObjectName, SqlString, Statement, SystemVariable, VariableTarget};
+use super::{Expr, Ident, ObjectName, PartitionNames, SqlString, Statement, SystemVariable, VariableTarget};
 
 /// EXPLAIN, DESCRIBE, DESC and MariaDB's ANALYZE of a statement.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,6 +125,16 @@ pub struct TableMaintenance {
     pub histogram: Option<Histogram>,
     /// CHECK VIEW and REPAIR VIEW of MariaDB.
     pub view: bool,
+}
+
+/// A table of CACHE INDEX and LOAD INDEX.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CachedTable {
+    pub name: ObjectName,
+    pub partitions: Option<PartitionNames>,
+    pub indexes: Vec<Ident>,
+    /// LOAD INDEX's IGNORE LEAVES.
+    pub ignore_leaves: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -95,12 +95,12 @@ pub enum Statement {
     TableMaintenance(Box<TableMaintenance>),
     /// `CACHE INDEX … IN cache`.
     CacheIndex {
-        tables: Vec<(ObjectName, Vec<Ident>)>,
+        tables: Vec<CachedTable>,
         cache: Ident,
     },
     /// `LOAD INDEX INTO CACHE`.
     LoadIndex {
-        tables: Vec<(ObjectName, Vec<Ident>, bool)>,
+        tables: Vec<CachedTable>,
     },
     Install(Box<Install>),
     Uninstall(Uninstall),

@@ -223,7 +223,7 @@ impl Parser<'_> {
     /// CACHE INDEX, behind the word CACHE.
     pub(super) fn cache_index(&mut self) -> Result<Statement> {
         self.expect(K::Index)?;
-        let tables = self.comma_list(Self::cached_table)?;
+        let tables = self.cached_tables(false)?;
         self.expect(K::In)?;
         Ok(Statement::CacheIndex { tables, cache: self.any_word()? })
     }

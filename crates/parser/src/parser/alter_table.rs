@@ -291,7 +291,7 @@ impl Parser<'_> {
         self.all_or_partitions()
     }
 
-    fn all_or_partitions(&mut self) -> Result<PartitionNames> {
+    pub(super) fn all_or_partitions(&mut self) -> Result<PartitionNames> {
         if self.accept(K::All) {
             return Ok(PartitionNames::All);
         }

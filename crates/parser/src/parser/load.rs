@@ -134,23 +134,38 @@ impl Parser<'_> {
     /// `LOAD INDEX INTO CACHE t [INDEX (…)] [IGNORE LEAVES], …`.
     fn load_index(&mut self) -> Result<Statement> {
         self.expect_all(&[K::Into, K::Cache])?;
-        let tables = self.comma_list(|parser| {
-            let (table, indexes) = parser.cached_table()?;
-            let ignore_leaves = parser.accept(K::Ignore);
-            if ignore_leaves {
-                parser.expect(K::Leaves)?;
-            }
-            Ok((table, indexes, ignore_leaves))
-        })?;
-        Ok(Statement::LoadIndex { tables })
+        Ok(Statement::LoadIndex { tables: self.cached_tables(true)? })
     }
 
-    /// `t [PARTITION (…)] [INDEX (…)]` of the key cache's statements.
-    pub(super) fn cached_table(&mut self) -> Result<(ObjectName, Vec<Ident>)> {
-        let table = self.object_name()?;
-        if self.accept(K::Index) || self.accept(K::Key) || self.accept(K::Keys) {
-            return Ok((table, self.parenthesized_list(Self::any_word)?));
+    /// The tables of the key cache's statements: one with partitions, or any number without. `leaves` says whether IGNORE LEAVES may follow.
+    pub(super) fn cached_tables(&mut self, leaves: bool) -> Result<Vec<CachedTable>> {
+        let mut tables = vec![self.cached_table(true, leaves)?];
+        while tables[0].partitions.is_none() && self.accept_kind(TokenKind::Comma) {
+            tables.push(self.cached_table(false, leaves)?);
         }
-        Ok((table, Vec::new()))
+        Ok(tables)
+    }
+
+    /// `t [PARTITION (…)] [INDEX (…)] [IGNORE LEAVES]`.
+    fn cached_table(&mut self, with_partitions: bool, leaves: bool) -> Result<CachedTable> {
+        let name = self.object_name()?;
+        let partitions = match with_partitions && self.accept(K::Partition) {
+            true => {
+                self.expect_kind(TokenKind::LeftParen)?;
+                let partitions = self.all_or_partitions()?;
+                self.expect_kind(TokenKind::RightParen)?;
+                Some(partitions)
+            }
+            false => None,
+        };
+        let indexes = match self.accept(K::Index) || self.accept(K::Key) || self.accept(K::Keys) {
+            true => self.parenthesized_list(Self::any_word)?,
+            false => Vec::new(),
+        };
+        let ignore_leaves = leaves && self.accept(K::Ignore);
+        if ignore_leaves {
+            self.expect(K::Leaves)?;
+        }
+        Ok(CachedTable { name, partitions, indexes, ignore_leaves })
     }
 }

@@ -489,7 +489,14 @@ impl Parser<'_> {
                 }
                 known.push(*item);
                 parser.expect_kind(TokenKind::Equal)?;
-                Ok((name, parser.expr()?))
+                let start = parser.current.start;
+                let value = parser.expr()?;
+                match value.peeled() {
+                    Expr::Literal(_) | Expr::Column(_) | Expr::UserVariable(_) | Expr::SystemVariable(_) => {
+                        Ok((name, value))
+                    }
+                    _ => Err(parser.syntax_error(start)),
+                }
             })?;
         }
         Ok(Statement::Signal(Box::new(Signal { resignal, condition, items })))

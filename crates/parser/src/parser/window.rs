@@ -80,7 +80,18 @@ impl Parser<'_> {
                 _ => FrameBound::UnboundedFollowing,
             });
         }
+        let start = self.current.start;
         let value = if self.at(K::Interval) { self.interval()? } else { self.bit_expr()? };
+        // Distances are written, or parameters.
+        let is_written = matches!(
+            value.peeled(),
+            Expr::Interval { .. }
+                | Expr::Placeholder(_)
+                | Expr::Literal(Literal::Integer(_) | Literal::Decimal(_) | Literal::Float(_))
+        );
+        if !is_written {
+            return Err(self.syntax_error(start));
+        }
         Ok(match self.expect_any(&[K::Preceding, K::Following])? {
             K::Preceding => FrameBound::Preceding(value),
             _ => FrameBound::Following(value),

@@ -358,12 +358,21 @@ impl Printer {
         }
     }
 
-    pub(super) fn cached_table(&mut self, table: &ObjectName, indexes: &[Ident]) {
-        self.object_name(table);
-        if !indexes.is_empty() {
-            self.put(" INDEX ");
-            self.idents(indexes);
+    pub(super) fn cached_table(&mut self, table: &CachedTable) {
+        self.object_name(&table.name);
+        match &table.partitions {
+            None => {}
+            Some(PartitionNames::All) => self.put(" PARTITION (ALL)"),
+            Some(PartitionNames::Names(names)) => {
+                self.put(" PARTITION ");
+                self.idents(names);
+            }
         }
+        if !table.indexes.is_empty() {
+            self.put(" INDEX ");
+            self.idents(&table.indexes);
+        }
+        self.put_if(table.ignore_leaves, " IGNORE LEAVES");
     }
 
     pub(super) fn install(&mut self, install: &Install) {

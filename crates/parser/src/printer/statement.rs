@@ -137,16 +137,13 @@ impl Printer {
             Statement::TableMaintenance(maintenance) => self.maintenance(maintenance),
             Statement::CacheIndex { tables, cache } => {
                 self.put("CACHE INDEX ");
-                self.list(tables, ",", |printer, (table, indexes)| printer.cached_table(table, indexes));
+                self.list(tables, ",", Self::cached_table);
                 self.put(" IN ");
                 self.ident(cache);
             }
             Statement::LoadIndex { tables } => {
                 self.put("LOAD INDEX INTO CACHE ");
-                self.list(tables, ",", |printer, (table, indexes, ignore_leaves)| {
-                    printer.cached_table(table, indexes);
-                    printer.put_if(*ignore_leaves, " IGNORE LEAVES");
-                });
+                self.list(tables, ",", Self::cached_table);
             }
             Statement::Install(install) => self.install(install),
             Statement::Uninstall(uninstall) => self.uninstall(uninstall),

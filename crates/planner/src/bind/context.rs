@@ -225,9 +225,14 @@ impl<'a> Context<'a> {
 
     /// Looks a column up in the open blocks, the innermost first.
     pub fn resolve(&mut self, name: &ast::ColumnName) -> SqlResult<Option<BoundExpr>> {
+        self.resolve_within(name, self.frames.len())
+    }
+
+    /// The same in the outermost so many blocks.
+    pub fn resolve_within(&mut self, name: &ast::ColumnName, depth: usize) -> SqlResult<Option<BoundExpr>> {
         let database = name.schema.as_deref();
         let table = name.table.as_deref();
-        for depth in (0..self.frames.len()).rev() {
+        for depth in (0..depth).rev() {
             let frame = &self.frames[depth];
             match frame.scope.find(database, table, &name.column) {
                 Found::One(id) => {

@@ -463,7 +463,7 @@ fn value_of_no_rows(name: &str) -> Option<Value> {
     }
 }
 
-fn reads_any(expr: &BoundExpr, ids: &[ColumnId]) -> bool {
+pub(super) fn reads_any(expr: &BoundExpr, ids: &[ColumnId]) -> bool {
     let mut reads = false;
     expr.visit(&mut |node| {
         if let BoundExpr::Column(column) = node {

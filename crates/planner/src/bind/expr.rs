@@ -1,7 +1,7 @@
 //! Expressions.
 
 use super::aggregate::Aggregate;
-use super::context::{Context, display_name};
+use super::context::{Context, Frame, display_name};
 use super::literal::{bind_literal, bind_negative};
 use super::scope::{Clause, Found};
 use super::special_call::Identity;
@@ -13,7 +13,7 @@ use squall_functions::operators::bits::BitOp;
 use squall_parser::ast;
 use squall_registry::{Coercibility, ExprType, Volatility};
 use squall_types::temporal::IntervalUnit;
-use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
+use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
 impl Context<'_> {
@@ -116,8 +116,25 @@ impl Context<'_> {
 
     /// Binds an expression that is asked for its truth.
     pub fn bind_condition(&mut self, expr: &ast::Expr) -> SqlResult<BoundExpr> {
-        let bound = self.bind_expr(expr)?;
+        let bound = match expr {
+            ast::Expr::Is { operand, test: ast::IsTest::Null, negated: false } => self.bind_null_condition(operand)?,
+            _ => self.bind_expr(expr)?,
+        };
         Ok(self.binder.builder().condition(bound))
+    }
+
+    /// `operand IS NULL` where it decides about rows: of a DATE or DATETIME that is NOT NULL it also finds `0000-00-00`.
+    fn bind_null_condition(&mut self, operand: &ast::Expr) -> SqlResult<BoundExpr> {
+        let operand = self.bind_compared(operand)?;
+        let builder = self.binder.builder();
+        let chooses_rows = self.frames.last().is_some_and(|frame| matches!(frame.clause, Clause::Where | Clause::On));
+        let is_date = matches!(operand.sql_type(), SqlType::Date | SqlType::DateTime { .. });
+        if !chooses_rows || !is_date || operand.nullable() || !matches!(operand, BoundExpr::Column(_)) {
+            return Ok(builder.is_null(operand, false));
+        }
+        let zero = builder.literal(Value::Date(squall_types::Date::default()));
+        let is_zero = builder.compare(CompareOp::Equal, operand.clone(), zero)?;
+        Ok(builder.or(vec![builder.is_null(operand, false), is_zero]))
     }
 
     fn bind_conditions(&mut self, parts: &[ast::Expr]) -> SqlResult<Vec<BoundExpr>> {
@@ -131,6 +148,30 @@ impl Context<'_> {
             ast::Expr::Subquery(query) => self.bind_scalar_subquery(query),
             other => Ok(vec![self.bind_expr(other)?]),
         }
+    }
+
+    /// Binds the values of a row that is compared with another one; rows inside of a row stand across from rows of as many columns.
+    fn bind_row_like(&mut self, expr: &ast::Expr, other: &ast::Expr) -> SqlResult<Vec<BoundExpr>> {
+        let columns = |expr: &ast::Expr| match expr {
+            ast::Expr::Row(values) => values.len(),
+            _ => 1,
+        };
+        let (ast::Expr::Row(values), ast::Expr::Row(others)) = (expr, other) else {
+            if !matches!((expr, other), (ast::Expr::Subquery(_), _) | (_, ast::Expr::Subquery(_))) {
+                super::subquery::check_columns(columns(expr), columns(other))?;
+            }
+            return self.bind_row(expr);
+        };
+        super::subquery::check_columns(values.len(), others.len())?;
+        let mut bound = Vec::with_capacity(values.len());
+        for (value, other) in values.iter().zip(others) {
+            if columns(value) > 1 || columns(other) > 1 {
+                bound.append(&mut self.bind_row_like(value, other)?);
+            } else {
+                bound.push(self.bind_expr(value)?);
+            }
+        }
+        Ok(bound)
     }
 
     fn one_column(&mut self, query: &ast::Query) -> SqlResult<BoundExpr> {
@@ -166,17 +207,25 @@ impl Context<'_> {
         }
         if let Some(found) = self.resolve(name)? {
             if clause == Clause::Having && !in_aggregate && self.is_own_ungrouped(&found) {
-                return Err(SqlError::new(ErrorCode::BadField, &[&display_name(name), &clause]));
+                // What HAVING may not name in its own block it may find in one around it.
+                let around = self.frames.len() - 1;
+                let found = self.resolve_within(name, around)?;
+                return found.ok_or_else(|| SqlError::new(ErrorCode::BadField, &[&display_name(name), &clause]));
             }
             return Ok(found);
         }
-        // Inside an expression of ORDER BY an alias comes after the columns of FROM.
-        if matches!(clause, Clause::Order)
+        // Inside an expression of ORDER BY or GROUP BY an alias comes after the columns of FROM.
+        if matches!(clause, Clause::Order | Clause::Group)
             && name.table.is_none()
             && let Some(frame) = self.frames.last()
             && let Some((_, expr)) = frame.aliases.iter().find(|(alias, _)| eq_ignore_case(alias, &name.column))
         {
-            return Ok(expr.clone());
+            let expr = expr.clone();
+            if clause == Clause::Group && self.is_of_groups(&expr)? {
+                let why = "reference to group function";
+                return Err(SqlError::new(ErrorCode::IllegalReference, &[&name.column.as_str(), &why]));
+            }
+            return Ok(expr);
         }
         Err(self.unknown_column(name, clause))
     }
@@ -316,7 +365,7 @@ impl Context<'_> {
     fn bind_comparison(&mut self, op: CompareOp, left: &ast::Expr, right: &ast::Expr) -> SqlResult<BoundExpr> {
         let is_row = |expr: &ast::Expr| matches!(expr, ast::Expr::Row(values) if values.len() > 1);
         if is_row(left) || is_row(right) {
-            let (left, right) = (self.bind_row(left)?, self.bind_row(right)?);
+            let (left, right) = (self.bind_row_like(left, left)?, self.bind_row_like(right, left)?);
             super::subquery::check_columns(right.len(), left.len())?;
             return self.compare_rows(op, left, right);
         }
@@ -366,7 +415,7 @@ impl Context<'_> {
     }
 
     fn bind_in_list(&mut self, operand: &ast::Expr, list: &[ast::Expr], negated: bool) -> SqlResult<BoundExpr> {
-        let operands = self.bind_row(operand)?;
+        let operands = self.bind_row_like(operand, operand)?;
         if let [single] = operands.as_slice() {
             let operand = self.keyed_operand(single.clone());
             let list = list.iter().map(|item| self.bind_expr(item)).collect::<SqlResult<Vec<_>>>()?;
@@ -375,7 +424,7 @@ impl Context<'_> {
         let rows = list
             .iter()
             .map(|item| {
-                let row = self.bind_row(item)?;
+                let row = self.bind_row_like(item, operand)?;
                 super::subquery::check_columns(row.len(), operands.len())?;
                 Ok(row)
             })
@@ -472,33 +521,30 @@ impl Context<'_> {
         self.add_aggregate(bound)
     }
 
-    /// Binds what stands inside of an aggregate, where no other may.
+    /// Binds what stands inside of an aggregate, where no other of the same block may.
     fn inside_aggregate<T>(&mut self, f: impl FnOnce(&mut Self) -> SqlResult<T>) -> SqlResult<T> {
-        let Some(frame) = self.frames.last_mut().filter(|frame| !frame.in_aggregate) else {
-            return Err(SqlError::new(ErrorCode::InvalidGroupFuncUse, &[]));
-        };
+        let frame = self.frame()?;
         let windows_allowed = std::mem::replace(&mut frame.windows_allowed, false);
-        frame.in_aggregate = true;
+        let in_aggregate = std::mem::replace(&mut frame.in_aggregate, true);
         let bound = f(self);
         let frame = self.frame()?;
-        frame.in_aggregate = false;
+        frame.in_aggregate = in_aggregate;
         frame.windows_allowed = windows_allowed;
         bound
     }
 
     /// Gives an aggregate to the block that it belongs to; the result is the column that stands for it.
     fn add_aggregate(&mut self, call: Arc<AggregateCall>) -> SqlResult<BoundExpr> {
-        let innermost = self.frames.len() - 1;
-        let owner = &self.frames[self.aggregate_owner(&call.args, innermost)];
-        if !owner.aggregates_allowed {
+        let at = self.aggregate_owner(&call.args);
+        let owner = &self.frames[at];
+        if !owner.aggregates_allowed || owner.in_aggregate {
             return Err(SqlError::new(ErrorCode::InvalidGroupFuncUse, &[]));
         }
         if let Some(known) = owner.aggregates.iter().find(|known| known.call == call) {
             return Ok(self.columns.expr(known.id));
         }
         let id = self.columns.add_computed(owner.scope.block, &call.to_string(), call.ty.clone());
-        let owner = self.aggregate_owner(&call.args, innermost);
-        self.frames[owner].aggregates.push(Aggregate { id, call });
+        self.frames[at].aggregates.push(Aggregate { id, call });
         Ok(self.columns.expr(id))
     }
 
@@ -534,20 +580,34 @@ impl Context<'_> {
         self.binder.builder().group_concat(args, options)
     }
 
-    /// The block that an aggregate belongs to: the innermost one whose columns it reads.
-    fn aggregate_owner(&self, args: &[BoundExpr], innermost: usize) -> usize {
+    /// The block that an aggregate belongs to: the innermost one whose columns it reads. Where that allows none, as in WHERE, it is the
+    /// nearest block around the aggregate that does, or else its own.
+    fn aggregate_owner(&self, args: &[BoundExpr]) -> usize {
+        let own = self.frames.len() - 1;
         let mut blocks = Vec::new();
         for arg in args {
             arg.visit(&mut |node| {
                 if let BoundExpr::Column(column) = node {
-                    blocks.push(self.columns.get(column.ordinal).block);
+                    let is_aggregate = |frame: &Frame| frame.aggregates.iter().any(|known| known.id == column.ordinal);
+                    if !self.frames.iter().any(is_aggregate) {
+                        blocks.push(self.columns.get(column.ordinal).block);
+                    }
                 }
             });
         }
-        if blocks.is_empty() {
-            return innermost;
+        let read = (0..=own).rev().find(|depth| blocks.contains(&self.frames[*depth].scope.block));
+        let allowed = |depth: &usize| self.frames[*depth].aggregates_allowed;
+        match read {
+            Some(depth) if depth == own || allowed(&depth) => depth,
+            Some(depth) => {
+                let between = (depth + 1..own).rev().find(allowed);
+                // Standard SQL knows no other block than the one whose columns it reads.
+                let standard = self.binder.context.settings.sql_mode.contains(SqlMode::ANSI);
+                between.unwrap_or(if standard { depth } else { own })
+            }
+            None if allowed(&own) => own,
+            None => (0..own).rev().find(allowed).unwrap_or(own),
         }
-        (0..=innermost).rev().find(|depth| blocks.contains(&self.frames[*depth].scope.block)).unwrap_or(innermost)
     }
 
     fn bind_grouping(&mut self, args: &[ast::Expr]) -> SqlResult<BoundExpr> {
@@ -574,6 +634,9 @@ impl Context<'_> {
             squall_catalog::ColumnDefault::None if definition.nullable => {
                 BoundExpr::Literal(Value::Null, ExprType { nullable: true, ..column.ty.clone() })
             }
+            squall_catalog::ColumnDefault::None if definition.auto_increment => {
+                BoundExpr::Literal(Value::Int(0), column.ty.clone())
+            }
             squall_catalog::ColumnDefault::Now => self.binder.builder().call("NOW", Vec::new())?,
             _ => return Err(SqlError::new(ErrorCode::NoDefaultForField, &[&definition.name])),
         };
@@ -587,6 +650,7 @@ impl Context<'_> {
         // Outside of ON DUPLICATE KEY UPDATE there is no row to insert, and VALUES() is NULL.
         let bound = self.bind_column(name)?;
         match self.binder.insert_values {
+            None if !matches!(bound, BoundExpr::Column(_)) => Err(self.unknown_column(name, self.clause())),
             None => Ok(BoundExpr::Literal(Value::Null, ExprType { nullable: true, ..bound.ty() })),
             Some(table) => {
                 let name =

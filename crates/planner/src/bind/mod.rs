@@ -65,6 +65,7 @@ use squall_functions::expr::{BoundExpr, ExecutionSlot};
 use squall_parser::ast;
 use squall_registry::{Registry, StatementContext};
 use squall_types::{SqlResult, Value};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Binds one statement.
@@ -119,6 +120,16 @@ impl<'a> Binder<'a> {
     /// Binds a query.
     pub fn bind_query(&self, query: &ast::Query) -> SqlResult<BoundQuery> {
         on_deep_stack(self.text, || self.bind_query_here(query))
+    }
+
+    /// The names that a FROM clause's columns have without their tables', in lower case.
+    pub fn names_in_from(&self, from: &[ast::TableReference]) -> SqlResult<HashSet<String>> {
+        on_deep_stack(self.text, || {
+            let mut context = Context::new(self);
+            let block = context.new_block();
+            let item = context.nested(|context| context.bind_from(from, block))?;
+            Ok(item.scope(block).visible.iter().map(|column| column.name.to_lowercase()).collect())
+        })
     }
 
     fn bind_query_here(&self, query: &ast::Query) -> SqlResult<BoundQuery> {

@@ -2,12 +2,12 @@
 
 use super::column::{BlockId, ColumnId};
 use super::context::{Context, Frame, display_name};
-use super::decorrelate::SimpleBlock;
+use super::decorrelate::{SimpleBlock, reads_any};
 use super::from::FromItem;
 use super::match_against::relevance_order;
 use super::output::announced_type;
 use super::query::{BlockOutput, BoundBlock, OrderKey, position_of};
-use super::scope::Clause;
+use super::scope::{Clause, Found};
 use squall_catalog::name::eq_ignore_case;
 use squall_functions::expr::BoundExpr;
 use squall_parser::ast;
@@ -49,6 +49,7 @@ impl Context<'_> {
         let block = self.new_block();
         let from = self.bind_from(&select.from, block)?;
         let mut frame = Frame::new(from.scope(block), Clause::FieldList);
+        super::window::check_names(&select.windows)?;
         frame.named_windows.clone_from(&select.windows);
         let (bound, _) = self.with_frame(frame, |context| context.bind_block(select, from, order_by, limit, block))?;
         Ok(bound)
@@ -350,9 +351,9 @@ impl Context<'_> {
         if let ast::Expr::Column(name) = expr
             && name.table.is_none()
         {
-            // A column of FROM comes before an alias of the select list.
+            // A column of FROM comes before an alias of the select list, if there is one of that name and not several.
             let block_scope = &self.frame()?.scope;
-            if block_scope.find(None, None, &name.column) == super::scope::Found::None
+            if !matches!(block_scope.find(None, None, &name.column), Found::One(_))
                 && let Some(item) = items.iter().find(|item| eq_ignore_case(&item.name, &name.column))
             {
                 return self.groupable(item);
@@ -362,23 +363,21 @@ impl Context<'_> {
     }
 
     fn groupable(&mut self, item: &Item) -> SqlResult<BoundExpr> {
-        let frame = self.frame()?;
-        let mut computed = false;
-        let outputs: Vec<ColumnId> = frame
-            .aggregates
-            .iter()
-            .map(|aggregate| aggregate.id)
-            .chain(frame.windows.iter().map(|window| window.id))
-            .collect();
-        item.expr.visit(&mut |node| {
-            if let BoundExpr::Column(column) = node {
-                computed |= outputs.contains(&column.ordinal);
-            }
-        });
-        match computed {
+        match self.is_of_groups(&item.expr)? {
             true => Err(SqlError::new(ErrorCode::WrongGroupField, &[&item.name])),
             false => Ok(item.expr.clone()),
         }
+    }
+
+    /// Whether an expression reads an aggregate or a window of this block, also inside of a subquery.
+    pub fn is_of_groups(&mut self, expr: &BoundExpr) -> SqlResult<bool> {
+        let frame = self.frame()?;
+        let aggregates = frame.aggregates.iter().map(|aggregate| aggregate.id);
+        let outputs: Vec<ColumnId> = aggregates.chain(frame.windows.iter().map(|window| window.id)).collect();
+        Ok(reads_any(expr, &outputs)
+            || frame.subqueries.iter().any(|subquery| {
+                reads_any(expr, &subquery.outputs) && subquery.outer.iter().any(|(_, value)| reads_any(value, &outputs))
+            }))
     }
 
     fn bind_having(&mut self, having: Option<&ast::Expr>) -> SqlResult<Option<BoundExpr>> {

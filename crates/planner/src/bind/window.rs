@@ -22,6 +22,7 @@ use squall_functions::expr::BoundExpr;
 use squall_parser::ast;
 use squall_registry::{Coercibility, ExprType};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What a window function is.
@@ -122,9 +123,9 @@ impl Context<'_> {
         ty: ExprType,
         name: &str,
     ) -> SqlResult<BoundExpr> {
-        let specification = match over {
-            ast::WindowReference::Name(name) => self.named_window(name)?,
-            ast::WindowReference::Specification(specification) => self.expanded(specification, 0)?,
+        let (specification, window_name) = match over {
+            ast::WindowReference::Name(name) => (self.named_window(name)?, name.as_str()),
+            ast::WindowReference::Specification(specification) => (self.expanded(specification, UNNAMED, 0)?, UNNAMED),
         };
         let (partition, order) = self.inside_window(|context| {
             let clause = context.clause();
@@ -141,7 +142,7 @@ impl Context<'_> {
             Ok((partition, order))
         })?;
         let frame = specification.frame.as_ref();
-        let (units, start, end, order) = self.bind_frame(frame, order)?;
+        let (units, start, end, order) = self.bind_frame(frame, order, window_name)?;
         let mut window = Window { id: 0, kind, args, partition, order, units, start, end };
         // The same call again is the same column.
         let known = self.frame()?.windows.iter().find(|known| **known == Window { id: known.id, ..window.clone() });
@@ -160,7 +161,7 @@ impl Context<'_> {
         match windows.iter().find(|window| window.name.is(name)) {
             Some(window) => {
                 let specification = window.window.clone();
-                self.expanded(&specification, 0)
+                self.expanded(&specification, name.as_str(), 0)
             }
             None => Err(SqlError::new(ErrorCode::WindowNoSuchName, &[&name.as_str()])),
         }
@@ -170,18 +171,28 @@ impl Context<'_> {
     fn expanded(
         &mut self,
         specification: &ast::WindowSpecification,
+        name: &str,
         depth: usize,
     ) -> SqlResult<ast::WindowSpecification> {
-        let Some(base) = &specification.base else { return Ok(specification.clone()) };
+        let Some(base_name) = &specification.base else { return Ok(specification.clone()) };
         let windows = &self.frame()?.named_windows;
-        let Some(found) = windows.iter().find(|window| window.name.is(base)) else {
-            return Err(SqlError::new(ErrorCode::WindowNoSuchName, &[&base.as_str()]));
+        let Some(found) = windows.iter().find(|window| window.name.is(base_name)) else {
+            return Err(SqlError::new(ErrorCode::WindowNoSuchName, &[&base_name.as_str()]));
         };
         if depth > windows.len() {
             return Err(SqlError::new(ErrorCode::WindowCircularity, &[]));
         }
         let found = found.window.clone();
-        let base = self.expanded(&found, depth + 1)?;
+        let base = self.expanded(&found, base_name.as_str(), depth + 1)?;
+        if !specification.partition_by.is_empty() {
+            return Err(SqlError::new(ErrorCode::WindowNoChildPartitioning, &[]));
+        }
+        if base.frame.is_some() {
+            return Err(SqlError::new(ErrorCode::WindowNoInheritFrame, &[&base_name.as_str()]));
+        }
+        if !specification.order_by.is_empty() && !base.order_by.is_empty() {
+            return Err(SqlError::new(ErrorCode::WindowNoRedefineOrderBy, &[&name, &base_name.as_str()]));
+        }
         let mut whole = specification.clone();
         whole.base = None;
         whole.partition_by = base.partition_by;
@@ -195,6 +206,7 @@ impl Context<'_> {
         &mut self,
         frame: Option<&ast::WindowFrame>,
         order: Vec<OrderKey>,
+        name: &str,
     ) -> SqlResult<(WindowFrameUnits, Bound, Bound, Vec<OrderKey>)> {
         let Some(frame) = frame else {
             return Ok(match order.is_empty() {
@@ -206,15 +218,27 @@ impl Context<'_> {
             return Err(SqlError::unsupported("EXCLUDE"));
         }
         let end = frame.end.as_ref().unwrap_or(&ast::FrameBound::CurrentRow);
+        check_bounds(&frame.start, end, name)?;
         match frame.unit {
             ast::FrameUnit::Groups => Err(SqlError::unsupported("GROUPS")),
             ast::FrameUnit::Rows => {
                 let bigint = SqlType::BIGINT_UNSIGNED;
-                let start = self.bind_bound(&frame.start, &bigint)?;
-                let end = self.bind_bound(end, &bigint)?;
+                let mut offsets = [&frame.start, end].into_iter().filter_map(offset_of);
+                if offsets.any(|offset| matches!(offset, ast::Expr::Interval { .. })) {
+                    return Err(SqlError::new(ErrorCode::WindowRowsIntervalUse, &[&name]));
+                }
+                let start = self.bind_bound(&frame.start, &bigint, name)?;
+                let end = self.bind_bound(end, &bigint, name)?;
+                let (start, end) = if are_reversed(&start, &end) { beyond_the_end() } else { (start, end) };
                 Ok((WindowFrameUnits::Rows, start, end, order))
             }
-            ast::FrameUnit::Range => self.bind_range(&frame.start, end, order),
+            ast::FrameUnit::Range => {
+                let (units, start, end, order) = self.bind_range(&frame.start, end, order, name)?;
+                if are_reversed(&start, &end) {
+                    return Err(SqlError::unsupported("RANGE that ends before its start"));
+                }
+                Ok((units, start, end, order))
+            }
         }
     }
 
@@ -223,23 +247,20 @@ impl Context<'_> {
         start: &ast::FrameBound,
         end: &ast::FrameBound,
         mut order: Vec<OrderKey>,
+        name: &str,
     ) -> SqlResult<(WindowFrameUnits, Bound, Bound, Vec<OrderKey>)> {
-        let offset =
-            |bound: &ast::FrameBound| matches!(bound, ast::FrameBound::Preceding(_) | ast::FrameBound::Following(_));
-        if !offset(start) && !offset(end) {
+        let offsets = [offset_of(start), offset_of(end)];
+        if offsets == [None, None] {
             if order.is_empty() {
                 // All rows are peers.
                 return Ok((WindowFrameUnits::Rows, Bound::UnboundedPreceding, Bound::UnboundedFollowing, order));
             }
-            let start = self.bind_bound(start, &SqlType::BIGINT)?;
-            let end = self.bind_bound(end, &SqlType::BIGINT)?;
+            let start = self.bind_bound(start, &SqlType::BIGINT, name)?;
+            let end = self.bind_bound(end, &SqlType::BIGINT, name)?;
             return Ok((WindowFrameUnits::Range, start, end, order));
         }
         let [key] = order.as_mut_slice() else {
-            return Err(SqlError::with_message(
-                ErrorCode::WindowRangeNeedsOrder,
-                "Window with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, of numeric or temporal type",
-            ));
+            return Err(SqlError::new(ErrorCode::WindowRangeNeedsOrder, &[&name]));
         };
         let ty = key.expr.ty();
         if ty.sql_type.is_temporal() {
@@ -248,12 +269,15 @@ impl Context<'_> {
             let origin = squall_types::Date::from_parts(1, 1, 1).unwrap_or_default().at_midnight();
             let origin = self.binder.builder().literal(Value::DateTime(origin));
             key.expr = super::expr::micros_between(self, unit, origin, key.expr.clone())?;
-            let start = self.bind_bound(start, &SqlType::Time { fsp: 6 })?;
-            let end = self.bind_bound(end, &SqlType::Time { fsp: 6 })?;
+            let start = self.bind_bound(start, &SqlType::Time { fsp: 6 }, name)?;
+            let end = self.bind_bound(end, &SqlType::Time { fsp: 6 }, name)?;
             return Ok((WindowFrameUnits::Range, start, end, order));
         }
         if !ty.sql_type.is_numeric() {
-            return Err(SqlError::unsupported("RANGE over a column that is neither a number nor a date"));
+            return Err(SqlError::new(ErrorCode::WindowRangeNeedsOrder, &[&name]));
+        }
+        if offsets.into_iter().flatten().any(|offset| matches!(offset, ast::Expr::Interval { .. })) {
+            return Err(SqlError::new(ErrorCode::WindowRangeNumericType, &[&name]));
         }
         if ty.sql_type.is_integer() {
             // Differences of unsigned numbers may be negative on the way.
@@ -261,38 +285,34 @@ impl Context<'_> {
             key.expr = self.binder.builder().convert(key.expr.clone(), &signed)?;
         }
         let sql_type = key.expr.sql_type();
-        let start = self.bind_bound(start, &sql_type)?;
-        let end = self.bind_bound(end, &sql_type)?;
+        let start = self.bind_bound(start, &sql_type, name)?;
+        let end = self.bind_bound(end, &sql_type, name)?;
         Ok((WindowFrameUnits::Range, start, end, order))
     }
 
-    fn bind_bound(&mut self, bound: &ast::FrameBound, sql_type: &SqlType) -> SqlResult<Bound> {
+    fn bind_bound(&mut self, bound: &ast::FrameBound, sql_type: &SqlType, name: &str) -> SqlResult<Bound> {
         Ok(match bound {
             ast::FrameBound::CurrentRow => Bound::CurrentRow,
             ast::FrameBound::UnboundedPreceding => Bound::UnboundedPreceding,
             ast::FrameBound::UnboundedFollowing => Bound::UnboundedFollowing,
             ast::FrameBound::Preceding(expr) => {
-                let (value, ty) = self.frame_offset(expr, sql_type)?;
+                let (value, ty) = self.frame_offset(expr, sql_type, name)?;
                 Bound::Preceding(value, ty)
             }
             ast::FrameBound::Following(expr) => {
-                let (value, ty) = self.frame_offset(expr, sql_type)?;
+                let (value, ty) = self.frame_offset(expr, sql_type, name)?;
                 Bound::Following(value, ty)
             }
         })
     }
 
-    fn frame_offset(&mut self, expr: &ast::Expr, sql_type: &SqlType) -> SqlResult<(Value, SqlType)> {
-        let wrong = || {
-            SqlError::with_message(
-                ErrorCode::WindowFrameIllegal,
-                "Window: frame start or end is negative, NULL or of non-integral type",
-            )
-        };
+    fn frame_offset(&mut self, expr: &ast::Expr, sql_type: &SqlType, name: &str) -> SqlResult<(Value, SqlType)> {
+        let wrong = || SqlError::new(ErrorCode::WindowFrameIllegal, &[&name]);
+        let varies = || SqlError::new(ErrorCode::WindowBoundNotConstant, &[&name]);
         if let ast::Expr::Interval { value, unit } = expr {
             let unit = super::expr::interval_unit(*unit);
             let value = self.bind_expr(value)?;
-            let Some(value) = value.as_literal() else { return Err(wrong()) };
+            let Some(value) = value.as_literal() else { return Err(varies()) };
             let text = super::expr::value_text(value).ok_or_else(wrong)?;
             if unit.is_month_unit() {
                 return Err(SqlError::unsupported("RANGE INTERVAL of months or years"));
@@ -305,17 +325,18 @@ impl Context<'_> {
             return Ok((Value::Int(end.to_micros() - start.to_micros()), SqlType::BIGINT));
         }
         if matches!(sql_type, SqlType::Time { .. }) {
-            return Err(SqlError::with_message(
-                ErrorCode::WindowFrameIllegal,
-                "Window with RANGE frame has ORDER BY expression of datetime type. Only INTERVAL bound value allowed.",
-            ));
+            return Err(SqlError::new(ErrorCode::WindowRangeTemporalType, &[&name]));
         }
         let bound = self.bind_expr(expr)?;
+        if *sql_type == SqlType::BIGINT_UNSIGNED && !bound.sql_type().is_integer() {
+            return Err(wrong());
+        }
         let ty = ExprType { sql_type: sql_type.clone(), nullable: false, coercibility: Coercibility::Numeric };
         let converted = self.binder.builder().convert(bound, &ty)?;
         match converted.as_literal() {
             Some(Value::Int(number)) if *number < 0 => Err(wrong()),
-            Some(Value::Null) | None => Err(wrong()),
+            Some(Value::Null) => Err(wrong()),
+            None => Err(varies()),
             Some(value) => Ok((value.clone(), sql_type.clone())),
         }
     }
@@ -445,6 +466,65 @@ impl Context<'_> {
         };
         Ok(Expr::WindowFunction(Box::new(WindowFunction { fun, params })))
     }
+}
+
+/// The name that messages give a window without one.
+const UNNAMED: &str = "<unnamed window>";
+
+/// Error 3591 for two windows of one name.
+pub(crate) fn check_names(windows: &[ast::NamedWindow]) -> SqlResult<()> {
+    let mut names = HashSet::new();
+    for window in windows {
+        if !names.insert(window.name.as_str().to_lowercase()) {
+            return Err(SqlError::new(ErrorCode::WindowDuplicateName, &[&window.name.as_str()]));
+        }
+    }
+    Ok(())
+}
+
+/// The distance of a bound from the current row.
+fn offset_of(bound: &ast::FrameBound) -> Option<&ast::Expr> {
+    match bound {
+        ast::FrameBound::Preceding(offset) | ast::FrameBound::Following(offset) => Some(offset),
+        _ => None,
+    }
+}
+
+/// Checks what the kinds of two bounds say already: a frame does not end before its start.
+fn check_bounds(start: &ast::FrameBound, end: &ast::FrameBound, name: &str) -> SqlResult<()> {
+    use ast::FrameBound as B;
+    match (start, end) {
+        (B::UnboundedFollowing, _) => Err(SqlError::new(ErrorCode::WindowFrameStartIllegal, &[&name])),
+        (_, B::UnboundedPreceding) => Err(SqlError::new(ErrorCode::WindowFrameEndIllegal, &[&name])),
+        (B::CurrentRow | B::Following(_), B::Preceding(_)) | (B::Following(_), B::CurrentRow) => {
+            Err(SqlError::new(ErrorCode::WindowFrameIllegal, &[&name]))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether the distances of two bounds of a kind are in the wrong order, so that the frame is empty.
+fn are_reversed(start: &Bound, end: &Bound) -> bool {
+    let number = |value: &Value| match value {
+        Value::Int(number) => Some(*number as f64),
+        Value::UInt(number) => Some(*number as f64),
+        Value::Double(number) => Some(*number),
+        Value::Decimal(number) => Some(number.to_f64()),
+        _ => None,
+    };
+    match (start, end) {
+        (Bound::Preceding(start, _), Bound::Preceding(end, _)) => number(start) < number(end),
+        (Bound::Following(start, _), Bound::Following(end, _)) => number(start) > number(end),
+        _ => false,
+    }
+}
+
+/// A frame that no row is in: DataFusion takes none whose bounds are in the wrong order.
+fn beyond_the_end() -> (Bound, Bound) {
+    /// More rows than any partition has.
+    const ROWS_BEYOND: u64 = 1 << 48;
+    let bound = Bound::Following(Value::UInt(ROWS_BEYOND), SqlType::BIGINT_UNSIGNED);
+    (bound.clone(), bound)
 }
 
 fn bound(bound: &Bound) -> SqlResult<WindowFrameBound> {

@@ -6,6 +6,7 @@ use super::plan::{
     QueryChangePlan, Selection, TableChange, UpdatePlan,
 };
 use super::rules::RulesCache;
+use super::source_columns::{SourceColumns, open_block};
 use super::target::Target;
 use super::view::{insertable, row_of};
 use crate::bind::{Binder, RowColumn, RowLocks, RowTable, TableUse};
@@ -52,6 +53,25 @@ const QUERY_ROWS_MAX: usize = 16 << 10;
 
 /// The name by which VALUES(column) finds the new row; no identifier can be this.
 const NEW_ROW: &str = "\u{0}new";
+
+/// The row that an INSERT would have stored, as ON DUPLICATE KEY UPDATE names it.
+fn new_row_of<'a>(target: &'a Target, columns: &[usize], insert: &'a ast::Insert) -> SqlResult<RowTable<'a>> {
+    let mut new_row = RowTable { alias: NEW_ROW, database: None, ..row_of(target) };
+    new_row.qualified_only = insert.row_alias.is_none();
+    if let Some(alias) = &insert.row_alias {
+        new_row.alias = &alias.name;
+        if !alias.columns.is_empty() {
+            if alias.columns.len() != columns.len() {
+                return Err(SqlError::new(ErrorCode::ViewWrongList, &[]));
+            }
+            for (name, ordinal) in alias.columns.iter().zip(columns) {
+                let expr_type = new_row.columns[*ordinal].expr_type.clone();
+                new_row.columns[*ordinal] = RowColumn { name, expr_type };
+            }
+        }
+    }
+    Ok(new_row)
+}
 
 impl<'a> DmlBinder<'a> {
     /// For carrying changes out.
@@ -122,11 +142,21 @@ impl<'a> DmlBinder<'a> {
         let statement = if insert.replace { "REPLACE" } else { "INSERT" };
         let target = restricted(self.changed(&insert.table, None, statement)?, &insert.partitions)?;
         let columns = self.insert_columns(&target, statement, insert)?;
+        let source_columns = match open_block(insert) {
+            Some((select, with)) => {
+                let new_row = new_row_of(&target, &columns, insert)?;
+                SourceColumns::of(self, insert, select, with, &[row_of(&target), new_row])?
+            }
+            None => SourceColumns::default(),
+        };
         let source = match &insert.source {
             ast::InsertSource::Values(rows) => self.bind_rows(&target, &columns, rows)?,
             ast::InsertSource::Query(query) => {
-                let bound = self.binder.bind_query(query)?;
-                if bound.columns.len() != columns.len() {
+                let bound = match source_columns.len() {
+                    0 => self.binder.bind_query(query)?,
+                    _ => self.binder.bind_query(&source_columns.added_to(query))?,
+                };
+                if bound.columns.len() != columns.len() + source_columns.len() {
                     return Err(SqlError::new(ErrorCode::WrongValueCountOnRow, &[&1]));
                 }
                 InsertRows::Query(Box::new(bound))
@@ -137,7 +167,11 @@ impl<'a> DmlBinder<'a> {
         } else if insert.on_duplicate.is_empty() {
             OnDuplicate::Fail
         } else {
-            OnDuplicate::Update(self.bind_on_duplicate(&target, &columns, insert)?)
+            let from_source = match &source {
+                InsertRows::Query(query) => source_columns.tables(&query.columns[columns.len()..]),
+                InsertRows::Values(_) => Vec::new(),
+            };
+            OnDuplicate::Update(self.bind_on_duplicate(&target, &columns, insert, from_source)?)
         };
         let returning = self.bind_returning(&target, &insert.returning)?;
         Ok(InsertPlan { target, columns, source, on_duplicate, ignore: insert.ignore, returning })
@@ -248,24 +282,13 @@ impl<'a> DmlBinder<'a> {
         target: &Target,
         columns: &[usize],
         insert: &ast::Insert,
+        from_source: Vec<RowTable<'_>>,
     ) -> SqlResult<Vec<ColumnAssignment>> {
-        let mut new_row = RowTable { alias: NEW_ROW, database: None, ..row_of(target) };
-        new_row.qualified_only = insert.row_alias.is_none();
-        if let Some(alias) = &insert.row_alias {
-            new_row.alias = &alias.name;
-            if !alias.columns.is_empty() {
-                if alias.columns.len() != columns.len() {
-                    return Err(SqlError::new(ErrorCode::ViewWrongList, &[]));
-                }
-                for (name, ordinal) in alias.columns.iter().zip(columns) {
-                    let expr_type = new_row.columns[*ordinal].expr_type.clone();
-                    new_row.columns[*ordinal] = RowColumn { name, expr_type };
-                }
-            }
-        }
         // The new row may hold NULL where its column allows none: the statement failed before it was stored.
+        let new_row = new_row_of(target, columns, insert)?;
         let new_alias = new_row.alias;
-        let scope = [row_of(target), new_row];
+        let mut scope = vec![row_of(target), new_row];
+        scope.extend(from_source);
         let binder = Binder { insert_values: Some(new_alias), ..self.binder.clone() };
         insert
             .on_duplicate

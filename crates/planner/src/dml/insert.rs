@@ -146,6 +146,8 @@ pub struct Inserter<'c, 'p, 'a> {
     last_id: Option<u64>,
     /// Whether any row was stored or changed.
     stores_any: bool,
+    /// Values of the query's row that ON DUPLICATE KEY UPDATE reads.
+    source_row: Vec<Value>,
     bulk: Option<BulkLoad>,
     /// Rows that wait until it is known whether they are many.
     staged: Option<Vec<Vec<Value>>>,
@@ -171,6 +173,7 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
             row_id: None,
             last_id: None,
             stores_any: false,
+            source_row: Vec::new(),
             bulk: None,
             staged: None,
             staged_bytes: 0,
@@ -282,7 +285,8 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
             query,
             &types,
             |inserter| &mut *inserter.context,
-            |inserter, values| {
+            |inserter, mut values| {
+                inserter.source_row = values.split_off(inserter.plan.columns.len().min(values.len()));
                 inserter.insert_values(values.into_iter().zip(&types).map(|(value, ty)| Some((value, ty))))
             },
         )
@@ -446,8 +450,9 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
         let old = target.read_row(&existing, &self.context.env.context.settings.time_zone)?;
         let strict = self.filler().strict();
         let (maker, number) = (change::update_maker(self.context, target, strict), self.row_number);
+        let beside = [new_row, &self.source_row].concat();
         let updated = self.context.evaluate(|_| {
-            let updated = change::assign(&maker, assignments, &old, new_row, number)?;
+            let updated = change::assign(&maker, assignments, &old, &beside, number)?;
             maker.before_update(&old, updated, number)
         })?;
         let changed = change::update_row(self.context, &maker, &existing, &old, &updated)?;

@@ -21,6 +21,7 @@ pub mod plan;
 pub mod query;
 pub mod rules;
 mod sealed_rows;
+mod source_columns;
 pub mod target;
 mod trigger;
 mod view;

@@ -470,6 +470,11 @@ impl RowStore {
         let Some(def) = def else { return Ok(None) };
         Ok(Some(HeldTable { table: self.table(&def)?, _locks: locks }))
     }
+
+    /// The same of a TEMPORARY table of the session, which no other one can change.
+    pub fn hold_temporary(&self, session: u64, def: &Arc<TableDef>) -> crate::StoreResult<HeldTable> {
+        Ok(HeldTable { table: self.table(def)?, _locks: self.session_locks(session) })
+    }
 }
 
 impl StoreInner {

@@ -114,6 +114,15 @@ impl Session {
             Statement::Handler(handler) => self.needs_of_handler(handler),
             // What it tells is the same for all.
             Statement::Help(_) => Ok(Vec::new()),
+            Statement::CacheIndex { tables, .. } | Statement::LoadIndex { tables } => {
+                let tables = tables.iter().filter(|table| self.temporary_table_named(&table.name).is_none());
+                tables
+                    .map(|table| {
+                        let (database, table) = self.qualify(&table.name)?;
+                        Ok(Need::table(&database, &table, Privileges::INDEX, ""))
+                    })
+                    .collect()
+            }
             // Refused for all accounts.
             Statement::CreateSequence(_)
             | Statement::AlterSequence(_)
@@ -122,8 +131,6 @@ impl Session {
             | Statement::AlterServer { .. }
             | Statement::DropServer { .. }
             | Statement::CreateLoadableFunction(_)
-            | Statement::CacheIndex { .. }
-            | Statement::LoadIndex { .. }
             | Statement::Install(_)
             | Statement::Uninstall(_)
             | Statement::Replication(_) => Ok(Vec::new()),

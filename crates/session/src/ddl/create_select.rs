@@ -24,6 +24,7 @@ use squall_planner::dml::target::Target;
 use squall_planner::dml::{DmlContext, DmlPlan, fill_table};
 use squall_row_store::{Direction, ValueRange};
 use squall_types::{ErrorCode, SqlError, SqlResult};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The INSERT … SELECT that fills the new table.
@@ -63,6 +64,10 @@ impl Session {
             let feature =
                 "stored functions with statements in CREATE TABLE … SELECT (an INSERT … SELECT after it may call them)";
             return Err(SqlError::unsupported(feature).into());
+        }
+        let mut names = HashSet::new();
+        if let Some(twice) = selected.iter().find(|column| !names.insert(column.name.to_lowercase())) {
+            return Err(SqlError::new(ErrorCode::DuplicateFieldName, &[&twice.name]).into());
         }
         let env = self.ddl_env(&run.context);
         let catalog = self.shared.catalog.load();

@@ -28,6 +28,8 @@ struct Names<'a> {
     system_variables: &'a VariableRegistry,
     variables: Vec<&'a Ident>,
     conditions: Vec<&'a Ident>,
+    /// Which of them stand for a number, which SIGNAL cannot raise.
+    numbers: Vec<bool>,
     cursors: Vec<&'a Ident>,
     /// And whether it is that of a loop.
     labels: Vec<(&'a Ident, bool)>,
@@ -54,6 +56,7 @@ pub(crate) fn check_program<'a>(
         system_variables: variables,
         variables: Vec::new(),
         conditions: Vec::new(),
+        numbers: Vec::new(),
         cursors: Vec::new(),
         labels: Vec::new(),
         returns: false,
@@ -141,8 +144,13 @@ impl<'a> Names<'a> {
 
     fn signal(&self, signal: &Signal) -> SqlResult<()> {
         match &signal.condition {
-            Some(SignalCondition::Name(name)) if !is_among(&self.conditions, name) => {
-                Err(errors::undefined_condition(name))
+            Some(SignalCondition::Name(name)) => {
+                let declared = self.conditions.iter().rposition(|known| known.is(name.as_str()));
+                match declared.and_then(|at| self.numbers.get(at)) {
+                    None => Err(errors::undefined_condition(name)),
+                    Some(true) => Err(errors::signal_without_state()),
+                    Some(false) => Ok(()),
+                }
             }
             _ => Ok(()),
         }
@@ -245,6 +253,7 @@ impl<'a> Names<'a> {
             .and_then(|()| self.steps(&block.steps));
         self.variables.truncate(known.0);
         self.conditions.truncate(known.1);
+        self.numbers.truncate(known.1);
         self.cursors.truncate(known.2);
         result
     }
@@ -264,11 +273,12 @@ impl<'a> Names<'a> {
                 self.variables.push(name);
                 Ok(())
             }),
-            Declaration::Condition { name, .. } => {
+            Declaration::Condition { name, value } => {
                 if is_among(&self.conditions[known.1..], name) {
                     return Err(errors::duplicate(1332, "condition", name));
                 }
                 self.conditions.push(name);
+                self.numbers.push(matches!(value, ConditionValue::ErrorCode(_)));
                 Ok(())
             }
             Declaration::Cursor { name, .. } => {

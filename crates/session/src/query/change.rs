@@ -102,7 +102,6 @@ impl Session {
         {
             return Ok(self.change_virtual_table(table, run).await?);
         }
-        self.check_writable()?;
         let catalog = self.shared.catalog.load();
         // A cached plan may be of an earlier catalog than this one.
         let version = plan.is_none().then_some(catalog.version);
@@ -113,6 +112,10 @@ impl Session {
         let mut returning = Vec::new();
         let changed = match bound {
             Ok(plan) => {
+                // TEMPORARY tables are no part of what is read-only.
+                if plan.targets().any(|target| !target.def().temporary) {
+                    self.check_writable()?;
+                }
                 self.check_unused(&plan)?;
                 returning = returned_columns(&plan);
                 let inline = runs_inline(&plan, &catalog);

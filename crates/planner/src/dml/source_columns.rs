@@ -1,0 +1,129 @@
+//! Columns of the query of an INSERT that ON DUPLICATE KEY UPDATE names: `INSERT INTO t SELECT a FROM s ON DUPLICATE KEY UPDATE n = n + s.b`.
+//!
+//! The query gets them as further columns behind those that are inserted.
+
+use super::bind::DmlBinder;
+use crate::bind::{OutputColumn, RowColumn, RowTable};
+use squall_parser::ast;
+use squall_types::{ErrorCode, SqlError, SqlResult};
+
+/// The name that unqualified columns of the query have; no identifier can be this.
+const SOURCE_ROW: &str = "\u{0}source";
+
+/// As many as a table may have columns.
+const NAMES_MAX: usize = 4096;
+
+/// The columns that are named, in the order in which the query gives them.
+#[derive(Default)]
+pub(super) struct SourceColumns {
+    names: Vec<ast::ColumnName>,
+}
+
+impl SourceColumns {
+    /// The columns that the assignments of `insert` name and `scope` does not have, or the query has as well.
+    pub fn of(
+        binder: &DmlBinder<'_>,
+        insert: &ast::Insert,
+        select: &ast::Select,
+        with: bool,
+        scope: &[RowTable<'_>],
+    ) -> SqlResult<SourceColumns> {
+        let mut found: Vec<ast::ColumnName> = Vec::new();
+        let mut both: Vec<ast::ColumnName> = Vec::new();
+        for assignment in &insert.on_duplicate {
+            let mut named = Vec::new();
+            assignment.value.visit(&mut |expr| {
+                if let ast::Expr::Column(name) = expr {
+                    named.push((**name).clone());
+                }
+            });
+            for name in named {
+                if found.contains(&name) || both.contains(&name) {
+                    continue;
+                }
+                if found.len() + both.len() == NAMES_MAX {
+                    return Err(SqlError::new(ErrorCode::TooManyFields, &[]));
+                }
+                let column = ast::Expr::Column(Box::new(name.clone()));
+                match binder.binder.bind_expr(&column, scope) {
+                    Err(error) if error.is(ErrorCode::BadField) => found.push(name),
+                    _ if name.table.is_none() => both.push(name),
+                    _ => {}
+                }
+            }
+        }
+        // Whoever names a column of both has to say which one it is. What is in a table expression is not looked at.
+        if !with && !both.is_empty() {
+            let names = binder.binder.names_in_from(&select.from)?;
+            both.retain(|name| names.contains(&name.column.to_lowercase()));
+            found.append(&mut both);
+        }
+        Ok(SourceColumns { names: found })
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// The query with these columns behind its own.
+    pub fn added_to(&self, query: &ast::Query) -> ast::Query {
+        let mut query = query.clone();
+        if let ast::QueryBody::Select(select) = &mut query.body {
+            let item = |name: &ast::ColumnName| ast::SelectExpr {
+                expr: ast::Expr::Column(Box::new(name.clone())),
+                alias: None,
+                span: ast::Span::default(),
+            };
+            select.items.extend(self.names.iter().map(|name| ast::SelectItem::Expr(Box::new(item(name)))));
+        }
+        query
+    }
+
+    /// The tables that expressions find them in, given what the query makes of them.
+    pub fn tables<'a>(&'a self, columns: &'a [OutputColumn]) -> Vec<RowTable<'a>> {
+        self.names
+            .iter()
+            .zip(columns)
+            .map(|(name, column)| RowTable {
+                database: name.schema.as_ref().map(ast::Ident::as_str),
+                alias: name.table.as_ref().map_or(SOURCE_ROW, ast::Ident::as_str),
+                columns: vec![RowColumn { name: name.column.as_str(), expr_type: column.expr_type.clone() }],
+                definition: None,
+                qualified_only: name.table.is_some(),
+                any_case: false,
+                may_be_missing: false,
+            })
+            .collect()
+    }
+}
+
+/// The query block of an INSERT whose columns ON DUPLICATE KEY UPDATE may name: one whose rows are those of its tables.
+/// And whether it has a WITH clause.
+pub(super) fn open_block(insert: &ast::Insert) -> Option<(&ast::Select, bool)> {
+    let ast::InsertSource::Query(query) = &insert.source else { return None };
+    match &query.body {
+        ast::QueryBody::Select(select)
+            if !insert.on_duplicate.is_empty()
+                && select.group_by.is_none()
+                && !select.options.distinct
+                && !has_aggregates(select) =>
+        {
+            Some((select, query.with.is_some()))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a query block without GROUP BY gives one row for all rows of its tables.
+fn has_aggregates(select: &ast::Select) -> bool {
+    let items = select.items.iter().filter_map(|item| match item {
+        ast::SelectItem::Expr(item) => Some(&item.expr),
+        _ => None,
+    });
+    let mut found = false;
+    for expr in items.chain(&select.having) {
+        expr.visit(&mut |expr| found |= matches!(expr, ast::Expr::Aggregate(call) if call.over.is_none()));
+    }
+    found
+}
