@@ -371,8 +371,8 @@ impl Builder<'_> {
         }
         let is_virtual = column.generated.as_ref().is_some_and(|generated| !generated.stored);
         let computed = column.generated.is_some() || matches!(column.default, ColumnDefault::Expression(_));
-        // There is no geometry for rows that are there (1416); a table without rows takes the column.
-        let computed = computed || column.sql_type.geometry_type().is_some() && !column.nullable;
+        // There is no geometry (1416) or vector (6138) for rows that are there; a table without rows takes the column.
+        let computed = computed || column.sql_type.has_no_zero() && !column.nullable;
         if computed {
             // A virtual column is kept in the rows too, but the message does not say that they are copied.
             self.need(if is_virtual { Work::Rebuild } else { Work::Copy });
@@ -531,6 +531,9 @@ impl Builder<'_> {
                         return Err(SqlError::new(ErrorCode::BlobKeyWithoutLength, &[&column.name]));
                     }
                     (SqlType::Json, _) => return Err(SqlError::new(ErrorCode::JsonUsedAsKey, &[&column.name])),
+                    (SqlType::String { kind: StringKind::Vector, .. }, _) => {
+                        return Err(SqlError::new(ErrorCode::NonScalarUsedAsKey, &[&column.name]));
+                    }
                     (SqlType::String { kind: StringKind::Text(_) | StringKind::Geometry(_), .. }, Some(_)) => {}
                     (SqlType::String { length, .. }, Some(prefix)) if prefix >= *length => part.prefix = None,
                     (SqlType::String { .. }, _) => {}

@@ -384,6 +384,9 @@ fn resolve_part(
     if matches!(column.sql_type, SqlType::Json) {
         return Err(SqlError::new(ErrorCode::JsonUsedAsKey, &[&column.name]));
     }
+    if column.sql_type.is_vector() {
+        return Err(SqlError::new(ErrorCode::NonScalarUsedAsKey, &[&column.name]));
+    }
     if let Some(generated) = &column.generated
         && !generated.stored
         && kind == IndexKind::Primary

@@ -421,6 +421,7 @@ pub fn write_type(out: &mut Writer, sql_type: &SqlType) {
                 StringKind::Text(TextSize::Medium) => 4,
                 // A spatial type has a number of its own, above.
                 StringKind::Text(TextSize::Long) | StringKind::Geometry(_) => 5,
+                StringKind::Vector => 6,
             });
             out.uint(u64::from(*length));
             out.uint(u64::from(collation.0));
@@ -489,6 +490,7 @@ pub fn read_type(reader: &mut Reader<'_>) -> Decoded<SqlType> {
                 3 => StringKind::Text(TextSize::Normal),
                 4 => StringKind::Text(TextSize::Medium),
                 5 => StringKind::Text(TextSize::Long),
+                6 => StringKind::Vector,
                 _ => return Err(Malformed),
             },
             length: reader.u32()?,
