@@ -471,6 +471,12 @@ impl Connection for Session {
         self.settings.results_collation.map(|collation| collation.0)
     }
 
+    fn knows_vectors(&self) -> bool {
+        // MariaDB's library sends its name. Its programs write the bytes of types that they do not know as text.
+        let is_mariadb = |(name, value): &(String, String)| name == "_client_name" && value == "libmariadb";
+        !self.info.attributes.iter().any(is_mariadb)
+    }
+
     fn client_collation(&self) -> u16 {
         self.settings.bind.client_collation.0
     }
