@@ -7,7 +7,9 @@ use crate::context::DdlContext;
 use crate::create_table::{add_column_constraints, add_column_keys, check_table};
 use crate::data_type::{keeps_values, named_collation};
 use crate::functional_key::settle_hidden_columns;
-use crate::index::{add_index, check_spatial_keys, require_not_null, resolve_index_kinds, sort_indexes};
+use crate::index::{
+    add_index, check_spatial_keys, check_vector_keys, require_not_null, resolve_index_kinds, sort_indexes,
+};
 use crate::names::{check_column_name, check_index_name, check_table_name};
 use crate::partition::{moves_rows, refuse_partition_column};
 use crate::partition_change::{PartitionChange, change_partitions};
@@ -511,7 +513,7 @@ impl Builder<'_> {
     /// Prefixes of keys have to fit the column's new type.
     fn check_prefixes(&mut self, column: &ColumnDef) -> SqlResult<()> {
         for index in &mut self.table.indexes {
-            if index.is_columnar() {
+            if index.has_no_order() {
                 continue;
             }
             if index.is_fulltext() && index.parts.iter().any(|part| part.column == column.id) {
@@ -772,6 +774,7 @@ impl Builder<'_> {
         }
         self.check_foreign_keys()?;
         check_spatial_keys(&self.table, self.old)?;
+        check_vector_keys(&self.table)?;
         sort_indexes(&mut self.table);
         resolve_index_kinds(&mut self.table, self.context)?;
         self.settle_hidden_columns()?;

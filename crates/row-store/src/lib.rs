@@ -46,6 +46,7 @@ mod locks;
 mod log_check;
 mod memory_reuse;
 mod meta;
+mod nearest;
 mod options;
 mod partition_codec;
 mod partition_function;
@@ -83,6 +84,7 @@ pub use error::{DuplicateKey, StoreError, StoreResult};
 pub use gate::DiskRoom;
 pub use index_key::{Direction, KeyRange, RowKeyBuf, ValueRange};
 pub use locks::{BACKGROUND_FAMILY, LockInfo, LockStrength, LockWaitEvent, LockWaits, RowLock, WaitTimes};
+pub use nearest::Nearest;
 pub use options::{
     Durability, IsolationLevel, LockMode, LockRequest, LockWait, StoreOptions, TableLock, TransactionOptions,
 };

@@ -17,11 +17,6 @@ impl<T: Copy + Default> Arrays<T> {
         Arrays { width, blocks: Vec::new(), len: 0 }
     }
 
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
     /// Adds one, of default values.
     pub fn push_default(&mut self) -> &mut [T] {
         let at = self.len;

@@ -113,7 +113,9 @@ fn numbers_beyond_squares_have_distances() {
 /// `SQUALL_VECTORS=100000 cargo test -p squall-vector-index -- measured --nocapture`, with an optimized build.
 #[test]
 fn measured() {
-    let Some(count) = std::env::var("SQUALL_VECTORS").ok().and_then(|count| count.parse::<usize>().ok()) else { return };
+    let Some(count) = std::env::var("SQUALL_VECTORS").ok().and_then(|count| count.parse::<usize>().ok()) else {
+        return;
+    };
     let mut random = Random(99);
     let all = clustered(count + 100, 128, 300, &mut random);
     let (vectors, queries) = all.split_at(count);
