@@ -71,6 +71,7 @@ mod unused_files;
 mod validation;
 mod value_codec;
 mod value_text;
+mod vector_graphs;
 mod visible;
 mod write_set;
 mod written;

@@ -472,9 +472,10 @@ impl Connection for Session {
     }
 
     fn knows_vectors(&self) -> bool {
-        // MariaDB's library sends its name. Its programs write the bytes of types that they do not know as text.
-        let is_mariadb = |(name, value): &(String, String)| name == "_client_name" && value == "libmariadb";
-        !self.info.attributes.iter().any(is_mariadb)
+        // These take the bytes of types that they do not know for text.
+        const LIBRARIES: [&str; 2] = ["libmariadb", "pymysql"];
+        let is_older = |(name, value): &(String, String)| name == "_client_name" && LIBRARIES.contains(&value.as_str());
+        !self.info.attributes.iter().any(is_older)
     }
 
     fn client_collation(&self) -> u16 {

@@ -2,7 +2,7 @@
 
 use crate::arrays::Arrays;
 use crate::measure::{distance, padded, prepare};
-use crate::search::Visited;
+use crate::visited::Visited;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use squall_types::vector::{DIMENSION_BYTES, Metric};

@@ -4,13 +4,14 @@
 //! the wider it searches. Distances are of 32-bit numbers here, good enough to find; who wants an exact order calculates it from the
 //! values. The graph knows keys as bytes, and nothing of tables, snapshots or threads.
 //!
-//! Reading order: `arrays` (what it is kept in), `measure` (distances), `graph`, `search`, `insert`.
+//! Reading order: `arrays` (what it is kept in), `measure` (distances), `visited`, `graph`, `search`, `insert`.
 
 mod arrays;
 mod graph;
 mod insert;
 mod measure;
 mod search;
+mod visited;
 
 pub use graph::{Graph, LINKS_DEFAULT, LINKS_MAX, LINKS_MIN};
 

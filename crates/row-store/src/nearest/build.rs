@@ -1,12 +1,11 @@
 //! Making graphs, and folding changes into them.
 
-use super::changes::Phase;
-use super::graphs::{Charge, VectorGraph, Vectors};
 use crate::engine::Slice;
 use crate::index_key::{Direction, ValueRange};
 use crate::read_view::ReadView;
 use crate::store::RowStore;
 use crate::table::{Row, Table};
+use crate::vector_graphs::{Charge, Phase, VectorGraph, Vectors};
 use rustc_hash::FxHashSet;
 use squall_catalog::IndexId;
 use squall_types::vector::dimensions;

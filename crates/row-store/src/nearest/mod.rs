@@ -14,12 +14,9 @@
 //! these, its own transaction's among them. It reads the rows in its snapshot and measures their own vectors. Where no graph can serve
 //! it (it is being made, the snapshot is older than what the graph has forgotten, too much has changed at once) it reads all rows.
 //!
-//! Reading order: [`changes`], [`graphs`], `build`, `search`.
+//! Reading order: [`crate::vector_graphs`], `build`, `search`.
 
 mod build;
-mod changes;
-mod graphs;
 mod search;
 
-pub(crate) use graphs::{VectorGraphs, VectorMemory};
 pub use search::Nearest;

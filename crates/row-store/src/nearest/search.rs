@@ -1,11 +1,11 @@
 //! What a reader asks.
 
 use super::build::OTHERS_MAX;
-use super::changes::Phase;
 use crate::index_key::index_range;
 use crate::read_view::ReadView;
 use crate::store::RowStore;
 use crate::table::Table;
+use crate::vector_graphs::Phase;
 use rustc_hash::FxHashSet;
 use squall_catalog::IndexId;
 use squall_types::SqlResult;

@@ -10,7 +10,7 @@ const FOLDED_KEPT: usize = 8192;
 
 /// Whether a graph can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(crate) enum Phase {
     /// There is none.
     None,
     /// One is being made of the rows of one moment. What is committed from then on is noted.
@@ -21,7 +21,7 @@ pub(super) enum Phase {
 
 /// Keys of rows by the first sequence number that has their change, in its order.
 #[derive(Debug)]
-pub(super) struct Changes {
+pub(crate) struct Changes {
     phase: Phase,
     /// The first sequence number whose readers can be told what has changed for them.
     floor: SeqNo,

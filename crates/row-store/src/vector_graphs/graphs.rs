@@ -30,7 +30,7 @@ impl VectorMemory {
 
 /// What a graph takes of it.
 #[derive(Debug)]
-pub(super) struct Charge {
+pub(crate) struct Charge {
     memory: Arc<VectorMemory>,
     bytes: usize,
 }
@@ -58,7 +58,7 @@ impl Drop for Charge {
 
 /// The vectors of a table's rows.
 #[derive(Debug)]
-pub(super) struct Vectors {
+pub(crate) struct Vectors {
     /// Those that have the dimensions of the first one; `None` where there is none yet.
     pub graph: Option<Graph>,
     /// Rows whose vectors have others.
@@ -68,7 +68,7 @@ pub(super) struct Vectors {
 
 /// One vector index. Locked in the order of the fields.
 #[derive(Debug)]
-pub(super) struct VectorGraph {
+pub(crate) struct VectorGraph {
     pub index: IndexId,
     pub vectors: RwLock<Option<Vectors>>,
     pub changes: Mutex<Changes>,
@@ -95,7 +95,7 @@ pub(crate) struct VectorGraphs {
 
 impl VectorGraphs {
     /// That of an index.
-    pub(super) fn get(&self, index: IndexId) -> Arc<VectorGraph> {
+    pub(crate) fn get(&self, index: IndexId) -> Arc<VectorGraph> {
         let find = |all: &[Arc<VectorGraph>]| all.iter().find(|graph| graph.index == index).cloned();
         if let Some(graph) = find(&self.all.read()) {
             return graph;
