@@ -9,6 +9,7 @@ const CRATE_ORDER: &[&str] = &[
     "dependency-features",
     "types",
     "spatial",
+    "vector-index",
     "wire",
     "client",
     "parser",

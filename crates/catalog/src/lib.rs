@@ -37,7 +37,7 @@ pub use snapshot::{Catalog, Database, Reference, TableEntry};
 pub use table::{
     ColumnDef, ColumnDefault, ConstraintCheck, EngineName, ForeignKey, FunctionalPart, GeneratedKind, IndexDef,
     IndexPart, IndexType, JSON_PARSER, NGRAM_PARSER, ROW_ENGINE, ReferencedColumns, ReferentialAction,
-    TableCompression, TableDef,
+    TableCompression, TableDef, VectorGraph,
 };
 pub use trigger::{TriggerDef, TriggerEvent, TriggerTime};
 pub use view::ViewDef;

@@ -4,6 +4,7 @@ use crate::ids::{ColumnId, IndexId, TableId};
 use crate::name::eq_ignore_case;
 use crate::partition::Partitioning;
 use crate::trigger::{TriggerDef, TriggerEvent, TriggerTime};
+use squall_types::vector::Metric;
 use squall_types::{CollationId, SqlType, Value};
 use std::borrow::Cow;
 
@@ -297,10 +298,21 @@ pub enum IndexType {
     Json,
     /// A copy of its columns, kept by column.
     Columnar,
+    /// A graph of its column's vectors, in memory: nothing of it is stored.
+    Vector(VectorGraph),
+}
+
+/// What the graph of a vector index is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VectorGraph {
+    /// What its distances are.
+    pub metric: Metric,
+    /// M: how many neighbours a vector has on each level above the lowest.
+    pub links: u8,
 }
 
 impl IndexType {
-    const ALL: [IndexType; 9] = [
+    const ALL: [IndexType; 10] = [
         IndexType::BTree,
         IndexType::Hash,
         IndexType::MultiValued,
@@ -310,6 +322,7 @@ impl IndexType {
         IndexType::Ngram,
         IndexType::Json,
         IndexType::Columnar,
+        IndexType::Vector(VectorGraph { metric: Metric::Euclidean, links: 0 }),
     ];
 
     /// What statements and the stored catalog call it.
@@ -324,10 +337,11 @@ impl IndexType {
             IndexType::Ngram => "NGRAM",
             IndexType::Json => "JSON",
             IndexType::Columnar => "COLUMNAR",
+            IndexType::Vector(_) => "VECTOR",
         }
     }
 
-    /// The type of this name, in capital letters.
+    /// The type of this name, in capital letters; of a vector index without what its graph is like.
     pub fn of_name(name: &str) -> Option<IndexType> {
         IndexType::ALL.into_iter().find(|index_type| index_type.name() == name)
     }
@@ -376,9 +390,27 @@ impl IndexDef {
         self.index_type == IndexType::Columnar
     }
 
+    /// What its graph of vectors is like, if it is one.
+    pub fn vector_graph(&self) -> Option<VectorGraph> {
+        match self.index_type {
+            IndexType::Vector(graph) => Some(graph),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a graph of vectors.
+    pub fn is_vector(&self) -> bool {
+        self.vector_graph().is_some()
+    }
+
+    /// Whether it has no entries in the order of its columns' values: a copy of columns, a graph of vectors.
+    pub fn has_no_order(&self) -> bool {
+        self.is_columnar() || self.is_vector()
+    }
+
     /// Whether rows can be found by these columns, which it begins with, whole.
     pub fn begins_with(&self, columns: &[ColumnId]) -> bool {
-        !self.is_columnar()
+        !self.has_no_order()
             && !self.files_by_terms()
             && self.parts.len() >= columns.len()
             && columns.iter().zip(&self.parts).all(|(id, part)| part.column == *id && part.prefix.is_none())

@@ -15,7 +15,7 @@ use crate::locked::lock_tables;
 use crate::locked::{LockedTable, LockedTables};
 use crate::partition_change::truncated_storages;
 use crate::sorted_rows::for_each_sorted_row;
-use squall_catalog::{Catalog, IndexId, TableDef, TableId};
+use squall_catalog::{Catalog, IndexDef, IndexId, TableDef, TableId};
 use squall_instrumentation::process::{Process, Transfer};
 use squall_parser::ast::{AlterAction, AlterTable, CreateIndex, DropIndex, OrderItem, TableConstraint};
 use squall_registry::StatementContext;
@@ -313,7 +313,7 @@ fn build_indexes(
         .indexes
         .iter()
         .filter(|index| {
-            !index.is_bitmap() && !index.is_columnar() && old.indexes.iter().all(|other| other.id != index.id)
+            !index.is_bitmap() && !index.has_no_order() && old.indexes.iter().all(|other| other.id != index.id)
         })
         .map(|index| index.id)
         .collect();
@@ -322,7 +322,12 @@ fn build_indexes(
         progress.add(rows);
         context.kill.check()
     };
-    state.store.build_indexes(&table, &fresh, &check).map_err(SqlError::from)
+    state.store.build_indexes(&table, &fresh, &check).map_err(SqlError::from)?;
+    let is_new = |index: &&IndexDef| index.is_vector() && old.indexes.iter().all(|other| other.id != index.id);
+    for index in new.indexes.iter().filter(is_new) {
+        state.store.build_vector_index(&table, index.id, &check)?;
+    }
+    Ok(())
 }
 
 /// How far a session's ALTER TABLE is with a table's rows, as the process list and events_stages_current show it.

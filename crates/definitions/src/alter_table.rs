@@ -7,7 +7,9 @@ use crate::context::DdlContext;
 use crate::create_table::{add_column_constraints, add_column_keys, check_table};
 use crate::data_type::{keeps_values, named_collation};
 use crate::functional_key::settle_hidden_columns;
-use crate::index::{add_index, check_spatial_keys, require_not_null, resolve_index_kinds, sort_indexes};
+use crate::index::{
+    add_index, check_spatial_keys, check_vector_keys, require_not_null, resolve_index_kinds, sort_indexes,
+};
 use crate::names::{check_column_name, check_index_name, check_table_name};
 use crate::partition::{moves_rows, refuse_partition_column};
 use crate::partition_change::{PartitionChange, change_partitions};
@@ -371,8 +373,8 @@ impl Builder<'_> {
         }
         let is_virtual = column.generated.as_ref().is_some_and(|generated| !generated.stored);
         let computed = column.generated.is_some() || matches!(column.default, ColumnDefault::Expression(_));
-        // There is no geometry for rows that are there (1416); a table without rows takes the column.
-        let computed = computed || column.sql_type.geometry_type().is_some() && !column.nullable;
+        // There is no geometry (1416) or vector (6138) for rows that are there; a table without rows takes the column.
+        let computed = computed || column.sql_type.has_no_zero() && !column.nullable;
         if computed {
             // A virtual column is kept in the rows too, but the message does not say that they are copied.
             self.need(if is_virtual { Work::Rebuild } else { Work::Copy });
@@ -511,7 +513,7 @@ impl Builder<'_> {
     /// Prefixes of keys have to fit the column's new type.
     fn check_prefixes(&mut self, column: &ColumnDef) -> SqlResult<()> {
         for index in &mut self.table.indexes {
-            if index.is_columnar() {
+            if index.has_no_order() {
                 continue;
             }
             if index.is_fulltext() && index.parts.iter().any(|part| part.column == column.id) {
@@ -531,6 +533,9 @@ impl Builder<'_> {
                         return Err(SqlError::new(ErrorCode::BlobKeyWithoutLength, &[&column.name]));
                     }
                     (SqlType::Json, _) => return Err(SqlError::new(ErrorCode::JsonUsedAsKey, &[&column.name])),
+                    (SqlType::String { kind: StringKind::Vector, .. }, _) => {
+                        return Err(SqlError::new(ErrorCode::NonScalarUsedAsKey, &[&column.name]));
+                    }
                     (SqlType::String { kind: StringKind::Text(_) | StringKind::Geometry(_), .. }, Some(_)) => {}
                     (SqlType::String { length, .. }, Some(prefix)) if prefix >= *length => part.prefix = None,
                     (SqlType::String { .. }, _) => {}
@@ -772,6 +777,7 @@ impl Builder<'_> {
         }
         self.check_foreign_keys()?;
         check_spatial_keys(&self.table, self.old)?;
+        check_vector_keys(&self.table)?;
         sort_indexes(&mut self.table);
         resolve_index_kinds(&mut self.table, self.context)?;
         self.settle_hidden_columns()?;

@@ -180,5 +180,9 @@ fn has_introducer(expr: &Expr) -> bool {
 
 /// Whether a type is one of TEXT, BLOB and JSON, whose columns have no literal as their default.
 pub fn holds_blob(sql_type: &SqlType) -> bool {
-    matches!(sql_type, SqlType::Json | SqlType::String { kind: StringKind::Text(_) | StringKind::Geometry(_), .. })
+    matches!(
+        sql_type,
+        SqlType::Json
+            | SqlType::String { kind: StringKind::Text(_) | StringKind::Geometry(_) | StringKind::Vector, .. }
+    )
 }

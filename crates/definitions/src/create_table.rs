@@ -169,7 +169,8 @@ fn row_bytes(table: &TableDef) -> u64 {
         .columns
         .iter()
         .map(|column| match &column.sql_type {
-            SqlType::String { kind: StringKind::Text(_) | StringKind::Geometry(_), .. } | SqlType::Json => 12,
+            SqlType::String { kind: StringKind::Text(_) | StringKind::Geometry(_) | StringKind::Vector, .. }
+            | SqlType::Json => 12,
             SqlType::String { length, collation, .. } => {
                 let bytes =
                     u64::from(*length) * u64::from(squall_server_state::charset::bytes_per_character(*collation));

@@ -3,6 +3,7 @@
 use squall_parser::ast::{CharacterAttributes, DataType, IntegerKind, LobSize, NumericSign, SqlString};
 use squall_planner::bind::geometry_kind;
 use squall_server_state::charset;
+use squall_types::vector::{DIMENSIONS_DEFAULT, DIMENSIONS_MAX};
 use squall_types::{CollationId, ErrorCode, IntWidth, SqlError, SqlMode, SqlResult, SqlType, StringKind, TextSize};
 use std::sync::Arc;
 
@@ -67,7 +68,11 @@ pub fn resolve_type(data_type: &DataType, name: &str, rules: TypeRules) -> SqlRe
         }
         DataType::Json => SqlType::Json,
         DataType::Geometry(kind) => SqlType::geometry(geometry_kind(*kind)),
-        DataType::Vector { .. } => return Err(SqlError::unsupported("VECTOR")),
+        DataType::Vector { dimensions } => match dimensions.unwrap_or(DIMENSIONS_DEFAULT) {
+            0 => return Err(invalid_size(name)),
+            dimensions @ 1..=DIMENSIONS_MAX => SqlType::vector(dimensions),
+            _ => return Err(SqlError::new(ErrorCode::TooBigDisplayWidth, &[&name, &DIMENSIONS_MAX])),
+        },
         DataType::Named { name: type_name, parameters } => match SqlType::of_digits(type_name.as_str(), parameters) {
             Some(made) => made.map_err(|_| invalid_size(name))?,
             None => return Err(SqlError::unsupported(format_args!("data type {}", type_name.as_str()))),

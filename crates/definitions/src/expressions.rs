@@ -28,11 +28,13 @@ pub fn check_expressions(table: &TableDef, context: &DdlContext<'_>) -> SqlResul
     for column in &table.columns {
         if let ColumnDefault::Expression(text) = &column.default {
             refuse_counting(table, text, ErrorCode::DefaultRefersAutoIncrement, &column.name)?;
+            refuse_vectors(table, text, "DEFAULT EXPRESSION")?;
             let code = ErrorCode::DefaultValueGenerated;
             own().bind(text).map_err(|error| unknown_function(error, text, (code, &column.name), context.registry))?;
         }
         if let Some(generated) = &column.generated {
             let (code, text) = (ErrorCode::GeneratedColumnFunctionNotAllowed, &generated.expression);
+            refuse_vectors(table, text, "GENERATED COLUMN")?;
             if !column.is_hidden() {
                 refuse_counting(table, text, ErrorCode::GeneratedColumnRefersAutoIncrement, &column.name)?;
             }
@@ -44,6 +46,7 @@ pub fn check_expressions(table: &TableDef, context: &DdlContext<'_>) -> SqlResul
     for check in &table.checks {
         let (code, text) = (ErrorCode::CheckConstraintFunctionNotAllowed, &check.expression);
         refuse_counting(table, text, ErrorCode::CheckConstraintRefersAutoIncrement, &check.name)?;
+        refuse_vectors(table, text, "CHECK CONSTRAINT")?;
         let bound =
             own().bind(text).map_err(|error| unknown_function(error, text, (code, &check.name), context.registry))?;
         if !is_boolean(&bound) {
@@ -61,6 +64,20 @@ fn refuse_counting(table: &TableDef, text: &str, code: ErrorCode, whose: &str) -
     match columns.iter().any(|column| eq_ignore_case(column, &counting.name)) {
         true => Err(SqlError::new(code, &[&whose])),
         false => Ok(()),
+    }
+}
+
+/// The expression names no column of vectors, as MySQL has it (3064).
+fn refuse_vectors(table: &TableDef, text: &str, place: &str) -> SqlResult<()> {
+    if !table.columns.iter().any(|column| column.sql_type.is_vector()) {
+        return Ok(());
+    }
+    let mut columns = Vec::new();
+    constant::columns_of_text(text, &mut columns);
+    let is_vector = |name: &String| table.column(name).is_some_and(|(_, column)| column.sql_type.is_vector());
+    match columns.iter().find(|name| is_vector(name)) {
+        Some(name) => Err(SqlError::new(ErrorCode::IncorrectType, &[name, &place])),
+        None => Ok(()),
     }
 }
 

@@ -125,7 +125,9 @@ fn key_type(bound: &BoundExpr, generated: &GeneratedKind) -> SqlResult<SqlType> 
         SqlType::Json | SqlType::String { kind: StringKind::Geometry(_), .. } => {
             Err(SqlError::new(ErrorCode::FunctionalIndexOnJsonOrGeometry, &[]))
         }
-        SqlType::String { kind: StringKind::Text(_), .. } => Err(SqlError::new(ErrorCode::FunctionalIndexOnLob, &[])),
+        SqlType::String { kind: StringKind::Text(_) | StringKind::Vector, .. } => {
+            Err(SqlError::new(ErrorCode::FunctionalIndexOnLob, &[]))
+        }
         SqlType::String { length, .. } if length > TEXT_CHARACTERS_MAX => {
             Err(SqlError::new(ErrorCode::FunctionalIndexOnLob, &[]))
         }

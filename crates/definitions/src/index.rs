@@ -5,12 +5,14 @@ use crate::functional_key::{add_cells_column, add_hidden_column};
 use crate::names::check_index_name;
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{
-    ColumnDef, ColumnId, IndexDef, IndexId, IndexPart, IndexType, JSON_PARSER, NGRAM_PARSER, TableDef,
+    ColumnDef, ColumnId, IndexDef, IndexId, IndexPart, IndexType, JSON_PARSER, NGRAM_PARSER, TableDef, VectorGraph,
 };
 use squall_parser::ast::{Ident, IndexDefinition, IndexKind, KeyPart, KeyPartSource};
 use squall_row_store::TableFeature;
 use squall_server_state::charset;
+use squall_types::vector::Metric;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, StringKind};
+use squall_vector_index::{LINKS_DEFAULT, LINKS_MAX, LINKS_MIN};
 
 /// Most secondary keys of a table.
 const KEYS_MAX: usize = 64;
@@ -32,6 +34,7 @@ pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &D
         IndexKind::Fulltext => return add_fulltext(table, definition, context),
         IndexKind::Columnar => return add_columnar(table, definition, context),
         IndexKind::Spatial => return add_spatial(table, definition, context),
+        IndexKind::Vector => return add_vector(table, definition, context),
         _ => {}
     }
     let given = definition.name.as_ref().or(definition.constraint.as_ref());
@@ -279,6 +282,74 @@ fn add_columnar(table: &mut TableDef, definition: &IndexDefinition, context: &Dd
     push_index(table, definition, given, name, parts, IndexType::Columnar)
 }
 
+/// Adds a graph of a column's vectors.
+fn add_vector(table: &mut TableDef, definition: &IndexDefinition, context: &DdlContext<'_>) -> SqlResult<()> {
+    let [part] = definition.parts.as_slice() else {
+        return Err(SqlError::new(ErrorCode::TooManyKeyParts, &[&1]));
+    };
+    let KeyPartSource::Column { name, length: None } = &part.source else {
+        return Err(wrong_vector_key());
+    };
+    if part.descending || definition.options.algorithm.is_some() || definition.options.parser.is_some() {
+        return Err(wrong_vector_key());
+    }
+    let (_, column) =
+        table.column(name).ok_or_else(|| SqlError::new(ErrorCode::KeyColumnDoesNotExist, &[&name.as_str()]))?;
+    check_vector_column(column)?;
+    if context.engine_traits(table)?.plain_keys == IndexType::Bitmap {
+        return Err(no_vector_keys());
+    }
+    let column = column.clone();
+    let options = &definition.options;
+    let wrong = |option: &str, value: &str| SqlError::new(ErrorCode::WrongValue, &[&option, &value]);
+    let links = match &options.links {
+        Some(value) => {
+            let links: Option<u8> = value.parse().ok();
+            links.filter(|links| (LINKS_MIN..=LINKS_MAX).contains(links)).ok_or_else(|| wrong("M", value))?
+        }
+        None => LINKS_DEFAULT,
+    };
+    let metric = match &options.distance {
+        Some(value) => Metric::of_name(value).ok_or_else(|| wrong("DISTANCE", value))?,
+        None => Metric::Euclidean,
+    };
+    let given = definition.name.as_ref();
+    let name = match given {
+        Some(name) => checked_name(table, name)?,
+        None => free_name(table, &column.name),
+    };
+    let parts = vec![IndexPart { column: column.id, prefix: None, descending: false }];
+    push_index(table, definition, given, name, parts, IndexType::Vector(VectorGraph { metric, links }))
+}
+
+/// A vector key is of vectors, which are never NULL.
+fn check_vector_column(column: &ColumnDef) -> SqlResult<()> {
+    if !column.sql_type.is_vector() {
+        return Err(wrong_vector_key());
+    }
+    if column.nullable {
+        let message = "All parts of a VECTOR index must be NOT NULL";
+        return Err(SqlError::with_message(ErrorCode::SpatialCannotHaveNull, message));
+    }
+    Ok(())
+}
+
+/// The columns of vector keys stay what they have to be.
+pub fn check_vector_keys(table: &TableDef) -> SqlResult<()> {
+    for index in table.indexes.iter().filter(|index| index.is_vector()) {
+        index.parts.iter().filter_map(|part| table.part_column(part)).try_for_each(check_vector_column)?;
+    }
+    Ok(())
+}
+
+fn wrong_vector_key() -> SqlError {
+    SqlError::new(ErrorCode::WrongArguments, &[&"VECTOR INDEX"])
+}
+
+fn no_vector_keys() -> SqlError {
+    SqlError::unsupported("VECTOR keys of ENGINE=COLUMN tables; what is nearest is found by reading all rows")
+}
+
 /// The table's engine takes keys that not all engines take.
 fn check_takes(table: &TableDef, feature: TableFeature, context: &DdlContext<'_>) -> SqlResult<()> {
     if !context.engine_traits(table)?.refuses(feature) {
@@ -297,6 +368,9 @@ pub fn resolve_index_kinds(table: &mut TableDef, context: &DdlContext<'_>) -> Sq
         check_takes(table, TableFeature::ColumnarKeys, context)?;
     }
     let has_bitmaps = context.engine_traits(table)?.plain_keys == IndexType::Bitmap;
+    if has_bitmaps && table.indexes.iter().any(IndexDef::is_vector) {
+        return Err(no_vector_keys());
+    }
     let of_elements = |column: &&ColumnDef| column.element_type().is_some();
     let arrays: Vec<ColumnId> = table.columns.iter().filter(of_elements).map(|column| column.id).collect();
     for index in table.indexes.iter_mut().filter(|index| !index.unique) {
@@ -383,6 +457,9 @@ fn resolve_part(
         table.column(name).ok_or_else(|| SqlError::new(ErrorCode::KeyColumnDoesNotExist, &[&name.as_str()]))?;
     if matches!(column.sql_type, SqlType::Json) {
         return Err(SqlError::new(ErrorCode::JsonUsedAsKey, &[&column.name]));
+    }
+    if column.sql_type.is_vector() {
+        return Err(SqlError::new(ErrorCode::NonScalarUsedAsKey, &[&column.name]));
     }
     if let Some(generated) = &column.generated
         && !generated.stored
@@ -487,7 +564,7 @@ pub fn check_auto_increment(table: &TableDef) -> SqlResult<()> {
     let mut counting = table.columns.iter().filter(|column| column.auto_increment);
     let Some(column) = counting.next() else { return Ok(()) };
     let is_first =
-        |index: &IndexDef| !index.is_columnar() && index.parts.first().is_some_and(|part| part.column == column.id);
+        |index: &IndexDef| !index.has_no_order() && index.parts.first().is_some_and(|part| part.column == column.id);
     if counting.next().is_some() || !table.indexes.iter().any(is_first) {
         return Err(SqlError::new(ErrorCode::WrongAutoKey, &[]));
     }
@@ -504,7 +581,7 @@ pub fn sort_indexes(table: &mut TableDef) {
         })
         .collect();
     let rank = |(index, nullable): (&IndexDef, bool)| {
-        [!index.primary, !index.unique, index.unique && nullable, index.is_fulltext(), index.is_columnar()]
+        [!index.primary, !index.unique, index.unique && nullable, index.is_fulltext(), index.has_no_order()]
     };
     let mut keyed: Vec<([bool; 5], IndexDef)> = std::mem::take(&mut table.indexes)
         .into_iter()

@@ -1,7 +1,7 @@
 //! Runs plans: scans of tables, operators, the rules that choose them, and where they run.
 //!
 //! From the bottom up: [`mod@env`] (what a statement runs in), [`stopping`] (KILL while a plan is made), [`runtime_filters`] (what one operator
-//! finds out for another), [`operator`] (what each operator says about itself), [`access`] (paths to rows, and scans), [`operators`], [`document_values`] and [`star`] (aggregates by indexes and by
+//! finds out for another), [`operator`] (what each operator says about itself), [`access`] (paths to rows, and scans), [`operators`], [`nearest`], [`document_values`] and [`star`] (aggregates by indexes and by
 //! the star kernel), [`TableOperator`] (those of them that read tables), [`rules`] of the optimizer, [`reusable`] (plans that run more than once), [`engine`] (how DataFusion is set
 //! up), [`runtime`] (threads, memory and spilling). The
 //! planner is above: it binds statements. This crate must not know SQL texts, sessions or sockets.
@@ -10,6 +10,7 @@ pub mod access;
 pub mod document_values;
 pub mod engine;
 pub mod env;
+pub mod nearest;
 pub mod operator;
 pub mod operators;
 pub mod reusable;

@@ -5,6 +5,7 @@ use crate::access::column_scan::ColumnScanExec;
 use crate::access::scan::RowScanExec;
 use crate::access::virtual_table::PartsExec;
 use crate::document_values::DocumentValuesExec;
+use crate::nearest::NearestRowsExec;
 use crate::operators::lookup_join::IndexLookupJoinExec;
 use crate::star::StarExec;
 use datafusion::physical_plan::ExecutionPlan;
@@ -18,6 +19,8 @@ pub enum TableOperator<'a> {
     Columns(&'a ColumnScanExec),
     /// Documents' values, from the index of documents alone.
     DocumentValues(&'a DocumentValuesExec),
+    /// Rows of a row table, by a vector index.
+    Nearest(&'a NearestRowsExec),
     /// A table of the server's own.
     Virtual(&'a PartsExec),
     /// The fact table of a star query, joined and aggregated at once.
@@ -33,6 +36,7 @@ impl<'a> TableOperator<'a> {
             .map(TableOperator::Rows)
             .or_else(|| plan.downcast_ref().map(TableOperator::Columns))
             .or_else(|| plan.downcast_ref().map(TableOperator::DocumentValues))
+            .or_else(|| plan.downcast_ref().map(TableOperator::Nearest))
             .or_else(|| plan.downcast_ref().map(TableOperator::Virtual))
             .or_else(|| plan.downcast_ref().map(TableOperator::Star))
             .or_else(|| plan.downcast_ref().map(TableOperator::Lookup))
@@ -44,6 +48,7 @@ impl<'a> TableOperator<'a> {
             TableOperator::Rows(scan) => Some(&scan.source),
             TableOperator::Columns(scan) => Some(&scan.source),
             TableOperator::DocumentValues(scan) => Some(&scan.source.table),
+            TableOperator::Nearest(nearest) => Some(&nearest.scan.source),
             TableOperator::Virtual(_) => None,
             TableOperator::Star(star) => Some(&star.spec.fact),
             TableOperator::Lookup(join) => Some(&join.inner().scan.source),

@@ -3,7 +3,7 @@
 //! Reading order: [`arrow_map`] (types on Arrow), [`expr`] (bound expressions), [`typing`] (MySQL's rules for the types of
 //! results), [`build`] (what the binder calls to make bound expressions), [`operators`] (the kernels behind them),
 //! [`aggregate`], [`library`] (the functions that are called by name), [`json`] (JSON_TABLE and JSON_VALUE),
-//! [`fulltext`] (MATCH), [`xml`] (EXTRACTVALUE).
+//! [`fulltext`] (MATCH), [`vector`] (DISTANCE), [`xml`] (EXTRACTVALUE).
 
 pub mod aggregate;
 pub mod arrow_map;
@@ -17,6 +17,7 @@ pub mod json;
 pub mod library;
 pub mod operators;
 pub mod typing;
+pub mod vector;
 pub mod xml;
 
 pub use expr::{BoundExpr, ExecutionSlot};

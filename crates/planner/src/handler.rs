@@ -352,7 +352,7 @@ fn index_of(target: &Target, name: &ast::Ident) -> SqlResult<usize> {
     let indexes = &target.def().indexes;
     let found = indexes.iter().position(|index| eq_ignore_case(&index.name, name));
     let position = found.ok_or_else(|| SqlError::new(ErrorCode::KeyDoesNotExist, &[&name.as_str(), &target.alias]))?;
-    if indexes[position].files_by_terms() || indexes[position].is_columnar() {
+    if indexes[position].files_by_terms() || indexes[position].has_no_order() {
         return Err(SqlError::unsupported("HANDLER along an index that has no order of rows (read another one)"));
     }
     Ok(position)

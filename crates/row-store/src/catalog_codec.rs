@@ -7,9 +7,10 @@ use crate::value_codec::{read_value, write_value};
 use squall_catalog::{
     ColumnDef, ColumnDefault, ColumnId, ConstraintCheck, DatabaseId, EngineName, ForeignKey, FunctionalPart,
     GeneratedKind, IndexDef, IndexId, IndexPart, IndexType, ReferencedColumns, ReferentialAction, TableDef, TableId,
-    ViewDef,
+    VectorGraph, ViewDef,
 };
 use squall_types::hex::HEX_DIGITS_MAX;
+use squall_types::vector::Metric;
 use squall_types::{CollationId, GeometryKind, GeometryType, IntWidth, SqlType, StringKind, TextSize};
 use std::sync::Arc;
 
@@ -254,6 +255,10 @@ fn write_index(out: &mut Writer, index: &IndexDef) {
     out.bool(index.invisible);
     out.str(&index.comment);
     out.str(index.index_type.name());
+    if let Some(graph) = index.vector_graph() {
+        out.str(graph.metric.name());
+        out.u8(graph.links);
+    }
     out.bool(index.generated);
 }
 
@@ -278,7 +283,13 @@ fn read_index(reader: &mut Reader<'_>, version: u8) -> Decoded<IndexDef> {
 }
 
 fn index_type(reader: &mut Reader<'_>) -> Decoded<IndexType> {
-    IndexType::of_name(&reader.string()?).ok_or(Malformed)
+    match IndexType::of_name(&reader.string()?).ok_or(Malformed)? {
+        IndexType::Vector(_) => {
+            let metric = Metric::of_name(&reader.string()?).ok_or(Malformed)?;
+            Ok(IndexType::Vector(VectorGraph { metric, links: reader.u8()? }))
+        }
+        index_type => Ok(index_type),
+    }
 }
 
 fn write_foreign_key(out: &mut Writer, key: &ForeignKey) {
@@ -421,6 +432,7 @@ pub fn write_type(out: &mut Writer, sql_type: &SqlType) {
                 StringKind::Text(TextSize::Medium) => 4,
                 // A spatial type has a number of its own, above.
                 StringKind::Text(TextSize::Long) | StringKind::Geometry(_) => 5,
+                StringKind::Vector => 6,
             });
             out.uint(u64::from(*length));
             out.uint(u64::from(collation.0));
@@ -489,6 +501,7 @@ pub fn read_type(reader: &mut Reader<'_>) -> Decoded<SqlType> {
                 3 => StringKind::Text(TextSize::Normal),
                 4 => StringKind::Text(TextSize::Medium),
                 5 => StringKind::Text(TextSize::Long),
+                6 => StringKind::Vector,
                 _ => return Err(Malformed),
             },
             length: reader.u32()?,

@@ -71,6 +71,7 @@ fn full_table() -> TableDef {
         SqlType::Enum { members: members.clone(), collation },
         SqlType::Set { members, collation: CollationId::BINARY },
         SqlType::Json,
+        SqlType::vector(16_383),
         SqlType::geometry(GeometryKind::Geometry),
         SqlType::of_geometry(GeometryType { kind: GeometryKind::Point, srid: Some(4326) }),
     ]);

@@ -356,8 +356,10 @@ impl Committer {
         for (data, keys) in rows {
             let Some(keys) = keys else {
                 data.all_rows_changed(seqno);
+                data.vectors.note_all();
                 continue;
             };
+            data.vectors.note(&keys, seqno);
             keys.iter().for_each(|key| data.row_changed(key, seqno));
             if let Some(level) = data.sealed() {
                 level.note_commit(keys.iter(), seqno);
@@ -665,7 +667,8 @@ impl Committer {
         }
     }
 
-    fn is_stopped(&self) -> bool {
+    /// Whether nothing is written any more.
+    pub fn is_stopped(&self) -> bool {
         self.gate.is_stopped() || self.closing.load(Ordering::Acquire)
     }
 }

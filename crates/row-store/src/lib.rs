@@ -46,6 +46,7 @@ mod locks;
 mod log_check;
 mod memory_reuse;
 mod meta;
+mod nearest;
 mod options;
 mod partition_codec;
 mod partition_function;
@@ -70,6 +71,7 @@ mod unused_files;
 mod validation;
 mod value_codec;
 mod value_text;
+mod vector_graphs;
 mod visible;
 mod write_set;
 mod written;
@@ -83,6 +85,7 @@ pub use error::{DuplicateKey, StoreError, StoreResult};
 pub use gate::DiskRoom;
 pub use index_key::{Direction, KeyRange, RowKeyBuf, ValueRange};
 pub use locks::{BACKGROUND_FAMILY, LockInfo, LockStrength, LockWaitEvent, LockWaits, RowLock, WaitTimes};
+pub use nearest::Nearest;
 pub use options::{
     Durability, IsolationLevel, LockMode, LockRequest, LockWait, StoreOptions, TableLock, TransactionOptions,
 };

@@ -25,6 +25,9 @@ pub struct StoreOptions {
     pub cache_bytes: u64,
     /// Rows read by key kept in memory, as the store opens; see [`RowStore::resize_row_cache`](crate::RowStore::resize_row_cache).
     pub row_cache_bytes: u64,
+    /// Memory for the graphs of vector indexes, as the store opens; see
+    /// [`RowStore::resize_vector_memory`](crate::RowStore::resize_vector_memory).
+    pub vector_memory_bytes: usize,
     /// Committed changes kept in memory, over all tables, before they are written to files. It bounds what a restart
     /// after a crash has to read again.
     pub write_buffer_bytes_max: u64,
@@ -52,6 +55,7 @@ impl Default for StoreOptions {
         Self {
             cache_bytes: 128 << 20,
             row_cache_bytes: 192 << 20,
+            vector_memory_bytes: 1 << 30,
             write_buffer_bytes_max: 24 << 20,
             table_buffer_bytes_max: 32 << 20,
             transaction_buffer_bytes: 64 << 20,

@@ -133,6 +133,8 @@ impl ServerState {
     pub fn apply_cache_variables(&self) {
         let globals = self.globals.load_values();
         self.store.resize_row_cache(Values(&globals).number(ids::ROW_CACHE_SIZE));
+        let vectors = Values(&globals).number(ids::VECTOR_MEMORY_LIMIT);
+        self.store.resize_vector_memory(usize::try_from(vectors).unwrap_or(usize::MAX));
         let changes = Values(&globals).number(ids::TRANSACTION_BUFFER_SIZE);
         self.store.set_transaction_buffer(usize::try_from(changes).unwrap_or(usize::MAX));
         let columns = Values(&globals).number(ids::COLUMN_CACHE_SIZE);

@@ -107,6 +107,7 @@ pub mod ids {
         LOG_TABLE_MAX_ROWS = "log_table_max_rows";
         LOG_WRITE_MODE = "log_write_mode";
         ROW_CACHE_SIZE = "row_cache_size";
+        VECTOR_MEMORY_LIMIT = "vector_memory_limit";
         TRANSACTION_BUFFER_SIZE = "transaction_buffer_size";
         PERFORMANCE_SCHEMA = "performance_schema";
         COLUMN_CACHE_SIZE = "column_cache_size";

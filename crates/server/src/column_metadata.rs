@@ -46,6 +46,7 @@ pub(crate) fn wire_type(column: &ColumnMeta) -> ColumnType {
             StringKind::Varchar => ColumnType::VarString,
             StringKind::Text(_) => ColumnType::Blob,
             StringKind::Geometry(_) => ColumnType::Geometry,
+            StringKind::Vector => ColumnType::Vector,
         },
         // Both are sent as CHAR; a flag tells them apart.
         SqlType::Enum { .. } | SqlType::Set { .. } => ColumnType::String,
@@ -178,8 +179,11 @@ fn flags(column: &ColumnMeta, own_collation: u16) -> ColumnFlags {
     flags.set(ColumnFlags::ENUM, matches!(sql_type, SqlType::Enum { .. }));
     flags.set(ColumnFlags::SET, matches!(sql_type, SqlType::Set { .. }));
     flags.set(ColumnFlags::TIMESTAMP, matches!(sql_type, SqlType::Timestamp { .. }) && facts.on_update_now);
-    let text =
-        matches!(sql_type, SqlType::String { kind: StringKind::Text(_) | StringKind::Geometry(_), .. } | SqlType::Json);
+    let text = matches!(
+        sql_type,
+        SqlType::String { kind: StringKind::Text(_) | StringKind::Geometry(_) | StringKind::Vector, .. }
+            | SqlType::Json
+    );
     flags.set(ColumnFlags::BLOB, text);
     // A number of a table is not "binary", one that was calculated is: MySQL's habit, which drivers have learnt.
     let binary = if sql_type.is_numeric() { is_calculated(column) } else { is_byte_ordered(own_collation) };

@@ -420,6 +420,7 @@ impl CommandLoop<'_> {
         match result {
             Ok(session) => {
                 self.session = session;
+                self.client.set_knows_vectors(self.session.knows_vectors());
                 self.ok();
                 Ok(())
             }

@@ -197,10 +197,11 @@ async fn answer_commands(
     shared: &Shared,
     neighbours: &Rc<Neighbours>,
     neighbour: Neighbour,
-    client: ClientWriter,
+    mut client: ClientWriter,
     conversation: Conversation,
 ) -> io::Result<Moving> {
     let Conversation { session, established, statements, wake, steering } = conversation;
+    client.set_knows_vectors(session.knows_vectors());
     let (idle, activity) = (Rc::clone(&neighbour.idle), Rc::clone(&neighbour.activity));
     let busy_poll = BusyPoll::new();
     let commands = CommandLoop {

@@ -91,6 +91,8 @@ pub(crate) struct ClientWriter {
     pub(crate) capabilities: Capabilities,
     pub(crate) format: RowFormat,
     results_collation: Option<u16>,
+    /// Whether the client has heard of VECTOR.
+    knows_vectors: bool,
     columns: Vec<ColumnEncoding>,
     column_ordinal: usize,
     /// Definitions that were written before.
@@ -119,6 +121,7 @@ impl ClientWriter {
             capabilities,
             format: RowFormat::Text,
             results_collation: None,
+            knows_vectors: true,
             columns: Vec::new(),
             column_ordinal: 0,
             kept_definitions: Vec::new(),
@@ -141,9 +144,27 @@ impl ClientWriter {
         self.definitions_open = false;
     }
 
+    /// Vectors are BLOBs for clients that do not know them, whose programs would take their bytes for text.
+    pub(crate) fn set_knows_vectors(&mut self, knows_vectors: bool) {
+        if self.knows_vectors != knows_vectors {
+            self.knows_vectors = knows_vectors;
+            self.kept_definitions.clear();
+        }
+    }
+
+    fn definition<'c>(&self, column: &'c ColumnMeta) -> ColumnDefinition<'c> {
+        let definition = definition(column, self.results_collation);
+        match definition.column_type {
+            ColumnType::Vector if !self.knows_vectors => {
+                ColumnDefinition { column_type: ColumnType::Blob, ..definition }
+            }
+            _ => definition,
+        }
+    }
+
     /// Writes one column definition; names go out in the client's character set.
     pub(crate) fn write_definition(&mut self, column: &ColumnMeta) {
-        let definition = definition(column, self.results_collation);
+        let definition = self.definition(column);
         let charset = self.results_charset();
         if is_utf8(charset) {
             self.write_raw_definition(&definition);
@@ -171,7 +192,7 @@ impl ClientWriter {
 
     /// Writes a definition as `COM_FIELD_LIST` wants it.
     pub(crate) fn write_definition_with_default(&mut self, column: &ColumnMeta) {
-        let definition = definition(column, self.results_collation);
+        let definition = self.definition(column);
         self.io.writer.packet(|buf| definition.encode_with_default(buf, None));
     }
 

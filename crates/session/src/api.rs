@@ -117,6 +117,10 @@ pub trait Connection: Send {
     fn max_allowed_packet(&self) -> usize;
     /// `character_set_results`' collation id, `None` for NULL (no conversion).
     fn results_collation(&self) -> Option<u16>;
+    /// Whether the client's library has heard of MySQL 9's type VECTOR.
+    fn knows_vectors(&self) -> bool {
+        true
+    }
     /// `character_set_client`'s collation id, in which text parameters come.
     fn client_collation(&self) -> u16;
     /// Whether KILL CONNECTION hit this connection.

@@ -471,6 +471,13 @@ impl Connection for Session {
         self.settings.results_collation.map(|collation| collation.0)
     }
 
+    fn knows_vectors(&self) -> bool {
+        // These take the bytes of types that they do not know for text.
+        const LIBRARIES: [&str; 2] = ["libmariadb", "pymysql"];
+        let is_older = |(name, value): &(String, String)| name == "_client_name" && LIBRARIES.contains(&value.as_str());
+        !self.info.attributes.iter().any(is_older)
+    }
+
     fn client_collation(&self) -> u16 {
         self.settings.bind.client_collation.0
     }

@@ -20,6 +20,7 @@ const FOLDERS: &[&str] = &[
     "fastbit",
     "json",
     "spatial",
+    "vector",
     "performance_schema",
 ];
 

@@ -194,8 +194,10 @@ pub fn type_facts(sql_type: &SqlType) -> [Value; 8] {
         }
         SqlType::Bit { width } => precision = u(u64::from(*width)),
         SqlType::Time { fsp } | SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => fraction = u(u64::from(*fsp)),
-        // TEXT is limited in bytes, and MySQL shows that limit for both.
-        SqlType::String { kind: squall_types::StringKind::Text(_), length, .. } => {
+        // TEXT and VECTOR are limited in bytes, and MySQL shows that limit for both.
+        SqlType::String {
+            kind: squall_types::StringKind::Text(_) | squall_types::StringKind::Vector, length, ..
+        } => {
             (characters, octets) = (Value::Int(i64::from(*length)), Value::Int(i64::from(*length)));
         }
         SqlType::String { kind: squall_types::StringKind::Geometry(_), .. } => {}

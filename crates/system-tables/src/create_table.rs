@@ -163,6 +163,8 @@ fn index_line(index: &IndexDef, table: &TableDef) -> String {
         format!("SPATIAL KEY {}", quote(&index.name))
     } else if index.is_columnar() {
         format!("COLUMNAR KEY {}", quote(&index.name))
+    } else if index.is_vector() {
+        format!("VECTOR KEY {}", quote(&index.name))
     } else {
         format!("KEY {}", quote(&index.name))
     };
@@ -183,6 +185,9 @@ fn index_line(index: &IndexDef, table: &TableDef) -> String {
     let mut line = format!("  {head} ({})", parts.join(","));
     if matches!(index.index_type, IndexType::Hash | IndexType::Bitmap) {
         line.push_str(&format!(" USING {}", index.index_type.name()));
+    }
+    if let Some(graph) = index.vector_graph() {
+        line.push_str(&format!(" M={} DISTANCE={}", graph.links, graph.metric.name()));
     }
     let parser = [(index.is_json(), JSON_PARSER), (index.is_ngram(), NGRAM_PARSER)];
     if let Some((_, parser)) = parser.into_iter().find(|(is_it, _)| *is_it) {

@@ -87,7 +87,7 @@ fn part_bytes(index: &IndexDef, part: &IndexPart) -> Option<i64> {
 
 /// A for ascending, D for descending; an index of words or documents has no order of the column's values.
 fn order(index: &IndexDef, part: &IndexPart) -> Value {
-    match (index.is_fulltext(), part.descending) {
+    match (index.is_fulltext() || index.is_vector(), part.descending) {
         (true, _) => Value::Null,
         (false, true) => s("D"),
         (false, false) => s("A"),

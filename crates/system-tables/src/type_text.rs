@@ -32,6 +32,9 @@ pub fn type_text(sql_type: &SqlType) -> String {
         SqlType::String { kind: StringKind::Char | StringKind::Varchar, length, .. } => {
             format!("{}({length})", data_type_name(sql_type))
         }
+        SqlType::String { kind: StringKind::Vector, .. } => {
+            format!("vector({})", sql_type.vector_dimensions().unwrap_or_default())
+        }
         SqlType::Hex { digits } => format!("hex({digits})"),
         SqlType::Enum { members, .. } => format!("enum({})", member_list(members)),
         SqlType::Set { members, .. } => format!("set({})", member_list(members)),
@@ -77,6 +80,7 @@ pub fn data_type_name(sql_type: &SqlType) -> &'static str {
                 TextSize::Long => "longblob",
             },
             (StringKind::Geometry(geometry), _) => geometry.kind.type_name(),
+            (StringKind::Vector, _) => "vector",
         },
         SqlType::Enum { .. } => "enum",
         SqlType::Set { .. } => "set",

@@ -654,6 +654,9 @@ error_codes! {
     GisDifferentSridsAggregation = 4034, b"22S05", "Arguments to function %s contains geometries with different SRIDs: %s and %s. All geometries must have the same SRID.";
     XaTempTable = 4091, b"HY000", "Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON";
     ForeignKeyMissingUniqueKey = 6125, b"HY000", "Failed to add the foreign key constraint. Missing unique key for constraint '%s' in the referenced table '%s'";
+    NonScalarUsedAsKey = 6134, b"HY000", "Non-scalar (e.g., vector) column '%s' cannot be used as key";
+    DataIncompatibleWithVector = 6136, b"HY000", "Value of type '%s, size: %s' cannot be converted to 'vector' type.";
+    ToVectorConversion = 6138, b"HY000", "Data cannot be converted to a valid vector: '%s'";
 }
 
 /// The text of an input/output error as the operating system has it, without what Rust adds.

@@ -4,7 +4,7 @@
 //! nothing of tables, packets, Arrow arrays or sessions.
 //!
 //! Reading order: [`sql_type`], [`value`], [`decimal`], [`temporal`], [`collation`], [`error`],
-//! [`convert`], [`json`], [`geometry`], [`key_codec`]; beside them [`durable_files`], [`file_use`], [`work_meter`] and [`threads`].
+//! [`convert`], [`json`], [`geometry`], [`vector`], [`key_codec`]; beside them [`durable_files`], [`file_use`], [`work_meter`] and [`threads`].
 
 pub mod collation;
 pub mod condition;
@@ -29,6 +29,7 @@ pub mod temporal;
 pub mod term_list;
 pub mod threads;
 pub mod value;
+pub mod vector;
 pub mod words;
 pub mod work_meter;
 

@@ -2,6 +2,7 @@
 
 use crate::collation::CollationId;
 use crate::geometry::{GeometryKind, GeometryType};
+use crate::vector::DIMENSION_BYTES;
 use std::sync::Arc;
 
 /// Width of an integer type.
@@ -32,7 +33,7 @@ impl IntWidth {
     }
 }
 
-/// CHAR, VARCHAR or TEXT, which with [`CollationId::BINARY`] are BINARY, VARBINARY and BLOB, or a spatial type.
+/// CHAR, VARCHAR or TEXT, which with [`CollationId::BINARY`] are BINARY, VARBINARY and BLOB, or a spatial type or VECTOR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StringKind {
     /// CHAR(n)/BINARY(n).
@@ -43,6 +44,8 @@ pub enum StringKind {
     Text(TextSize),
     /// A spatial type: a byte string of a certain form, as MySQL has it.
     Geometry(GeometryType),
+    /// VECTOR(n): the bytes of a list of numbers.
+    Vector,
 }
 
 /// Which of the four TEXT/BLOB sizes.
@@ -209,6 +212,30 @@ impl SqlType {
             SqlType::String { kind: StringKind::Geometry(geometry), .. } => Some(*geometry),
             _ => None,
         }
+    }
+
+    /// VECTOR(dimensions).
+    pub fn vector(dimensions: u32) -> SqlType {
+        let length = dimensions.saturating_mul(DIMENSION_BYTES as u32);
+        SqlType::String { kind: StringKind::Vector, length, collation: CollationId::BINARY }
+    }
+
+    /// Most dimensions of values of VECTOR(n).
+    pub fn vector_dimensions(&self) -> Option<u32> {
+        match self {
+            SqlType::String { kind: StringKind::Vector, length, .. } => Some(length / DIMENSION_BYTES as u32),
+            _ => None,
+        }
+    }
+
+    /// Whether the type is VECTOR(n).
+    pub fn is_vector(&self) -> bool {
+        matches!(self, SqlType::String { kind: StringKind::Vector, .. })
+    }
+
+    /// Whether no value of the type could stand for nothing, as 0 and the empty string do in a NOT NULL column.
+    pub fn has_no_zero(&self) -> bool {
+        self.geometry_type().is_some() || self.is_vector()
     }
 
     /// DECIMAL(precision, scale).

@@ -198,6 +198,9 @@ pub fn check_partitions(table: &TableDef, context: &DdlContext<'_>) -> SqlResult
         if index.is_fulltext() {
             return Err(SqlError::new(ErrorCode::TableCannotHandleFulltext, &[]));
         }
+        if index.is_vector() {
+            return Err(SqlError::unsupported("VECTOR keys of tables with partitions"));
+        }
         if index.is_columnar() || index.is_bitmap() {
             return Err(SqlError::unsupported("a copy of columns of a table with partitions"));
         }

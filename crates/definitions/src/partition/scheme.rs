@@ -92,7 +92,7 @@ fn resolve_columns(table: &TableDef, names: &[Ident], is_allowed: fn(&SqlType) -
         if is_long(&column.sql_type) {
             return Err(SqlError::new(ErrorCode::BlobInPartitionFunction, &[]));
         }
-        if !is_allowed(&column.sql_type) {
+        if column.sql_type.is_vector() || !is_allowed(&column.sql_type) {
             return Err(SqlError::new(ErrorCode::PartitionFieldType, &[&column.name]));
         }
         columns.push(column.id);

@@ -16,7 +16,7 @@ pub fn order_direction(
     first: usize,
     constant: &[usize],
 ) -> Option<Direction> {
-    if index.files_by_terms() || index.is_columnar() {
+    if index.files_by_terms() || index.has_no_order() {
         return None;
     }
     let mut parts: Vec<(usize, bool, bool)> = parts_of(def, index);

@@ -286,7 +286,7 @@ pub fn whole_index(store: &RowStore, table: &Table, position: usize, columns: &[
 
 /// Whether the planner may read through an index in the order of its columns' values.
 pub fn is_usable(index: &IndexDef) -> bool {
-    !index.invisible && !index.is_bitmap() && !index.files_by_terms() && !index.is_columnar()
+    !index.invisible && !index.is_bitmap() && !index.files_by_terms() && !index.has_no_order()
 }
 
 /// Whether an index gives back all of `columns` by itself.

@@ -13,6 +13,7 @@ use crate::access::fulltext::SnapshotWords;
 use crate::access::scan::RowScanExec;
 use crate::engine::{EngineOptions, physical_plan, session_state};
 use crate::env::StatementEnv;
+use crate::nearest::NearestRule;
 use crate::rules::join_keys::JoinKeysRule;
 use crate::rules::locked_limit::LockedLimitRule;
 use crate::rules::lookup_join::IndexLookupJoinRule;
@@ -303,6 +304,7 @@ fn with_row_table_rules(state: SessionState) -> SessionState {
     rules.insert(after + 3, Arc::new(SeekRangeRule));
     rules.insert(after + 4, Arc::new(JoinKeysRule));
     rules.push(Arc::new(LockedLimitRule));
+    rules.push(Arc::new(NearestRule));
     let rules = stoppable_physical(rules);
     SessionStateBuilder::new_from_existing(state).with_physical_optimizer_rules(rules).build()
 }

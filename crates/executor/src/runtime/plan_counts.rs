@@ -53,7 +53,7 @@ impl Counter {
                 let first = self.next_table();
                 self.counts.scanned(first, true);
             }
-            Some(TableOperator::DocumentValues(_)) => {
+            Some(TableOperator::DocumentValues(_) | TableOperator::Nearest(_)) => {
                 let first = self.next_table();
                 self.counts.scanned(first, false);
             }

@@ -6,7 +6,7 @@ use super::distinct::DistinctKernel;
 use super::group_concat::GroupConcatKernel;
 use super::min_max::ExtremeKernel;
 use super::native::{self, Family};
-use crate::build::{ExprBuilder, arguments_of, types_for};
+use crate::build::{ExprBuilder, arguments_of, refuse_vectors, types_for};
 use crate::expr::{BoundExpr, ExecutionSlot};
 use crate::expr::{sort_key, sort_key_in};
 use crate::typing::numeric::{NumericKind, numeric_kind};
@@ -133,6 +133,10 @@ impl ExprBuilder<'_> {
             return Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &name]));
         };
         let function = function.clone();
+        // Vectors have no order and no sum.
+        if !matches!(function.name(), "COUNT" | "ANY_VALUE") {
+            refuse_vectors(function.name(), &args)?;
+        }
         let Some(family) = native::family(function.name()) else {
             let types = types_for(function.name(), &args);
             let bound = function.bind(&arguments_of(&args, &types), distinct, self.context())?;
@@ -209,6 +213,7 @@ impl ExprBuilder<'_> {
         if args.is_empty() {
             return Err(SqlError::new(ErrorCode::WrongParamCountToNativeFct, &[&"GROUP_CONCAT"]));
         }
+        refuse_vectors("group_concat", &args)?;
         let collation = self.string_collation(&args.iter().collect::<Vec<_>>(), "group_concat")?;
         let distinct_keys: Vec<BoundExpr> =
             if options.distinct { args.iter().cloned().map(sort_key).collect() } else { Vec::new() };

@@ -10,6 +10,7 @@ fn every_type() -> Vec<SqlType> {
         SqlType::Year,
         SqlType::Date,
         SqlType::Json,
+        SqlType::vector(3),
         SqlType::geometry(GeometryKind::GeometryCollection),
         SqlType::of_geometry(GeometryType { kind: GeometryKind::Point, srid: Some(0) }),
         SqlType::Bit { width: 64 },

@@ -46,6 +46,7 @@ pub fn encode_type(sql_type: &SqlType) -> String {
                 StringKind::Text(TextSize::Medium) => "mediumtext",
                 StringKind::Text(TextSize::Long) => "longtext",
                 StringKind::Geometry(geometry) => return geometry_text(*geometry),
+                StringKind::Vector => "vector",
             };
             format!("{kind}:{length}:{}", collation.0)
         }
@@ -126,6 +127,7 @@ pub fn decode_type(text: &str) -> Option<SqlType> {
                 "text" => StringKind::Text(TextSize::Normal),
                 "mediumtext" => StringKind::Text(TextSize::Medium),
                 "longtext" => StringKind::Text(TextSize::Long),
+                "vector" => StringKind::Vector,
                 _ => return None,
             };
             let length = fields.next()?.parse().ok()?;

@@ -22,7 +22,10 @@ impl ExprBuilder<'_> {
             self.context.diagnostics.warn(SqlError::new(ErrorCode::WarnDeprecatedSyntax, &[old, new]));
         }
         match self.registry.scalar(name) {
-            Some(function) => self.call_function(&function, args),
+            Some(function) => {
+                self.check_takes_vectors(function.name(), &args)?;
+                self.call_function(&function, args)
+            }
             None => Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &name])),
         }
     }

@@ -1,6 +1,7 @@
 //! Casts, conversions, COLLATE and intervals.
 
 use super::compare::physical_class;
+use super::vector::refuse_vectors;
 use super::{BuildResult, ExprBuilder, type_in_document};
 use crate::expr::{BoundExpr, Call};
 use crate::operators::cast::CastKernel;
@@ -108,6 +109,26 @@ fn name_of(operand: &BoundExpr) -> Box<str> {
 }
 
 impl CastTarget {
+    /// The type's word, as MySQL's messages have it.
+    fn word(&self) -> &'static str {
+        match self {
+            CastTarget::Integer { unsigned: false } => "signed",
+            CastTarget::Integer { unsigned: true } => "unsigned",
+            CastTarget::Decimal { .. } => "decimal",
+            CastTarget::Float => "float",
+            CastTarget::Double => "double",
+            CastTarget::Char { .. } => "char",
+            CastTarget::Binary { .. } => "binary",
+            CastTarget::Date => "date",
+            CastTarget::DateTime { .. } => "datetime",
+            CastTarget::Time { .. } => "time",
+            CastTarget::Year => "year",
+            CastTarget::Json => "json",
+            CastTarget::Hex { .. } => "hex",
+            CastTarget::Uuid => "uuid",
+        }
+    }
+
     /// Whether it is a type of numbers.
     pub fn is_number(&self) -> bool {
         matches!(self, CastTarget::Integer { .. } | CastTarget::Decimal { .. } | CastTarget::Float | CastTarget::Double)
@@ -117,6 +138,9 @@ impl CastTarget {
 impl ExprBuilder<'_> {
     /// `CAST(operand AS target)`, `CONVERT(operand, target)`; `CONVERT(operand USING charset)` is a CAST to CHAR.
     pub fn cast(&self, operand: BoundExpr, target: &CastTarget) -> BuildResult {
+        if !matches!(target, CastTarget::Binary { .. }) {
+            refuse_vectors(&format!("cast_as_{}", target.word()), [&operand])?;
+        }
         let from = operand.ty();
         let mut nullable = from.nullable;
         let sql_type = match target {

@@ -1,5 +1,6 @@
 //! Comparisons: which type two values are compared in.
 
+use super::vector::{check_compared, refuse_vectors};
 use super::{BuildResult, ExprBuilder};
 use crate::expr::{BoundExpr, CompareOp, boolean_type, with_operand, with_operands};
 use crate::operators::json_compare::JsonCompareKernel;
@@ -28,6 +29,7 @@ impl Pair {
 impl ExprBuilder<'_> {
     /// `left op right`.
     pub fn compare(&self, op: CompareOp, left: BoundExpr, right: BoundExpr) -> BuildResult {
+        check_compared(op, op.symbol(), &left.sql_type(), &right.sql_type())?;
         if left.sql_type() == SqlType::Json || right.sql_type() == SqlType::Json {
             return self.compare_json(op, left, right);
         }
@@ -77,6 +79,7 @@ impl ExprBuilder<'_> {
 
     /// `operand [NOT] BETWEEN low AND high`.
     pub fn between(&self, operand: BoundExpr, low: BoundExpr, high: BoundExpr, negated: bool) -> BuildResult {
+        refuse_vectors("between", [&operand, &low, &high])?;
         let collation = self.shared_collation(&[&operand, &low, &high], "between")?;
         with_operand(operand, |operand| {
             let at_least = self.compare_in(CompareOp::GreaterOrEqual, operand.clone(), low, collation)?;
@@ -155,6 +158,7 @@ impl ExprBuilder<'_> {
         if operand.sql_type() == SqlType::Json || item.sql_type() == SqlType::Json {
             return self.compare(CompareOp::Equal, operand.clone(), item);
         }
+        check_compared(CompareOp::Equal, "IN", &operand.sql_type(), &item.sql_type())?;
         Ok(self.comparable(operand.clone(), item, " IN ")?.compared_by(CompareOp::Equal))
     }
 

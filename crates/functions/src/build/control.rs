@@ -1,5 +1,6 @@
 //! CASE and its relatives, LIKE, REGEXP.
 
+use super::vector::refuse_vectors;
 use super::{BuildResult, ExprBuilder};
 use crate::expr::{BoundExpr, Case, CompareOp, boolean_type, with_operand};
 use crate::operators::control::ExtremeOfRow;
@@ -104,6 +105,7 @@ impl ExprBuilder<'_> {
     /// `GREATEST(…)`, `LEAST(…)`: the extreme of the values in their common type.
     pub fn extreme(&self, greatest: bool, values: Vec<BoundExpr>) -> BuildResult {
         let name = if greatest { "GREATEST" } else { "LEAST" };
+        refuse_vectors(name, &values)?;
         let mut ty = self.unified_type(&values.iter().collect::<Vec<_>>(), name)?;
         ty.nullable = values.iter().any(BoundExpr::nullable);
         if values.iter().any(|value| value.sql_type() == SqlType::Json) {
@@ -121,6 +123,7 @@ impl ExprBuilder<'_> {
 
     /// `text [NOT] LIKE pattern [ESCAPE escape]`.
     pub fn like(&self, text: BoundExpr, pattern: BoundExpr, escape: Option<BoundExpr>, negated: bool) -> BuildResult {
+        refuse_vectors("like", [&text, &pattern])?;
         let collation = self.string_collation(&[&text, &pattern], "like")?;
         let within = if negated { None } else { self.like_digits(&text, &pattern)? };
         let nullable = text.nullable() || pattern.nullable();
@@ -140,6 +143,7 @@ impl ExprBuilder<'_> {
 
     /// `text [NOT] REGEXP pattern`.
     pub fn regexp(&self, text: BoundExpr, pattern: BoundExpr, negated: bool) -> BuildResult {
+        refuse_vectors("regexp", [&text, &pattern])?;
         let collation = self.string_collation(&[&text, &pattern], "regexp")?;
         let nullable = text.nullable() || pattern.nullable();
         let case_sensitive = is_case_sensitive(collation);

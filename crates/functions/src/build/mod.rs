@@ -14,12 +14,14 @@ mod in_set;
 mod json;
 mod literal;
 mod logical;
+mod vector;
 
 pub use crate::operators::arithmetic_op::ArithmeticOp;
 pub use calls::CONTROL_FUNCTIONS;
 pub use cast::CastTarget;
 pub use in_set::InConstant;
 pub use literal::literal_type;
+pub use vector::refuse_vectors;
 
 use crate::expr::{BoundExpr, Call};
 use squall_registry::{Argument, ExprType, Registry, ScalarKernel, StatementContext, Volatility};

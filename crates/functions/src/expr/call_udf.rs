@@ -4,9 +4,9 @@ use super::{BoundExpr, Call, ExecutionSlot, LongLiteralUdf, datafusion_error};
 use crate::arrow_map::{
     ValueArrayBuilder, array_of_value, charged, expr_type_of, field_ref, scalar_to_value, value_at, value_to_scalar,
 };
-use arrow::array::{Array, ArrayRef};
+use arrow::array::{Array, ArrayRef, BinaryViewBuilder};
 use arrow::datatypes::{DataType, FieldRef};
-use datafusion::common::Result;
+use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, TypeSignature,
     Volatility as DataFusionVolatility,
@@ -150,7 +150,7 @@ impl CallUdf {
         if !self.call.kernel.has_eval_arrays() {
             return None;
         }
-        let arrays = args.iter().map(|arg| arg.to_array(row_count)).collect::<Result<Vec<_>>>().ok()?;
+        let arrays = args.iter().map(|arg| array_of(arg, row_count)).collect::<Result<Vec<_>>>().ok()?;
         self.call.kernel.eval_arrays(&arrays, context)
     }
 
@@ -188,6 +188,17 @@ impl CallUdf {
             })
             .collect()
     }
+}
+
+/// An argument as an array. A constant byte string is there once, however many rows have it.
+fn array_of(arg: &ColumnarValue, row_count: usize) -> Result<ArrayRef> {
+    let ColumnarValue::Scalar(ScalarValue::BinaryView(Some(bytes))) = arg else { return arg.to_array(row_count) };
+    let mut builder = BinaryViewBuilder::with_capacity(row_count);
+    let (length, block) = (bytes.len() as u32, builder.append_block(bytes.as_slice().into()));
+    for _ in 0..row_count {
+        builder.try_append_view(block, 0, length)?;
+    }
+    Ok(Arc::new(builder.finish()))
 }
 
 impl ScalarUDFImpl for CallUdf {

@@ -26,6 +26,7 @@ mod string_search;
 pub mod support;
 mod user_lock;
 mod uuid;
+mod vector;
 mod xml;
 
 use squall_registry::Registry;
@@ -54,6 +55,7 @@ pub fn register(registry: &mut Registry) {
         pattern::FUNCTIONS,
         user_lock::FUNCTIONS,
         uuid::FUNCTIONS,
+        vector::FUNCTIONS,
         xml::FUNCTIONS,
     ] {
         support::register(registry, family);
@@ -62,6 +64,7 @@ pub fn register(registry: &mut Registry) {
         support::register(registry, family);
     }
     registry.register_scalar(Arc::new(random::Rand));
+    registry.register_scalar(Arc::new(crate::vector::Distance));
 }
 
 #[cfg(test)]

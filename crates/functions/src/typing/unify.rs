@@ -34,6 +34,10 @@ pub fn unify_types(types: &[&ExprType], operation: &str, connection: CollationId
             coercibility: Coercibility::Implicit,
         });
     }
+    if let Some(dimensions) = merged_dimensions(&known) {
+        let sql_type = SqlType::vector(dimensions);
+        return Ok(ExprType { sql_type, nullable, coercibility: Coercibility::Implicit });
+    }
     let operands: Vec<StringOperand> = known.iter().map(|ty| StringOperand::of(ty, connection)).collect();
     let (collation, coercibility) = aggregate_collations(&operands, operation)?;
     Ok(ExprType { sql_type: merged_string(&known, collation), nullable, coercibility })
@@ -46,6 +50,12 @@ fn merged_geometry(types: &[&ExprType]) -> Option<GeometryType> {
         kind: if merged.kind == other.kind { merged.kind } else { GeometryKind::Geometry },
         srid: merged.srid.filter(|srid| other.srid == Some(*srid)),
     })
+}
+
+/// The dimensions of vectors alone: those of the longest.
+fn merged_dimensions(types: &[&ExprType]) -> Option<u32> {
+    let dimensions: Option<Vec<u32>> = types.iter().map(|ty| ty.sql_type.vector_dimensions()).collect();
+    dimensions?.into_iter().max()
 }
 
 /// The common type of two types other than strings; `None` where only a string holds both.

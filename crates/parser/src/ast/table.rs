@@ -133,6 +133,8 @@ pub enum IndexKind {
     Spatial,
     /// `COLUMNAR`: a copy of columns; without parts of all.
     Columnar,
+    /// `VECTOR`: a graph of the column's vectors.
+    Vector,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -155,6 +157,10 @@ pub struct IndexOptions {
     pub algorithm: Option<Ident>,
     pub key_block_size: Option<u64>,
     pub parser: Option<Ident>,
+    /// `M=links` of a vector index, as a number or a text.
+    pub links: Option<Box<str>>,
+    /// `DISTANCE=metric` of a vector index.
+    pub distance: Option<Box<str>>,
     pub comment: Option<Box<str>>,
     pub visible: Option<bool>,
     pub engine_attribute: Option<Box<str>>,

@@ -86,6 +86,8 @@ impl Parser<'_> {
             K::Spatial if !named => IndexKind::Spatial,
             _ if named => return Err(self.unexpected()),
             _ if self.at_columnar_key() => IndexKind::Columnar,
+            // Otherwise the name of a column.
+            K::Vector if self.peek_is(1, K::Index) || self.peek_is(1, K::Key) => IndexKind::Vector,
             _ => return Ok(None),
         };
         let plain = kind == IndexKind::Plain;
@@ -206,8 +208,30 @@ impl Parser<'_> {
                     self.accept_equal();
                     options.secondary_engine_attribute = Some(self.string()?);
                 }
+                _ if self.at_option("M") => options.links = Some(self.index_option_value()?),
+                _ if self.at_option("DISTANCE") => options.distance = Some(self.index_option_value()?),
                 _ => return Ok(()),
             }
+        }
+    }
+
+    /// `name=`, in backticks or not.
+    fn at_option(&mut self, name: &str) -> bool {
+        let is_named =
+            self.at_word(name) || self.text(self.current).eq_ignore_ascii_case(format!("`{name}`").as_bytes());
+        is_named && self.peek_kind(1, TokenKind::Equal)
+    }
+
+    /// `name=value`, where the value is a word, a number or a text.
+    fn index_option_value(&mut self) -> Result<Box<str>> {
+        self.advance();
+        self.expect_kind(TokenKind::Equal)?;
+        if self.at_ident() {
+            return Ok(self.ident()?.as_str().into());
+        }
+        match self.at_kind(TokenKind::Integer) {
+            true => Ok(self.unsigned()?.to_string().into()),
+            false => self.string(),
         }
     }
 

@@ -54,7 +54,7 @@ impl Parser<'_> {
             _ if prefix.temporary => Err(self.syntax_error(start)),
             K::Database | K::Schema => self.create_database(or_replace),
             K::Index => self.create_index(or_replace, IndexKind::Plain),
-            K::Unique | K::Fulltext | K::Spatial => {
+            K::Unique | K::Fulltext | K::Spatial | K::Vector => {
                 if keyword == K::Spatial && self.at(K::Reference) {
                     return self.unsupported("CREATE SPATIAL REFERENCE SYSTEM");
                 }
@@ -62,6 +62,7 @@ impl Parser<'_> {
                 let kind = match keyword {
                     K::Unique => IndexKind::Unique,
                     K::Fulltext => IndexKind::Fulltext,
+                    K::Vector => IndexKind::Vector,
                     _ => IndexKind::Spatial,
                 };
                 self.create_index(or_replace, kind)

@@ -97,6 +97,7 @@ impl Printer {
             IndexKind::Fulltext => "FULLTEXT ",
             IndexKind::Spatial => "SPATIAL ",
             IndexKind::Columnar => "COLUMN ",
+            IndexKind::Vector => "VECTOR ",
             IndexKind::Plain | IndexKind::Primary => "",
         });
         self.put("INDEX ");

@@ -187,6 +187,7 @@ impl Printer {
             IndexKind::Fulltext => "FULLTEXT KEY",
             IndexKind::Spatial => "SPATIAL KEY",
             IndexKind::Columnar => "COLUMNAR KEY",
+            IndexKind::Vector => "VECTOR KEY",
         });
         self.put_if(index.if_not_exists, " IF NOT EXISTS");
         if let Some(name) = &index.name {
@@ -238,6 +239,8 @@ impl Printer {
             self.put(" WITH PARSER ");
             self.ident(parser);
         }
+        self.optional_string(" M=", &options.links);
+        self.optional_string(" DISTANCE=", &options.distance);
         self.optional_string(" COMMENT ", &options.comment);
         self.put(match options.visible {
             None => "",

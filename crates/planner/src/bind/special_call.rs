@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::expr::interval_unit;
-use squall_functions::build::CastTarget;
+use squall_functions::build::{CastTarget, ExprBuilder};
 use squall_functions::expr::{BoundExpr, Call};
 use squall_parser::ast;
 use squall_registry::{ScalarKernel, StatementContext, Volatility};
@@ -164,6 +164,12 @@ impl Context<'_> {
             return self.bind_stored_function(self.binder.default_database, name, &call.arguments);
         }
         let mut args = self.bind_list(&call.arguments)?;
+        for (at, argument) in call.arguments.iter().enumerate() {
+            if matches!(argument, ast::Expr::Placeholder(_)) && ExprBuilder::takes_vector(&upper, at) {
+                let parameter = std::mem::replace(&mut args[at], BoundExpr::null());
+                args[at] = self.binder.builder().vector_parameter(parameter)?;
+            }
+        }
         if matches!((upper.as_str(), args.len()), ("JSON_CONTAINS" | "JSON_OVERLAPS", 2)) {
             args = args.into_iter().map(|arg| self.keyed_array(arg)).collect();
         }

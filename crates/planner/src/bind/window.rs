@@ -18,6 +18,7 @@ use datafusion::logical_expr::{
 };
 use squall_functions::aggregate::AggregateCall;
 use squall_functions::arrow_map::value_to_scalar;
+use squall_functions::build::refuse_vectors;
 use squall_functions::expr::BoundExpr;
 use squall_parser::ast;
 use squall_registry::{Coercibility, ExprType};
@@ -360,6 +361,7 @@ impl Context<'_> {
         }
         let number = |sql_type| ExprType { sql_type, nullable: false, coercibility: Coercibility::Numeric };
         let wrong = || SqlError::new(ErrorCode::WrongArguments, &[&name.to_ascii_lowercase()]);
+        refuse_vectors(name, args.iter())?;
         Ok(match function {
             F::RowNumber | F::Rank | F::DenseRank => number(SqlType::BIGINT_UNSIGNED),
             F::PercentRank | F::CumeDist => number(SqlType::DOUBLE),

@@ -272,7 +272,11 @@ impl<'a> DmlBinder<'a> {
     /// The literals that most rows of an INSERT are made of, without a scope being set up for each.
     fn plain_literal(&self, expr: &ast::Expr, column: &SqlType) -> Option<BoundExpr> {
         match expr {
-            ast::Expr::Placeholder(number) => self.binder.bind_parameter(*number),
+            ast::Expr::Placeholder(number) => {
+                let parameter = self.binder.bind_parameter(*number)?;
+                let is_vector = column.is_vector();
+                if is_vector { self.binder.builder().vector_parameter(parameter).ok() } else { Some(parameter) }
+            }
             expr => plain_literal(&self.binder.builder(), expr, column),
         }
     }

@@ -88,6 +88,9 @@ impl<'p> PackedRowReader<'p> {
                 _ => return Err(SqlError::internal("a row has a literal that is none")),
             },
             Expr::Placeholder(number) => match self.parameters.get(*number as usize) {
+                Some(Value::String(text)) if column.is_vector() => {
+                    self.builder.literal(Value::Bytes(text.as_bytes().to_vec()))
+                }
                 Some(Value::String(text)) => {
                     self.builder.string_literal(text.as_str(), self.builder.context().settings.collation)
                 }

@@ -223,11 +223,12 @@ impl RowMaker<'_> {
 /// What a NOT NULL column gets where a statement gives it nothing.
 ///
 /// # Errors
-/// 1416 for a geometry: there is none that could stand for nothing.
+/// 1416 for a geometry, 6138 for a vector: there is none that could stand for nothing.
 pub fn implicit_default(sql_type: &SqlType) -> SqlResult<Value> {
-    match sql_type.geometry_type() {
-        Some(_) => Err(SqlError::new(ErrorCode::CannotCreateGeometryObject, &[])),
-        None => Ok(zero_value(sql_type)),
+    match sql_type.has_no_zero() {
+        true if sql_type.is_vector() => Err(SqlError::new(ErrorCode::ToVectorConversion, &[&""])),
+        true => Err(SqlError::new(ErrorCode::CannotCreateGeometryObject, &[])),
+        false => Ok(zero_value(sql_type)),
     }
 }
 

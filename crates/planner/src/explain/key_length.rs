@@ -40,7 +40,7 @@ fn part_length(sql_type: &SqlType, prefix: Option<u32>) -> u64 {
             let bytes = characters * u64::from(collation.charset().bytes_per_character_max());
             match kind {
                 StringKind::Char => bytes,
-                StringKind::Varchar | StringKind::Text(_) | StringKind::Geometry(_) => bytes + 2,
+                StringKind::Varchar | StringKind::Text(_) | StringKind::Geometry(_) | StringKind::Vector => bytes + 2,
             }
         }
         SqlType::Enum { members, .. } => 1 + u64::from(members.len() > 255),

@@ -17,6 +17,7 @@ use squall_executor::access::path::AccessPath;
 use squall_executor::access::scan::RowScanExec;
 use squall_executor::access::{ColumnScanExec, RowTable};
 use squall_executor::document_values::DocumentValuesExec;
+use squall_executor::nearest::NearestRowsExec;
 use squall_executor::operators::json_table::JsonTableExec;
 use squall_executor::operators::lookup_join::{IndexLookupJoinExec, Kept};
 use squall_executor::operators::{as_hash_join, as_sort};
@@ -213,6 +214,7 @@ impl Walker {
             TableOperator::Rows(scan) => self.scan_row(scan),
             TableOperator::Columns(scan) => self.column_scan_row(scan),
             TableOperator::DocumentValues(scan) => self.values_row(scan),
+            TableOperator::Nearest(nearest) => self.nearest_row(nearest),
             TableOperator::Star(star) => self.star_row(star),
             TableOperator::Lookup(join) => self.lookup_row(join),
             TableOperator::Virtual(_) => return false,
@@ -293,6 +295,16 @@ impl Walker {
         let common = self.common(&scan.source.table.alias);
         let mut row = ExplainRow { access_type: Some("index".into()), key: Some(index), rows, ..common };
         row.extra.push("Using index");
+        row.extra.extend(joined);
+        row
+    }
+
+    fn nearest_row(&mut self, nearest: &NearestRowsExec) -> ExplainRow {
+        let joined = self.joined.take();
+        let index = nearest.index().name.clone();
+        let common = self.common(&nearest.scan.source.alias);
+        let (possible_keys, key, rows) = (Some(index.clone()), Some(index), Some(nearest.search.wanted as u64));
+        let mut row = ExplainRow { access_type: Some("index".into()), possible_keys, key, rows, ..common };
         row.extra.extend(joined);
         row
     }

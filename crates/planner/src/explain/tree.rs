@@ -135,6 +135,9 @@ fn table_label(operator: TableOperator<'_>) -> Option<String> {
             Kept::Unmatched => "Nested loop antijoin",
         }
         .to_string(),
+        TableOperator::Nearest(nearest) => {
+            format!("Nearest rows of {} using {}", nearest.scan.source.alias, nearest.index().name)
+        }
         TableOperator::Virtual(_) => return None,
     })
 }

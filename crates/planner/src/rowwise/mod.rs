@@ -23,6 +23,7 @@ use covering::{CoveringIndex, column_uses};
 use from::PlanTable;
 use loops::Level;
 use outputs::{Grouping, Item};
+use squall_catalog::IndexDef;
 use squall_functions::expr::BoundExpr;
 use squall_functions::expr::sort_key;
 use squall_parser::ast;
@@ -210,6 +211,11 @@ fn bind(
     let Some(mut from) = from::bind(select, binder, store, table_of)? else { return Ok(None) };
     let Some(mut shape) = outputs::bind(query, select, binder, &from)? else { return Ok(None) };
     if !shape.exprs().chain(from.conditions()).all(is_side_effect_free) {
+        return Ok(None);
+    }
+    // What is nearest is found by a vector index.
+    let has_vectors = from.tables.iter().any(|table| table.table.def().indexes.iter().any(IndexDef::is_vector));
+    if has_vectors && limit.is_some() && shape.exprs().any(work::measures) {
         return Ok(None);
     }
     from.note_columns(shape.exprs());

@@ -3,6 +3,7 @@
 use super::ROWS_MAX;
 use squall_functions::expr::{BoundExpr, Call};
 use squall_functions::fulltext::MatchKernel;
+use squall_functions::vector::DistanceKernel;
 use squall_types::SqlType;
 use std::any::Any;
 
@@ -37,6 +38,18 @@ pub(super) fn ranks(expr: &BoundExpr) -> bool {
         }
     });
     ranks
+}
+
+/// Whether an expression measures how far vectors are apart.
+pub(super) fn measures(expr: &BoundExpr) -> bool {
+    let mut measures = false;
+    expr.visit(&mut |node| {
+        if let BoundExpr::Call(call) = node {
+            let kernel: &dyn Any = call.kernel.as_ref();
+            measures |= kernel.is::<DistanceKernel>();
+        }
+    });
+    measures
 }
 
 fn bytes_max_of(call: &Call) -> usize {

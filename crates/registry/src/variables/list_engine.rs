@@ -47,6 +47,14 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         "Memory for rows that were read by key, bytes. Less than 2 MB: no cache. A change empties it.",
     ),
     unsigned(
+        "vector_memory_limit",
+        Global,
+        1 << 30,
+        0,
+        u64::MAX,
+        "Memory for the graphs of VECTOR indexes, bytes. Queries read all rows of a table whose graph does not fit.",
+    ),
+    unsigned(
         "transaction_buffer_size",
         Global,
         64 << 20,

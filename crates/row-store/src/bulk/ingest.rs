@@ -279,6 +279,7 @@ impl RowStore {
             // A reader of what is newest must not see half a list.
             let _moving = table.data.sealed().map(|level| level.move_rows());
             finish(&mut log)?;
+            table.data.vectors.note_all();
             let snapshot = self.0.db.snapshot();
             if let Some(level) = table.data.sealed() {
                 level.manifest_changed(snapshot.seqno());

@@ -285,7 +285,8 @@ impl ReadView {
         self.row_at(table, &row_key, keep)?.ok_or_else(|| corrupted(&table.def().name))
     }
 
-    fn note(&self, table: &Table, range: impl FnOnce() -> KeyRange) {
+    /// Takes note of what is read, where a commit has to be checked against it.
+    pub(crate) fn note(&self, table: &Table, range: impl FnOnce() -> KeyRange) {
         if let Some(reads) = self.own.as_ref().and_then(|own| own.reads.as_ref()) {
             reads.add(table.id(), range());
         }

@@ -37,6 +37,7 @@ use crate::table::row::Row;
 use crate::table::sealed::read_manifest;
 use crate::table::{LogicalTable, Partitions, Table, TableData};
 use crate::table_part::TablePart;
+use crate::vector_graphs::VectorMemory;
 use crate::write_set::SpillPlace;
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
@@ -71,6 +72,7 @@ pub(crate) struct StoreInner {
     pub committer: Arc<Committer>,
     pub locks: Arc<LockTable>,
     pub row_cache: Arc<RowCache>,
+    pub vector_memory: Arc<VectorMemory>,
     /// The catalog as it is on disk.
     pub catalog: Mutex<Catalog>,
     pub data: RwLock<FxHashMap<TableId, Arc<TableData>>>,
@@ -120,6 +122,7 @@ impl RowStore {
         let store = RowStore(Arc::new(StoreInner {
             locks: Arc::new(LockTable::new()),
             row_cache: Arc::new(RowCache::new(options.row_cache_bytes)),
+            vector_memory: Arc::default(),
             catalog: Mutex::new(catalog),
             data: RwLock::default(),
             leaving: Mutex::default(),
@@ -141,6 +144,7 @@ impl RowStore {
             options,
             directory,
         }));
+        store.resize_vector_memory(store.0.options.vector_memory_bytes);
         store.start_threads()?;
         Ok(store)
     }
@@ -228,6 +232,11 @@ impl RowStore {
         // No commit is between its changes and the cache while the log is held.
         let _log = self.0.committer.log.lock();
         self.0.row_cache.resize(bytes_max, self.0.db.snapshot().seqno());
+    }
+
+    /// Lets the graphs of vector indexes take so many bytes. Those that are there stay.
+    pub fn resize_vector_memory(&self, bytes_max: usize) {
+        self.0.vector_memory.resize(bytes_max);
     }
 
     /// How the cache of rows has done.
@@ -358,6 +367,7 @@ impl RowStore {
 
     fn open_storage(&self, def: &Arc<TableDef>, data: Arc<TableData>) -> SqlResult<Table> {
         self.0.open_levels(&data, def)?;
+        data.vectors.retain(def);
         let layout = self.0.layout_for(&data, def)?;
         let traits = self.0.engines.get(&def.engine)?.traits();
         Table::new(def.clone(), data, layout, traits)

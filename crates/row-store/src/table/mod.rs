@@ -31,6 +31,7 @@ use crate::meta::TablePlace;
 use crate::row_cache::{Place, RowCache, Version};
 use crate::table_part::TablePart;
 use crate::unused_files::UnusedFiles;
+use crate::vector_graphs::VectorGraphs;
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use squall_catalog::{IndexId, TableCompression, TableDef, TableId};
@@ -83,6 +84,8 @@ pub(crate) struct TableData {
     copy: RwLock<Option<Arc<SealedLevel>>>,
     /// The last index that was a copy and is none any more; 0 if there was none.
     copy_dropped: AtomicU32,
+    /// The graphs of vector indexes.
+    pub vectors: VectorGraphs,
     /// Distinct prefixes by index, as last sampled.
     pub distinct: RwLock<FxHashMap<IndexId, Vec<u64>>>,
 }
@@ -132,6 +135,7 @@ impl TableData {
             sealed: OnceLock::new(),
             copy: RwLock::default(),
             copy_dropped: AtomicU32::new(0),
+            vectors: VectorGraphs::default(),
             distinct: RwLock::default(),
         }
     }
@@ -347,7 +351,7 @@ impl Table {
             },
         };
         let mut indexes = vec![rows];
-        for index in def.indexes.iter().filter(|index| !index.primary && !index.is_bitmap()) {
+        for index in def.indexes.iter().filter(|index| !index.primary && !index.is_bitmap() && !index.is_vector()) {
             if index.id == IndexId(0) {
                 return Err(SqlError::internal(format_args!("index {} has the primary key's number", index.name)));
             }

@@ -143,7 +143,7 @@ impl Kind {
                 Kind::Decimal { digits: usize::from(precision - scale), scale: *scale, unsigned: *unsigned }
             }
             SqlType::Double { unsigned, digits: None, .. } if zero => Kind::Double { unsigned: *unsigned },
-            SqlType::String { kind: StringKind::Geometry(_), .. } => Kind::Other,
+            SqlType::String { kind: StringKind::Geometry(_) | StringKind::Vector, .. } => Kind::Other,
             SqlType::String { kind, length, collation } => Kind::of_string(*kind, *length as usize, *collation),
             SqlType::Date => Kind::Date,
             SqlType::DateTime { .. } => Kind::DateTime,

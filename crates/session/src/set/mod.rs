@@ -429,10 +429,9 @@ impl Session {
         if !globals.is_empty() {
             shared.globals.set(globals);
         }
-        if globals
-            .iter()
-            .any(|(id, _)| [ids::ROW_CACHE_SIZE, ids::COLUMN_CACHE_SIZE, ids::TRANSACTION_BUFFER_SIZE].contains(id))
-        {
+        const OF_CACHES: [squall_registry::VariableId; 4] =
+            [ids::ROW_CACHE_SIZE, ids::COLUMN_CACHE_SIZE, ids::TRANSACTION_BUFFER_SIZE, ids::VECTOR_MEMORY_LIMIT];
+        if globals.iter().any(|(id, _)| OF_CACHES.contains(id)) {
             shared.apply_cache_variables();
         }
         shared.apply_statistics_variables();

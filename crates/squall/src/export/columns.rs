@@ -26,6 +26,7 @@ fn is_binary(column: &Column) -> bool {
                 | ColumnType::VarString
                 | ColumnType::String
                 | ColumnType::Geometry
+                | ColumnType::Vector
         )
 }
 

@@ -206,6 +206,7 @@ fn is_bytes(column: &Column) -> bool {
                 | ColumnType::Blob
                 | ColumnType::Bit
                 | ColumnType::Geometry
+                | ColumnType::Vector
         )
 }
 

@@ -57,6 +57,7 @@ fn columns_of_tables_by_type() {
         ("TINYBLOB", ColumnType::Blob, 63, 255, BLOB.union(BINARY), 0),
         ("BLOB", ColumnType::Blob, 63, 65_535, BLOB.union(BINARY), 0),
         ("LONGBLOB", ColumnType::Blob, 63, u32::MAX, BLOB.union(BINARY), 0),
+        ("VECTOR(4)", ColumnType::Vector, 63, 16, BLOB.union(BINARY), 0),
         ("ENUM('a','bcd')", ColumnType::String, 255, 12, ColumnFlags::ENUM, 0),
         ("SET('a','bcd')", ColumnType::String, 255, 20, ColumnFlags::SET, 0),
         ("HEX(8)", ColumnType::String, 255, 8 * 4, NONE, 0),

@@ -30,6 +30,7 @@ mod steering;
 mod sys_history;
 mod sys_reports;
 mod two_ways;
+mod vectors;
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -165,7 +165,7 @@ pub(super) const STATEMENTS: &[Statement] = &[
     (
         Definition,
         "CREATE INDEX",
-        "CREATE [UNIQUE | FULLTEXT] INDEX name ON table (column [(length)] [ASC | DESC] | (expression), …)",
+        "CREATE [UNIQUE | FULLTEXT | VECTOR] INDEX name ON table (column [(length)] [ASC | DESC] | (expression), …) [M=n] [DISTANCE=metric]",
         "Adds an index to a table.",
         "CREATE INDEX by_name ON t (name);",
     ),

@@ -14,6 +14,7 @@ mod store_hex;
 mod store_numeric;
 mod store_temporal;
 mod store_text;
+mod store_vector;
 pub mod text;
 
 pub use crate::digits::{write_int, write_uint};

@@ -6,6 +6,7 @@ use super::store_hex::store_digits;
 use super::store_numeric::{store_bit, store_decimal, store_double, store_float, store_integer, store_year};
 use super::store_temporal::{store_date, store_datetime, store_time, store_timestamp, temporal_source};
 use super::store_text::{store_enum, store_json, store_set, store_string};
+use super::store_vector::store_vector;
 use super::text::spelled_out;
 use crate::{SqlType, StringKind, Value};
 
@@ -39,6 +40,7 @@ pub fn store_value(value: Value, source: &SqlType, target: &SqlType, context: &C
         SqlType::DateTime { fsp } => store_datetime(value, *fsp, context),
         SqlType::Timestamp { fsp } => store_timestamp(value, *fsp, context),
         SqlType::String { kind: StringKind::Geometry(geometry), .. } => store_geometry(value, *geometry, context),
+        SqlType::String { kind: StringKind::Vector, length, .. } => store_vector(value, source, *length, context),
         SqlType::String { kind, length, collation } => store_string(value, source, *kind, *length, *collation, context),
         SqlType::Enum { members, collation } => store_enum(value, source, target, members, *collation, context),
         SqlType::Set { members, collation } => store_set(value, source, target, members, *collation, context),

@@ -138,7 +138,9 @@ pub(super) fn store_string(
 /// What a column keeps of a text, and what it does not.
 fn split_string(text: &str, kind: StringKind, length: u32, charset: Charset) -> (&str, &str) {
     match kind {
-        StringKind::Text(_) | StringKind::Geometry(_) => split_at_bytes(text, length as usize, charset),
+        StringKind::Text(_) | StringKind::Geometry(_) | StringKind::Vector => {
+            split_at_bytes(text, length as usize, charset)
+        }
         StringKind::Char | StringKind::Varchar => split_at_character(text, length as usize),
     }
 }

@@ -1,0 +1,70 @@
+//! What vectors are refused by: they are no numbers and no texts.
+
+use super::{BuildResult, CastTarget, ExprBuilder};
+use crate::expr::{BoundExpr, CompareOp};
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType};
+
+/// Functions that take vectors, by the first of their names.
+const TAKING_VECTORS: &[&str] = &[
+    "AES_ENCRYPT",
+    "BIT_LENGTH",
+    "CHARSET",
+    "CHAR_LENGTH",
+    "COERCIBILITY",
+    "COLLATION",
+    "COMPRESS",
+    "DISTANCE",
+    "FROM_VECTOR",
+    "HEX",
+    "LENGTH",
+    "MD5",
+    "NAME_CONST",
+    "SHA",
+    "SHA1",
+    "SHA2",
+    "TO_BASE64",
+    "VECTOR_DIM",
+];
+
+impl ExprBuilder<'_> {
+    /// A parameter in the place of a vector. Clients send bytes as text, too, and bytes that happen to be text came as such.
+    pub fn vector_parameter(&self, parameter: BoundExpr) -> BuildResult {
+        let sql_type = parameter.sql_type();
+        match sql_type.is_string() && !sql_type.is_binary_string() {
+            true => self.cast(parameter, &CastTarget::Binary { length: None }),
+            false => Ok(parameter),
+        }
+    }
+
+    /// Whether a function takes vectors in the place of an argument.
+    pub fn takes_vector(function: &str, argument: usize) -> bool {
+        match function {
+            "DISTANCE" | "VECTOR_DISTANCE" => argument < 2,
+            "FROM_VECTOR" | "VECTOR_TO_STRING" | "VECTOR_DIM" => true,
+            _ => false,
+        }
+    }
+
+    /// A call's arguments may be vectors only where the function takes them (1210).
+    pub(super) fn check_takes_vectors(&self, function: &str, args: &[BoundExpr]) -> SqlResult<()> {
+        if TAKING_VECTORS.contains(&function) { Ok(()) } else { refuse_vectors(function, args) }
+    }
+}
+
+/// Error 1210 if one of the operands is a vector.
+pub fn refuse_vectors<'e>(operation: &str, operands: impl IntoIterator<Item = &'e BoundExpr>) -> SqlResult<()> {
+    match operands.into_iter().any(|operand| operand.sql_type().is_vector()) {
+        true => Err(SqlError::new(ErrorCode::WrongArguments, &[&operation.to_lowercase()])),
+        false => Ok(()),
+    }
+}
+
+/// Vectors are equal to vectors or are not, and that is all (1210).
+pub(super) fn check_compared(op: CompareOp, operation: &str, left: &SqlType, right: &SqlType) -> SqlResult<()> {
+    let equality = matches!(op, CompareOp::Equal | CompareOp::NotEqual | CompareOp::NullSafeEqual);
+    let comparable = |sql_type: &SqlType| sql_type.is_vector() || *sql_type == SqlType::Null;
+    if !left.is_vector() && !right.is_vector() || equality && comparable(left) && comparable(right) {
+        return Ok(());
+    }
+    Err(SqlError::new(ErrorCode::WrongArguments, &[&operation.to_lowercase()]))
+}
