@@ -91,7 +91,9 @@ impl ExprBuilder<'_> {
 
     /// The collation that several strings are compared in together. COLLATE behind one of them counts for all.
     fn shared_collation(&self, operands: &[&BoundExpr], operation: &str) -> SqlResult<Option<CollationId>> {
-        if !operands.iter().all(|operand| is_text(&operand.sql_type())) {
+        // Vectors are no texts; `check_compared` says so.
+        let is_shared = |operand: &&BoundExpr| is_text(&operand.sql_type()) && !operand.sql_type().is_vector();
+        if !operands.iter().all(is_shared) {
             return Ok(None);
         }
         self.string_collation(operands, operation).map(Some)
