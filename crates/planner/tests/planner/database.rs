@@ -8,6 +8,7 @@ use squall_catalog::{
     Catalog, ColumnDef, ColumnDefault, ColumnId, Database, DatabaseId, IndexDef, IndexId, IndexPart, IndexType,
     TableDef, TableEntry, TableId, ViewDef,
 };
+use squall_executor::StatementEnv;
 use squall_executor::engine::{EngineOptions, physical_plan, session_state, task_context};
 use squall_functions::arrow_map::{ValueArrayBuilder, field_for, value_at};
 use squall_functions::build::ExprBuilder;
@@ -16,6 +17,7 @@ use squall_parser::ast;
 use squall_parser::{ParseOptions, parse};
 use squall_planner::bind::{Binder, TableRequest, TableResolver};
 use squall_registry::{Coercibility, ExprType, Registry, StatementContext};
+use squall_row_store::{RowStore, StoreOptions};
 use squall_test_support::privileges::authorized;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, StringKind, TextSize, Value};
 use std::collections::HashMap;
@@ -28,6 +30,9 @@ pub struct TestDatabase {
     rows: HashMap<TableId, Vec<Vec<Value>>>,
     context: Arc<StatementContext>,
     runtime: tokio::runtime::Runtime,
+    /// Statements have one, which nothing is in here.
+    store: RowStore,
+    _directory: tempfile::TempDir,
 }
 
 impl TableResolver for TestDatabase {
@@ -67,7 +72,10 @@ impl TestDatabase {
         let mut catalog = Catalog::default();
         catalog.put_database(database);
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-        Self { catalog, registry, rows: HashMap::new(), context: Arc::default(), runtime }
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = RowStore::open(directory.path().join("rows"), StoreOptions::default()).expect("a store");
+        let (rows, context) = (HashMap::new(), Arc::default());
+        Self { catalog, registry, rows, context, runtime, store, _directory: directory }
     }
 
     /// Runs a statement; rows as lines of text under a line of names.
@@ -134,7 +142,10 @@ impl TestDatabase {
 
     fn query(&self, sql: &str, query: &ast::Query) -> SqlResult<String> {
         let bound = authorized(self.binder(sql.as_bytes()).bind_query(query)?);
-        let state = session_state(&EngineOptions::default());
+        let mut state = session_state(&EngineOptions::default());
+        let catalog = Arc::new(self.catalog.clone());
+        let env = StatementEnv::new(self.context.clone(), catalog, self.store.clone(), None);
+        state.config_mut().set_extension(Arc::new(env.with_slot(bound.slot.clone())));
         let batches = self.runtime.block_on(async {
             let plan = physical_plan(bound.as_ref().part(|bound| &bound.plan), &state).await?;
             collect(plan, task_context(&state)).await.map_err(squall_functions::expr::sql_error_from)
