@@ -249,6 +249,8 @@ impl ExprBuilder<'_> {
 
     fn compared_as_numbers(&self, left: BoundExpr, right: BoundExpr) -> SqlResult<Pair> {
         let (left, right) = (self.bytes_as_number(left), self.bytes_as_number(right));
+        let (left_type, right_type) = (left.sql_type(), right.sql_type());
+        let (left, right) = (self.parameter_beside(left, &right_type)?, self.parameter_beside(right, &left_type)?);
         // A constant that the other side's type holds exactly is taken as that: `id = '5'` looks up the key 5.
         let (left, right) = match (left.as_literal().is_some(), right.as_literal().is_some()) {
             (false, true) => {
@@ -277,6 +279,17 @@ impl ExprBuilder<'_> {
         let left = self.to_number_as(left, &target)?;
         let right = self.to_number_as(right, &target)?;
         Ok(Pair { left, right, collation: None })
+    }
+
+    /// An integer parameter that is not negative as an unsigned one, where what it is compared with is unsigned: together they would be
+    /// decimals, which no key of integers finds.
+    fn parameter_beside(&self, expr: BoundExpr, other: &SqlType) -> BuildResult {
+        match (&expr, other) {
+            (BoundExpr::Parameter { non_negative: true, .. }, SqlType::Int { unsigned: true, .. }) => {
+                self.to_number_as(expr, &SqlType::BIGINT_UNSIGNED)
+            }
+            _ => Ok(expr),
+        }
     }
 
     /// Converts to a numeric type unless the physical type is that already.

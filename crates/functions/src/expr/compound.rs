@@ -98,7 +98,7 @@ impl BoundExpr {
                 ty.hash(state);
             }
             BoundExpr::Column(column) => column.hash(state),
-            BoundExpr::Parameter { index, ty } => (index, ty).hash(state),
+            BoundExpr::Parameter { index, ty, non_negative } => (index, ty, non_negative).hash(state),
             BoundExpr::Call(call) => (&call.fingerprint, call.args.len(), &call.ty).hash(state),
             BoundExpr::And(list) | BoundExpr::Or(list) => list.len().hash(state),
             BoundExpr::Not(_) | BoundExpr::Xor(..) => {}

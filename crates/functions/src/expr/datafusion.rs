@@ -59,7 +59,7 @@ impl BoundExpr {
                 None => Expr::Literal(value_to_scalar(value, &ty.sql_type).map_err(datafusion_error)?, None),
             },
             BoundExpr::Column(column) => Expr::Column(Column::new(column.relation.clone(), column.name.to_string())),
-            BoundExpr::Parameter { index, ty } => {
+            BoundExpr::Parameter { index, ty, .. } => {
                 let id = format!("${}", u64::from(*index) + 1);
                 Expr::Placeholder(Placeholder::new_with_field(id.clone(), Some(field_ref(&id, ty))))
             }

@@ -51,6 +51,8 @@ pub enum BoundExpr {
         index: u32,
         /// The type it was bound with.
         ty: ExprType,
+        /// Whether it is an integer that is never negative.
+        non_negative: bool,
     },
     /// A function or operator.
     Call(Arc<Call>),
@@ -319,7 +321,10 @@ impl PartialEq for BoundExpr {
         match (self, other) {
             (Literal(a, a_type), Literal(b, b_type)) => a_type == b_type && a == b,
             (Column(a), Column(b)) => Arc::ptr_eq(a, b) || a == b,
-            (Parameter { index: a, ty: a_type }, Parameter { index: b, ty: b_type }) => a == b && a_type == b_type,
+            (
+                Parameter { index: a, ty: a_type, non_negative: a_sign },
+                Parameter { index: b, ty: b_type, non_negative: b_sign },
+            ) => a == b && a_type == b_type && a_sign == b_sign,
             (Call(a), Call(b)) => Arc::ptr_eq(a, b) || a == b,
             (And(a), And(b)) | (Or(a), Or(b)) => a == b,
             (Not(a), Not(b)) => a == b,

@@ -146,7 +146,7 @@ fn conditions_convert_only_where_they_must() {
 fn parameters_are_read_when_the_plan_runs() {
     let slot = ExecutionSlot::reusable(Arc::new(context()));
     let ty = ExprType { sql_type: SqlType::BIGINT, nullable: true, coercibility: Coercibility::Numeric };
-    let parameter = BoundExpr::Parameter { index: 0, ty };
+    let parameter = BoundExpr::Parameter { index: 0, ty, non_negative: false };
     let expr = bind_parameters(parameter.to_datafusion(&slot).unwrap(), &slot).unwrap().data;
     let session = SessionContext::new();
     let physical = session.create_physical_expr(expr, &DFSchema::empty()).unwrap();

@@ -102,9 +102,11 @@ impl<'a> Binder<'a> {
         let value = self.params.get(number as usize)?;
         let collation = self.context.settings.collation;
         if self.keeps_parameters
-            && let Some(ty) = ParameterKind::of(value).and_then(|kind| kind.expr_type(collation))
+            && let Some(kind) = ParameterKind::of(value)
+            && let Some(ty) = kind.expr_type(collation)
         {
-            return Some(BoundExpr::Parameter { index: number, ty });
+            let non_negative = kind == ParameterKind::NonNegative;
+            return Some(BoundExpr::Parameter { index: number, ty, non_negative });
         }
         Some(match value {
             Value::String(text) => self.builder().string_literal(text.as_str(), collation),

@@ -13,6 +13,8 @@ pub enum ParameterKind {
     Null,
     /// A signed integer.
     Int,
+    /// A signed integer that is not negative: beside an unsigned column it is as good as unsigned.
+    NonNegative,
     /// An unsigned integer.
     UInt,
     /// A DOUBLE.
@@ -28,6 +30,7 @@ impl ParameterKind {
     pub fn of(value: &Value) -> Option<ParameterKind> {
         Some(match value {
             Value::Null => ParameterKind::Null,
+            Value::Int(0..) => ParameterKind::NonNegative,
             Value::Int(_) => ParameterKind::Int,
             Value::UInt(_) => ParameterKind::UInt,
             Value::Double(_) => ParameterKind::Double,
@@ -37,12 +40,20 @@ impl ParameterKind {
         })
     }
 
+    /// Whether a plan for parameters of this kind holds for a value.
+    pub fn holds_for(self, value: &Value) -> bool {
+        match (self, ParameterKind::of(value)) {
+            (ParameterKind::Int, Some(ParameterKind::NonNegative)) => true,
+            (kind, of_value) => of_value == Some(kind),
+        }
+    }
+
     /// The type that such parameters are bound with; `None` for NULL, which is bound as what it is.
     pub fn expr_type(self, collation: CollationId) -> Option<ExprType> {
         let big = |unsigned| SqlType::Int { width: IntWidth::Big, unsigned, zerofill: false, display_width: None };
         let (sql_type, coercibility) = match self {
             ParameterKind::Null => return None,
-            ParameterKind::Int => (big(false), Coercibility::Numeric),
+            ParameterKind::Int | ParameterKind::NonNegative => (big(false), Coercibility::Numeric),
             ParameterKind::UInt => (big(true), Coercibility::Numeric),
             ParameterKind::Double => (SqlType::DOUBLE, Coercibility::Numeric),
             ParameterKind::String => (SqlType::varchar(STRING_LENGTH, collation), Coercibility::Literal),

@@ -29,7 +29,7 @@ use squall_functions::expr::sort_key;
 use squall_parser::ast;
 use squall_registry::{KernelMemory, Volatility};
 use squall_row_store::{ReadView, RowStore};
-use squall_types::SqlResult;
+use squall_types::{SqlResult, SqlType};
 use std::sync::Arc;
 
 pub use crate::point::FoundTable;
@@ -147,10 +147,14 @@ fn compares_plainly(condition: &BoundExpr) -> bool {
         (text @ BoundExpr::Call(_), BoundExpr::Parameter { ty, .. }) => {
             text.sql_type().is_string() && ty.sql_type.is_string() && !has_parameter(text)
         }
-        // A text that is made what the column is.
-        (BoundExpr::Column(_), BoundExpr::Call(call)) => {
-            matches!(call.args.as_slice(), [BoundExpr::Parameter { ty, .. }] if ty.sql_type.is_string())
-        }
+        // A text that is made what the column is, or a number that is made unsigned as the column is.
+        (BoundExpr::Column(_), BoundExpr::Call(call)) => match call.args.as_slice() {
+            [BoundExpr::Parameter { ty, non_negative, .. }] => {
+                ty.sql_type.is_string()
+                    || *non_negative && matches!(call.ty.sql_type, SqlType::Int { unsigned: true, .. })
+            }
+            _ => false,
+        },
         _ => false,
     };
     match condition {

@@ -389,7 +389,7 @@ fn conditions(
 fn settled(context: &DmlContext<'_>, def: &TableDef, condition: BoundExpr) -> BoundExpr {
     condition.rewrite(&mut |expr| match &expr {
         BoundExpr::Literal(..) => expr,
-        BoundExpr::Parameter { index, ty } => match context.parameters.get(*index as usize) {
+        BoundExpr::Parameter { index, ty, .. } => match context.parameters.get(*index as usize) {
             Some(value) => BoundExpr::Literal(value.clone(), ty.clone()),
             None => expr,
         },
