@@ -98,8 +98,7 @@ impl QueryRoute {
 
 /// Whether values are of the kinds that a plan was made for.
 fn fit(kinds: &[ParameterKind], parameters: &[Value]) -> bool {
-    kinds.len() == parameters.len()
-        && kinds.iter().zip(parameters).all(|(kind, value)| kind.holds_for(value))
+    kinds.len() == parameters.len() && kinds.iter().zip(parameters).all(|(kind, value)| kind.holds_for(value))
 }
 
 /// One row of constants.
