@@ -146,13 +146,18 @@ impl Found {
             None => None,
         };
         match reads {
-            Some(source) if source.lock.is_some() || source.table.traits().reads_by_column => return false,
+            Some(source) if !has_rows_alone(source) => return false,
             Some(source) => self.tables.push(source.table.clone()),
             None if !runs_again(plan) => return false,
             None => {}
         }
         plan.children().into_iter().all(|child| self.add(child))
     }
+}
+
+/// Whether a table is read by rows, unlocked. A reference to one with columns keeps the snapshot of columns that was seen last, and with it files.
+fn has_rows_alone(source: &RowTable) -> bool {
+    source.lock.is_none() && !source.table.traits().reads_by_column && source.copy_def().is_none()
 }
 
 /// Whether an operator that reads no table may run again. Those that run their inputs as tasks of their own are not among them: such a task may
@@ -199,14 +204,14 @@ fn calls_only_functions_of_arguments(plan: &LogicalPlan) -> Result<bool> {
     Ok(only)
 }
 
-/// Whether a plan reads nothing but stored tables, and locks none of their rows.
+/// Whether a plan reads nothing but rows of stored tables, and locks none of them.
 fn reads_tables(plan: &LogicalPlan) -> Result<bool> {
     let mut only = true;
     plan.apply_with_subqueries(|node| {
         if let LogicalPlan::TableScan(scan) = node {
             let provider = source_as_provider(&scan.source)?;
             let provider: &dyn Any = provider.as_ref();
-            only &= provider.downcast_ref::<RowTable>().is_some_and(|table| table.lock.is_none());
+            only &= provider.downcast_ref::<RowTable>().is_some_and(has_rows_alone);
         }
         Ok(if only { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
     })?;

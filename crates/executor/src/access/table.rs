@@ -228,7 +228,7 @@ impl RowTable {
             ty: expr_type_of(&field_of(column)),
             depth: Depth::default(),
         };
-        let slot = ExecutionSlot::once(Arc::new(StatementContext::default()));
+        let slot = ExecutionSlot::new(Arc::new(StatementContext::default()));
         let expr = sort_key(BoundExpr::Column(Arc::new(reference))).to_datafusion(&slot)?;
         let schema = DFSchema::try_from(self.projected_schema(projection).as_ref().clone())?;
         session.create_physical_expr(expr, &schema)

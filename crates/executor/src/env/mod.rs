@@ -65,7 +65,7 @@ impl StatementEnv {
 
     /// Where expressions that are added to its plan find the statement.
     pub fn execution_slot(&self) -> Arc<ExecutionSlot> {
-        self.slot.clone().unwrap_or_else(|| ExecutionSlot::once(self.context.clone()))
+        self.slot.clone().unwrap_or_else(|| ExecutionSlot::new(self.context.clone()))
     }
 
     /// That of the statement whose plan is made or run with a configuration.

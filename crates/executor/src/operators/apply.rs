@@ -8,7 +8,6 @@ use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, Tr
 use datafusion::common::{DFSchema, DFSchemaRef, Result, ScalarValue};
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
 use squall_parser::ast::with_stack;
-use squall_registry::StatementContext;
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
@@ -59,8 +58,6 @@ pub struct Apply {
     pub comparison: Option<Expr>,
     /// Whether `subquery` has been optimized.
     pub optimized: bool,
-    /// For warnings, errors and KILL.
-    pub context: Arc<StatementContext>,
     schema: DFSchemaRef,
     facts: Arc<SubqueryFacts>,
 }
@@ -115,11 +112,10 @@ impl Apply {
         operands: Vec<Expr>,
         comparison: Option<Expr>,
         outputs: &DFSchema,
-        context: Arc<StatementContext>,
     ) -> Result<Self> {
         let schema = Arc::new(input.schema().join(outputs)?);
         let facts = SubqueryFacts::of(&subquery)?;
-        Ok(Self { input, subquery, outer_values, kind, operands, comparison, optimized: false, context, schema, facts })
+        Ok(Self { input, subquery, outer_values, kind, operands, comparison, optimized: false, schema, facts })
     }
 
     /// The same of another plan for the subquery.

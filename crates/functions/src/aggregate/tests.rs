@@ -76,7 +76,7 @@ async fn run(context: Arc<StatementContext>, calls: &[Arc<AggregateCall>], group
     let partitions = rows.chunks(2).map(partition).collect();
     let session = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(3));
     let table = Arc::new(MemTable::try_new(schema.clone(), partitions).unwrap());
-    let slot = ExecutionSlot::once(context);
+    let slot = ExecutionSlot::new(context);
     let aggregates: Vec<Expr> =
         calls.iter().enumerate().map(|(at, call)| call.to_datafusion(&slot).unwrap().alias(format!("r{at}"))).collect();
     let groups = if grouped { vec![col("g")] } else { vec![] };

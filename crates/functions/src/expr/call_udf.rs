@@ -97,8 +97,7 @@ impl CallUdf {
     fn new(call: Arc<Call>, slot: Arc<ExecutionSlot>) -> Self {
         let volatility = match call.volatility {
             Volatility::Volatile => DataFusionVolatility::Volatile,
-            // DataFusion folds stable calls when it plans, which is right for one run only.
-            Volatility::Stable if slot.is_reusable() => DataFusionVolatility::Volatile,
+            // DataFusion folds stable calls when it plans, so a plan with one is never kept.
             Volatility::Stable => DataFusionVolatility::Stable,
             Volatility::Immutable => DataFusionVolatility::Immutable,
         };

@@ -12,23 +12,13 @@ use std::sync::Arc;
 pub struct ExecutionSlot {
     context: ArcSwap<StatementContext>,
     parameters: ArcSwap<Vec<Value>>,
-    reusable: bool,
 }
 
 impl ExecutionSlot {
-    /// The slot of a plan that runs once, for this statement. Calls that are constant within a statement are folded
-    /// when it is planned.
-    pub fn once(context: Arc<StatementContext>) -> Arc<Self> {
-        Self::new(context, false)
-    }
-
-    /// The slot of a plan that is kept for other statements. `NOW()` and its like are not folded.
-    pub fn reusable(context: Arc<StatementContext>) -> Arc<Self> {
-        Self::new(context, true)
-    }
-
-    fn new(context: Arc<StatementContext>, reusable: bool) -> Arc<Self> {
-        Arc::new(Self { context: ArcSwap::new(context), parameters: ArcSwap::new(Arc::new(Vec::new())), reusable })
+    /// A slot with the statement that a plan is made for. Calls that are constant within a statement are folded when it is planned: a plan with
+    /// such calls is of no use to another.
+    pub fn new(context: Arc<StatementContext>) -> Arc<Self> {
+        Arc::new(Self { context: ArcSwap::new(context), parameters: ArcSwap::new(Arc::new(Vec::new())) })
     }
 
     /// Readies the plan for a run.
@@ -50,10 +40,5 @@ impl ExecutionSlot {
     /// Its parameters.
     pub fn parameters(&self) -> Arc<Vec<Value>> {
         self.parameters.load_full()
-    }
-
-    /// Whether other statements will run the plan.
-    pub fn is_reusable(&self) -> bool {
-        self.reusable
     }
 }

@@ -24,7 +24,7 @@ fn column(ordinal: usize, name: &str, sql_type: SqlType) -> BoundExpr {
 /// Runs an expression through DataFusion over rows.
 fn run(expr: &BoundExpr, columns: &[BoundExpr], rows: &[Vec<Value>]) -> SqlResult<Vec<Value>> {
     let context = Arc::new(context());
-    let slot = ExecutionSlot::once(context);
+    let slot = ExecutionSlot::new(context);
     let mut fields = Vec::new();
     let mut arrays: Vec<ArrayRef> = Vec::new();
     for column in columns {
@@ -118,7 +118,7 @@ fn calls_are_equal_when_they_mean_the_same() {
     let (registry, context) = (Registry::default(), context());
     let build = ExprBuilder::new(&registry, &context);
     let (a, b) = (column(0, "a", SqlType::INT), column(1, "b", SqlType::INT));
-    let slot = ExecutionSlot::once(Arc::new(crate::test_context::context()));
+    let slot = ExecutionSlot::new(Arc::new(crate::test_context::context()));
     let sum =
         |left: &BoundExpr, right: &BoundExpr| build.arithmetic(ArithmeticOp::Add, left.clone(), right.clone()).unwrap();
     assert_eq!(sum(&a, &b), sum(&a, &b));
@@ -132,7 +132,7 @@ fn calls_are_equal_when_they_mean_the_same() {
 fn conditions_convert_only_where_they_must() {
     let (registry, context) = (Registry::default(), context());
     let build = ExprBuilder::new(&registry, &context);
-    let slot = ExecutionSlot::once(Arc::new(crate::test_context::context()));
+    let slot = ExecutionSlot::new(Arc::new(crate::test_context::context()));
     let a = column(0, "a", SqlType::BIGINT);
     let one = build.literal(Value::Int(1));
     let condition = build
@@ -144,7 +144,7 @@ fn conditions_convert_only_where_they_must() {
 
 #[test]
 fn parameters_are_read_when_the_plan_runs() {
-    let slot = ExecutionSlot::reusable(Arc::new(context()));
+    let slot = ExecutionSlot::new(Arc::new(context()));
     let ty = ExprType { sql_type: SqlType::BIGINT, nullable: true, coercibility: Coercibility::Numeric };
     let parameter = BoundExpr::Parameter { index: 0, ty, non_negative: false };
     let expr = bind_parameters(parameter.to_datafusion(&slot).unwrap(), &slot).unwrap().data;
@@ -247,7 +247,7 @@ mod vectorised {
 
 #[test]
 fn large_expressions_are_single_calls_with_the_same_values() {
-    let slot = ExecutionSlot::once(Arc::new(context()));
+    let slot = ExecutionSlot::new(Arc::new(context()));
     let column = column(0, "a", SqlType::BIGINT);
     let mut deep = column.clone();
     for _ in 0..100 {

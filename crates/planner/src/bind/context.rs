@@ -146,7 +146,7 @@ impl<'a> Context<'a> {
             views: Vec::new(),
             invoker: Invoker::Session,
             view_columns: HashMap::new(),
-            slot: ExecutionSlot::once(Arc::clone(binder.context)),
+            slot: ExecutionSlot::new(Arc::clone(binder.context)),
             locks: RowLocks::default(),
             in_subquery: false,
             is_gathered: false,

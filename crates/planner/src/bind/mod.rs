@@ -167,7 +167,7 @@ impl<'a> Binder<'a> {
 
     /// The slot that plans and row expressions of this statement read it from.
     pub fn slot(&self) -> Arc<ExecutionSlot> {
-        ExecutionSlot::once(Arc::clone(self.context))
+        ExecutionSlot::new(Arc::clone(self.context))
     }
 }
 

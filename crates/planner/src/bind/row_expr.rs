@@ -133,13 +133,7 @@ impl Binder<'_> {
     ) -> SqlResult<Vec<BoundExpr>> {
         let mut context = Context::new(self);
         context.assigns_variables = super::assigns_variables(self.text);
-        let block = context.new_block();
-        let mut scope = Scope { block, ..Scope::default() };
-        for table in tables {
-            let relation = row_relation(&mut context, table, block);
-            let visible = if table.qualified_only { Vec::new() } else { relation.visible() };
-            scope.extend(vec![relation], visible);
-        }
+        let scope = row_scope(&mut context, tables);
         let (bound, frame) = context.with_frame(Frame::new(scope, clause), |context| {
             exprs
                 .iter()
@@ -168,13 +162,8 @@ impl Binder<'_> {
         let GroupRows { tables, aggregates, having } = groups;
         let mut context = Context::new(self);
         context.assigns_variables = super::assigns_variables(self.text);
-        let block = context.new_block();
-        let mut scope = Scope { block, ..Scope::default() };
-        for table in tables {
-            let relation = row_relation(&mut context, table, block);
-            let visible = relation.visible();
-            scope.extend(vec![relation], visible);
-        }
+        let scope = row_scope(&mut context, tables);
+        let block = scope.block;
         let width: usize = tables.iter().map(|table| table.columns.len()).sum();
         let clause = if having.is_some() { Clause::Having } else { Clause::FieldList };
         let mut frame = Frame::new(scope, clause);
@@ -212,6 +201,18 @@ impl Binder<'_> {
             Err(error) => Err(error),
         }
     }
+}
+
+/// The names of a block whose FROM are these tables.
+fn row_scope(context: &mut Context<'_>, tables: &[RowTable<'_>]) -> Scope {
+    let block = context.new_block();
+    let mut scope = Scope { block, ..Scope::default() };
+    for table in tables {
+        let relation = row_relation(context, table, block);
+        let visible = if table.qualified_only { Vec::new() } else { relation.visible() };
+        scope.extend(vec![relation], visible);
+    }
+    scope
 }
 
 fn row_relation(context: &mut Context<'_>, table: &RowTable<'_>, block: u32) -> Relation {

@@ -225,7 +225,6 @@ impl Context<'_> {
             let operands =
                 subquery.operands.iter().map(|operand| self.value(operand, block)).collect::<SqlResult<Vec<_>>>()?;
             let outer = self.outer_values(subquery.outer, block)?;
-            let context = Arc::clone(self.binder.context);
             let apply = Apply::new(
                 plan,
                 Arc::new(subquery.plan),
@@ -234,7 +233,6 @@ impl Context<'_> {
                 operands,
                 subquery.comparison,
                 &outputs,
-                context,
             );
             plan = plan_result(apply)?.into_plan();
         }
@@ -267,8 +265,7 @@ impl Context<'_> {
         block: BlockId,
     ) -> SqlResult<LogicalPlan> {
         let outer = self.outer_values(outer, block)?;
-        let context = Arc::clone(self.binder.context);
-        let apply = Apply::new(left, Arc::new(inner), outer, kind, Vec::new(), None, outputs, context);
+        let apply = Apply::new(left, Arc::new(inner), outer, kind, Vec::new(), None, outputs);
         Ok(plan_result(apply)?.into_plan())
     }
 

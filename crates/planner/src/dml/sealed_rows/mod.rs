@@ -367,7 +367,7 @@ fn conditions(
         BoundExpr::And(parts) => parts,
         condition => vec![condition],
     };
-    let slot = ExecutionSlot::once(context.env.context.clone());
+    let slot = ExecutionSlot::new(context.env.context.clone());
     let zone = &context.env.context.settings.time_zone;
     let (mut answered, mut rest) = (Vec::new(), Vec::new());
     for part in parts {
