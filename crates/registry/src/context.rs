@@ -17,7 +17,7 @@ use crate::variables::{ReadScope, VariableDef, VariableId, VariableValues};
 use parking_lot::Mutex;
 use squall_catalog::AccountKey;
 use squall_types::session_memory::SessionMemory;
-use squall_types::{CollationId, Level, SqlError, SqlType, Value, Warning};
+use squall_types::{CollationId, ErrorCode, Level, SqlError, SqlType, Value, Warning};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -125,6 +125,18 @@ impl StatementContext {
         let mut all = self.plan_counts.lock();
         all.merge(counts);
         all.no_index_used = all.no_index_used.min(1);
+    }
+
+    /// Asks for a dynamic privilege, as functions of modules do at each call: `JAVASCRIPT_EXECUTE`, `HTTP_CLIENT`.
+    ///
+    /// # Errors
+    /// 1227 without it, and where no session stands behind the statement.
+    pub fn demand_privilege(&self, name: &str) -> SqlResult<()> {
+        match &self.nested {
+            _ if self.is_of_server => Ok(()),
+            Some(session) => session.demand_privilege(name),
+            None => Err(SqlError::new(ErrorCode::SpecificAccessDenied, &[&name])),
+        }
     }
 
     /// The statement begins again, in the same transaction: what its functions have left to be done at its end is forgotten.

@@ -46,6 +46,12 @@ pub trait NestedStatements: Debug + Send + Sync {
     /// Whether the caller has a privilege on a table, so that messages may name it.
     fn sees_table(&self, database: &str, table: &str) -> bool;
 
+    /// Asks for a dynamic privilege of the account whose rights count here: a routine's definer inside of it.
+    ///
+    /// # Errors
+    /// 1227 without it.
+    fn demand_privilege(&self, name: &str) -> SqlResult<()>;
+
     /// A file of the server that the caller may read and write.
     ///
     /// # Errors

@@ -149,6 +149,13 @@ impl NestedStatements for SessionStatements {
         self.shared().is_ok_and(|shared| self.access(&shared).sees_table(database, table))
     }
 
+    fn demand_privilege(&self, name: &str) -> SqlResult<()> {
+        if self.access(&self.shared()?).has_dynamic(name) {
+            return Ok(());
+        }
+        Err(SqlError::new(ErrorCode::SpecificAccessDenied, &[&name]))
+    }
+
     fn server_file(&self, path: &str) -> SqlResult<PathBuf> {
         let shared = self.shared()?;
         crate::query::server_file(&shared, &self.account, &self.access(&shared), path)
