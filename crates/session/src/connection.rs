@@ -48,7 +48,7 @@ impl Session {
             && let Some(entry) = shared.plans.find(sql, &settings)
             && let Some(described) = entry.described(schema)
             && self.check_names(&described.statement.statement).is_ok()
-            && self.check_needs(&described.needs).is_ok()
+            && self.security().check_needs(&described.needs).is_ok()
         {
             count(&self.process.status.plan_shared_hits);
             let plan_use = self.plan_use(entry);

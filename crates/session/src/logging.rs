@@ -247,7 +247,7 @@ impl Session {
 
     /// TRUNCATE TABLE of a log's table forgets its entries; `false` if it is another table.
     pub(crate) fn truncate_log(&self, name: &ObjectName) -> SqlResult<bool> {
-        let (database, table) = self.qualify(name)?;
+        let (database, table) = self.security().qualify(name)?;
         let logs = &self.shared.logs;
         match (database.as_str(), table.to_ascii_lowercase().as_str()) {
             ("mysql", "general_log") => logs.general_rows.clear(),

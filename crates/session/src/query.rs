@@ -93,7 +93,7 @@ impl Session {
             u64::MAX => self.bind_sent_query(query, run, &catalog).await?,
             _ => self.bind_query(query, run.request.sql, run.request.parameters, &catalog, &run.context, None)?,
         };
-        let bound = self.authorize(bound)?;
+        let bound = self.security().authorize(bound)?;
         if bound.into.is_some() {
             return Ok(self.select_into(bound, &run.context, catalog).await?);
         }
@@ -366,7 +366,7 @@ impl Session {
             return Ok((row.values(context)?.pop().unwrap_or_default(), sql_type));
         }
         let bound = self.bind_query(&query, sql, parameters, &catalog, context, None)?;
-        let bound = self.authorize(bound)?;
+        let bound = self.security().authorize(bound)?;
         let sql_type = bound.columns.first().map_or(SqlType::Null, |column| column.expr_type.sql_type.clone());
         let rows = self.collect_rows(&bound, context, catalog, 1).await?;
         let value = rows.into_iter().next().and_then(|row| row.into_iter().next()).unwrap_or_default();
@@ -384,7 +384,7 @@ impl Session {
         let rows = RowsTable::provider(result);
         let query = RowsTable::select_all(Some(condition.clone()));
         let catalog = self.shared.catalog.load();
-        let bound = self.authorize(self.bind_query(&query, b"", &[], &catalog, context, Some(rows))?)?;
+        let bound = self.security().authorize(self.bind_query(&query, b"", &[], &catalog, context, Some(rows))?)?;
         let rows = self.collect_rows(&bound, context, catalog, usize::MAX).await?;
         Ok(ResultSet { columns, rows })
     }

@@ -61,7 +61,7 @@ impl Session {
     ) -> Result<Option<Outcome>, Failure> {
         let Some(entry) = self.shared.plans.find(&place.text, &place.settings) else { return Ok(None) };
         let Some(cached) = entry.take_query(place.versions) else { return Ok(None) };
-        let query = match self.authorize(cached.query.clone()) {
+        let query = match self.security().authorize(cached.query.clone()) {
             Ok(query) => query,
             Err(error) => {
                 self.keep_plan(place, cached);
