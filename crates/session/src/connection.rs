@@ -334,7 +334,7 @@ impl Connection for Session {
                     let (parameters, columns) = (prepared.placeholders as u16, prepared.columns.to_vec());
                     self.shared.prepared_count.fetch_add(1, Ordering::Relaxed);
                     let id = self.prepared.take_id();
-                    self.count_prepared(id, None, &prepared, self.command_micros);
+                    self.instruments().count_prepared(id, None, &prepared, self.command_micros);
                     self.prepared.add(id, prepared, plan_use);
                     Ok(PreparedInfo { id, parameters, columns, warnings: 0 })
                 }
@@ -355,7 +355,10 @@ impl Connection for Session {
         unanswered: Unanswered,
         writer: &'a mut dyn ResultWriter,
     ) -> LocalFuture<'a, std::io::Result<()>> {
-        Box::pin(measured(self.work_meter(), self.execute_prepared(id, parameters, cursor, unanswered, writer)))
+        Box::pin(measured(
+            self.instruments().work_meter(),
+            self.execute_prepared(id, parameters, cursor, unanswered, writer),
+        ))
     }
 
     fn fetch<'a>(

@@ -35,7 +35,7 @@ impl Session {
         }
         self.close_handlers(run.request.statement)?;
         if let Some(stage) = stage_of(run.request.statement) {
-            self.stage(stage);
+            self.instruments().stage(stage);
         }
         let _pass = match is_held_up_by_locks(run.request.statement) {
             true => Some(self.definition_pass().await?),

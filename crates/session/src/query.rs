@@ -72,7 +72,7 @@ impl Session {
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
         let catalog = self.shared.catalog.load();
-        self.stage(stages::OPTIMIZING);
+        self.instruments().stage(stages::OPTIMIZING);
         let limited;
         let query = match self.with_select_limit(query) {
             Some(with_limit) => {
@@ -102,7 +102,7 @@ impl Session {
         let place = place.filter(|place| is_silent && place.keeps(&bound));
         let reusable = place.and_then(|place| Some((place, planned.reusable(&bound)?)));
         let mut running = self.run_planned(planned);
-        self.stage(stages::EXECUTING);
+        self.instruments().stage(stages::EXECUTING);
         let result = self.send_rows(&bound, &mut running, writer).await;
         let ended = self.end_query(running).await;
         let outcome = result?;

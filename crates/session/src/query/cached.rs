@@ -78,7 +78,7 @@ impl Session {
         let plan = cached.plan.next_execution(run.context.clone())?;
         let stream = self.shared.runtime.run(&env, plan);
         let mut running = RunningQuery { stream, lent, context: run.context.clone() };
-        self.stage(stages::EXECUTING);
+        self.instruments().stage(stages::EXECUTING);
         let result = self.send_rows(&query, &mut running, writer).await;
         let ended = self.end_query(running).await;
         let outcome = result?;
