@@ -1,4 +1,4 @@
-//! What one of our operators has to say about itself, and what follows from that for DataFusion.
+//! The properties of our operators, and DataFusion's trait made from them.
 
 use datafusion::common::{Result, Statistics, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};

@@ -1,11 +1,10 @@
 //! Physical plans that several executions of one query run, one after another.
 //!
-//! A plan may be kept if nothing in it is of the execution that it was made for: its functions depend on their arguments alone, what it reads are
-//! rows of tables along paths that constants decide, and its operators find the statement, its snapshot and its memory when they are
-//! executed. Expressions find the statement in the plan's [`ExecutionSlot`]. Before each run the operators are copied as if they had never run
-//! (`ExecutionPlan::reset_state`).
+//! A plan may be kept if nothing in it belongs to one execution: its functions depend only on their arguments, it reads rows of tables along
+//! paths that constants decide, and its operators find the statement, its snapshot and its memory when they are executed. Expressions find the
+//! statement in the plan's [`ExecutionSlot`]. Before each run the operators are copied as if they had never run (`ExecutionPlan::reset_state`).
 //!
-//! Operators are listed one by one: one that is not known to be of this kind keeps its plan from being kept.
+//! Operators are listed one by one: a plan with an operator that is not in the list is not kept.
 
 use crate::access::RowTable;
 use crate::access::scan::RowScanExec;

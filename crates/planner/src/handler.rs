@@ -1,4 +1,4 @@
-//! HANDLER … READ: a step through a table along one of its indexes, from where the last step has ended.
+//! HANDLER … READ: one step through a table along an index, from the end of the step before.
 
 use crate::bind::{Binder, BoundQuery, OutputColumn, RowTable};
 use crate::dml::target::{RowMaker, Target};

@@ -1,4 +1,4 @@
-//! What bound statements need to be allowed: each table and column that they touch, and as whom.
+//! The privileges that a bound statement needs: each table and column that it uses, and for which account.
 
 use crate::bind::{BoundQuery, TableUse, columns_read};
 use crate::dml::DmlPlan;

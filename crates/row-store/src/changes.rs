@@ -1,4 +1,4 @@
-//! What a commit changes, as the engine takes it and as others have to be told of it.
+//! The changes of a commit, for the engine and for those who have to know of them.
 
 use crate::batch::{Batch, Part};
 use crate::engine::{Engine, Slice};

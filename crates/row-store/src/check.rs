@@ -1,4 +1,4 @@
-//! CHECK TABLE: whether the indexes of a table say of its rows what these are.
+//! CHECK TABLE: compares the indexes of a table with its rows.
 
 use crate::bulk::collect_entries;
 use crate::engine::Slice;

@@ -1,8 +1,8 @@
-//! Whether changes may go on: there is room for them, and nothing has gone wrong with what was written before.
+//! Whether changes may go on: there is space for them, and no write has failed before.
 //!
-//! The engine stops for good at its first failed write, so a full disk has to be found out before the engine meets it.
-//! A part of the free space is therefore never given to changes: what the engine still has to write of what it was given
-//! (buffers that become files, and the largest merge of files that may come). See `docs/decisions/0004-full-disk.md`.
+//! The engine stops for good at its first failed write, so a full disk has to be found before the engine meets it. So a
+//! part of the free space is reserved for what the engine still has to write (buffers that become files, and the largest
+//! merge of files that may come). See `docs/decisions/0004-full-disk.md`.
 
 use crate::engine::Error;
 use crate::error::{engine_error, io_error_text};

@@ -1,4 +1,4 @@
-//! Rows on their way from the store to the level below it.
+//! Sealing: moves rows from the store to the level below it.
 
 use crate::commit::SealRequest;
 use crate::engine::{Iter, Slice, Snapshot};

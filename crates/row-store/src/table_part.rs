@@ -1,4 +1,4 @@
-//! What of a table lies in a level outside of the store, and where the table's keyspace has what belongs to that level.
+//! The part of a table that a level outside of the store has, and its entries in the table's keyspace.
 
 use crate::engine::Slice;
 use crate::index_key::{KeyRange, index_range, push_index_id, split_index_id, successor};

@@ -1,8 +1,8 @@
 //! Files of a table that no load will finish any more.
 //!
 //! The engine makes files of a load one after the other and adds them to the table at the end; those of a load that was
-//! given up stay until the next start unless they are removed here. Other files whose makers are still at work look just
-//! the same, so files go only while no other task makes any.
+//! given up stay until the next start unless they are removed here. Files of other running tasks look the same, so files
+//! are removed only while no other task makes any.
 
 use crate::engine::{AbstractTree, Engine, Keyspace};
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What is known of a connection once its client is.
+//! What the server knows of a connection after the handshake.
 
 use std::net::SocketAddr;
 

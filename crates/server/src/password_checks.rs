@@ -1,7 +1,7 @@
-//! Where passwords are checked: on threads of the pool, a few at once, and of these a share for each address.
+//! Password checks run on threads of the pool: a few at once, and a share of these for each address.
 //!
-//! A check takes milliseconds of a core, and a client that asks for one has not proved anything yet. So many connections from one
-//! address wait for each other, and leave cores to other addresses and to statements.
+//! A check takes milliseconds of a core, and the client has not proved anything yet. So connections from one address wait for
+//! each other, and cores are free for other addresses and for statements.
 
 use parking_lot::Mutex;
 use squall_types::SqlError;

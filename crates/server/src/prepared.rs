@@ -1,4 +1,5 @@
-//! Parameters of prepared statements: what the protocol keeps between packets, and their values as SQL values.
+//! Parameters of prepared statements: the types that the protocol keeps between packets, and the values as SQL
+//! values.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What a front end (the socket server, the shell, an embedding program) and a session say to each other.
+//! The interface between a front end (the socket server, the shell, an embedding program) and a session.
 //!
 //! A front end drives [`Connection`]s, which it gets from a [`Backend`]; results come through its [`ResultWriter`].
 

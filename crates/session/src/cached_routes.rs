@@ -1,4 +1,4 @@
-//! Finding the route of a text or of a prepared statement.
+//! Finds the route of a text or of a prepared statement.
 
 use crate::plans::prepared::{PreparedStatement, StatementTree};
 use crate::plans::session_cache::{CachedStatement, Known, values};

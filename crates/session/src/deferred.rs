@@ -1,4 +1,4 @@
-//! Statements that are run in somebody's name by others, who commit what they have changed.
+//! Statements that a worker runs for an account; the worker commits what they have changed.
 
 use crate::plans::{AtOnce, ChangePlan, Route, Unanswered};
 use crate::query::change::runs_inline;

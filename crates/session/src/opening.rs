@@ -1,4 +1,4 @@
-//! Opening a data directory, and sessions of this process itself.
+//! Opens a data directory, and makes sessions of the process itself.
 
 use crate::database::{Database, Module, Procedures, Shared, TEMPORARY_FOLDER};
 use crate::event_scheduler::EventScheduler;

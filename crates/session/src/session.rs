@@ -1,4 +1,4 @@
-//! One connection's state, and the way of one statement through it.
+//! One connection's state, and how one statement runs in it.
 //!
 //! [`Session::run_text`] goes through the statements of a text; `statement` is the life of one.
 

@@ -1,4 +1,4 @@
-//! What SIGNAL and RESIGNAL make of a state and what they set.
+//! The error or warning that SIGNAL and RESIGNAL make of an SQLSTATE and their items.
 
 use squall_functions::operators::coerce::to_text;
 use squall_parser::ast::SignalCondition;

@@ -1,4 +1,4 @@
-//! What drives sessions on threads that are no connection's.
+//! Runs sessions on threads that serve no connection.
 
 use squall_types::{SqlError, SqlResult};
 use std::cell::RefCell;

@@ -1,4 +1,5 @@
-//! Transactions of a session: which one is open, when statements commit, savepoints and the statements about them.
+//! Transactions of a session: which one is open, when statements commit, savepoints, and the statements for
+//! transactions.
 
 use crate::result::Outcome;
 use crate::result::writer::SessionChange;

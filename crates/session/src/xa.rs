@@ -1,4 +1,4 @@
-//! XA: branches of global transactions. A session works in one from XA START to XA PREPARE; from then on it is the store's, and any session may
+//! XA: branches of global transactions. A session works in one from XA START to XA PREPARE; from then on the store owns it, and any session may
 //! commit it or roll it back.
 
 use crate::result::{Outcome, ResultSet, number_column, typed_column};

@@ -1,7 +1,7 @@
 //! Conditions that column tables answer by themselves, to the last row.
 //!
-//! A condition that is not understood stays with the filter above the scan. SQL's third truth value is minded: where a
-//! comparison with NULL is left out because it is never true, so is what negates it.
+//! A condition that is not understood stays with the filter above the scan. SQL's third truth value is respected: a
+//! comparison with NULL is left out because it is never true, and so is its negation.
 
 use super::filter::Reader;
 use super::predicate::{CompareOp, Predicate};

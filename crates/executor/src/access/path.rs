@@ -1,4 +1,4 @@
-//! Which way to read a table: the deciding, free of any execution.
+//! Chooses the access path of a table; nothing is executed here.
 
 use super::key::{IndexKey, index_prefix, storage_index_id};
 use super::partitions::pruned_partitions;

@@ -1,4 +1,4 @@
-//! What a statement runs in: the sequence number it reads at and whatever else its operators need to find.
+//! The environment of a statement: the sequence number it reads at, and what else its operators need.
 
 mod shared_transaction;
 

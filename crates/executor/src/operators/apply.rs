@@ -1,7 +1,7 @@
 //! Apply: for each row of its input, the answer of a subquery that may depend on the row.
 //!
-//! This is the general form of a subquery: whatever the binder cannot turn into a join becomes an [`Apply`]. Inside the
-//! subquery's plan a value of the row stands as a placeholder; running the node puts literals in their place, once per
+//! This is the general form of a subquery: one that the binder cannot turn into a join becomes an [`Apply`]. Inside the
+//! subquery's plan a value of the row is a placeholder; running the node puts literals in their place, once per
 //! distinct combination of values.
 
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};

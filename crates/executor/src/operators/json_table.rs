@@ -1,4 +1,4 @@
-//! JSON_TABLE: each row of the input beside the rows that its document is taken apart into.
+//! JSON_TABLE: each row of the input joined with the rows of its document.
 
 use crate::operator::{Operator, execution_plan, only_input};
 use crate::operators::wider_rows::known_of_wider_rows;

@@ -1,4 +1,4 @@
-//! Operators that hand the rows of their one input on: what they all have to tell DataFusion about themselves.
+//! Operators that pass on the rows of their one input: the properties that they all have.
 
 use crate::operator::{Operator, execution_plan, only_input};
 use datafusion::common::{Result, Statistics, internal_err};

@@ -1,4 +1,4 @@
-//! What is known of rows that get columns behind their own.
+//! The properties of rows that get further columns at their end.
 
 use arrow::datatypes::SchemaRef;
 use datafusion::physical_expr::expressions::Column;

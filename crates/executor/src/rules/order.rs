@@ -1,5 +1,5 @@
-//! Where few rows in an order are wanted, read them in that order: ORDER BY … LIMIT through an index, and MIN and MAX as
-//! the first row of one.
+//! Where a query wants few rows in an order, read them in that order: ORDER BY … LIMIT through an index, and MIN and MAX
+//! as the first row of one.
 
 use crate::access::key::IndexKey;
 use crate::access::path::{AccessPath, is_usable, whole_index};

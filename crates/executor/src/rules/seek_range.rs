@@ -3,7 +3,7 @@
 //! history reads the last minute.
 //!
 //! The operator that runs the subquery is below the filter and above the parts. It publishes the value before it asks for
-//! its first row. The filter stays: a scan that asks for parts before anything is known gets all of them.
+//! its first row. The filter stays: a scan that asks for parts before the value is known gets all of them.
 
 use crate::access::virtual_table::PartsExec;
 use crate::operators::ApplyExec;

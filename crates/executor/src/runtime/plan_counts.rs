@@ -1,4 +1,4 @@
-//! What a plan that has run says for MySQL's counters of scans, sorts and temporary tables.
+//! The counts of a finished plan for MySQL's counters of scans, sorts and temporary tables.
 
 use crate::TableOperator;
 use crate::operators::as_sort;

@@ -1,4 +1,4 @@
-//! Grouping: aggregates, GROUP BY, ROLLUP, DISTINCT, and what may stand above them.
+//! Grouping: aggregates, GROUP BY, ROLLUP, DISTINCT, and the expressions that are allowed above them.
 
 use super::column::{BlockId, ColumnId};
 use super::context::{Context, plan_result};

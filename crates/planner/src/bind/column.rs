@@ -1,7 +1,7 @@
 //! Every column that a statement's plan has, by number.
 //!
-//! A number stands in [`ColumnRef::ordinal`]. The block that owns a column tells a reference inside the block from one
-//! out of a subquery, which sees the value as a placeholder.
+//! The number is in [`ColumnRef::ordinal`]. A column belongs to a query block: a reference inside of the block reads
+//! it, a reference in a subquery reads a placeholder.
 
 use super::output::ColumnOrigin;
 use datafusion::common::{Column, TableReference};

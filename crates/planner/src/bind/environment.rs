@@ -1,4 +1,4 @@
-//! What the binder asks of the world around it.
+//! What the binder asks its caller for.
 
 use super::trigger::RowTriggers;
 use datafusion::catalog::TableProvider;

@@ -1,5 +1,5 @@
-//! Functional key parts: where a condition or an order says what a key part's expression says, it reads the hidden column
-//! that holds the value, so that all that is known of keys of columns holds of it.
+//! Functional key parts: where a condition or an order has the same expression as a key part, it reads the hidden column
+//! with the value. So everything that works for keys of columns works for these keys.
 //!
 //! As in MySQL only operands of comparisons (and of the functions that look into arrays) and sort keys are looked at, and
 //! an expression matches one that is the same tree with the same types

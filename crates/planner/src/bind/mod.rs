@@ -5,7 +5,7 @@
 //! `user_variable`;
 //! `subquery` and `decorrelate`.
 //!
-//! The binder knows the catalog, the registry and whatever [`TableResolver`] gives. It must not read rows, look at the
+//! The binder knows the catalog, the registry and what [`TableResolver`] gives. It must not read rows, look at the
 //! clock or know how a table is stored.
 
 mod aggregate;

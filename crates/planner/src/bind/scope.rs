@@ -1,4 +1,4 @@
-//! Scopes: which names a clause sees, and what each stands for.
+//! Scopes: which names a clause sees, and what each name means.
 
 use super::column::{BlockId, ColumnId};
 use squall_catalog::TableDef;

@@ -1,8 +1,8 @@
 //! Statements that change rows: INSERT, REPLACE, UPDATE, DELETE, and what LOAD DATA does with each line.
 //!
-//! A statement is bound once into a plan (see [`plan`]) and then carried out row by row in the caller's transaction.
-//! Everything here blocks: where a lock may have to be waited for, the caller stands on a thread that may block, or has
-//! told the transaction to report [`StoreError::WouldBlock`], upon which it starts the statement again elsewhere.
+//! A statement is bound once into a plan (see [`plan`]) and then run row by row in the caller's transaction.
+//! Everything here may block on a lock. So the caller runs it on a thread that may block, or tells the transaction to
+//! report [`StoreError::WouldBlock`] and then starts the statement again on another thread.
 //!
 //! Reading order: [`plan`], [`target`], `view`, `trigger`, [`insert`], [`find`], [`change`], `sealed_rows`, [`foreign_key`],
 //! [`query`].

@@ -1,4 +1,4 @@
-//! What a table's definition demands of every row, with its SQL texts bound: defaults, generated columns, checks.
+//! The rules of a table's definition for every row, with their SQL texts bound: defaults, generated columns, checks.
 
 use crate::bind::OwnExprs;
 use parking_lot::Mutex;

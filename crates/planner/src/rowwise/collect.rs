@@ -1,4 +1,4 @@
-//! What becomes of the rows that the loops find: groups, an order, and what is written.
+//! Collects the rows that the loops find: groups them, orders them and writes them.
 
 use super::outputs::Item;
 use super::run::{FoundRow, JoinedRow};

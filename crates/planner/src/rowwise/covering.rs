@@ -1,7 +1,7 @@
 //! Indexes that have all of a table's columns that a small query reads: their entries are read, and no row.
 //!
-//! Keys hold texts by their sort keys, which do not tell the text. A text that is only compared with a constant has one that is equal to it in
-//! all entries of the constant's range, so the constant stands in its place.
+//! Keys have sort keys of texts, not the texts. A text column that is only compared with a constant equals it in all entries of the constant's
+//! range, so the constant is used instead.
 
 use super::from::{FromClause, PlanTable};
 use super::loops::Level;

@@ -1,11 +1,11 @@
-//! Loading many rows at once, and building indexes over rows that are there.
+//! Loading many rows at once, and building indexes over existing rows.
 //!
 //! [`BulkEncoder`]s, one for each thread that makes rows, turn values into stored rows and index entries. Rows of a table
 //! without a primary key come in the order of their keys: a [`BulkWriter`] makes files of the table of them while others
-//! are still being made. Everything else is sorted, and merged behind them at the end. The files become the table's in
-//! one atomic step, beside the log. Memory is bounded by the sort buffer, however many rows there are.
+//! are still being made. All other records are sorted, and merged at the end. The files become the table's in one atomic
+//! step, without the log. Memory is bounded by the sort buffer, however many rows there are.
 //!
-//! [`BulkLoad`] is all of it for callers that have one row after the other.
+//! [`BulkLoad`] does all this for callers that have one row after the other.
 
 mod encoder;
 mod index;

@@ -1,7 +1,7 @@
 //! Bulk loads of tables with partitions: rows go through transactions of a bounded number of rows.
 //!
-//! A load of its own for each partition would be the quicker way for a few of them, and one thread, one sort buffer and one open file for each
-//! of eight thousand.
+//! A load for each partition would be faster for a few partitions. For eight thousand it would need as many threads, sort buffers and open
+//! files.
 
 use super::{BulkOutcome, OnDuplicate};
 use crate::error::{StoreError, StoreResult};

@@ -1,9 +1,9 @@
-//! Log-structured merge trees side by side, one for each keyspace: what makes a storage engine of the trees of `lsm_tree`.
+//! The key-value engine: one log-structured merge tree of `lsm_tree` for each keyspace.
 //!
 //! A keyspace is a tree in a folder of its own, a name, and the number that the redo log knows it by. The engine keeps no list of them: the
-//! store's own records say which folder belongs to which table, and become durable with the definition that makes or
-//! drops it. A folder that no record names is removed. So a definition costs the same however many there are and
-//! were, and leaves nothing behind (`docs/decisions/0039-dropped-keyspaces.md`).
+//! store's own records say which folder belongs to which table, and become durable with the definition that makes or drops it. A folder
+//! that no record names is removed. So the cost of a definition does not depend on how many there are and were, and a dropped one leaves
+//! nothing behind (`docs/decisions/0039-dropped-keyspaces.md`).
 //!
 //! One counter numbers all changes of all keyspaces, snapshots are sequence numbers of it, and [worker threads](workers) make files of
 //! buffers and merge files.

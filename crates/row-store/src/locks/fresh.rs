@@ -1,4 +1,4 @@
-//! Locks that a read has just taken, and may give back.
+//! Locks that a read has just taken, and may release.
 
 use super::modes::Mode;
 use super::{Acquired, LockKey, LockTable, Owner};

@@ -1,9 +1,9 @@
-//! Locks that a transaction has by what it has written, as InnoDB's implicit locks.
+//! Implicit locks, as InnoDB has them: a transaction locks the rows that it has written without a lock for each.
 //!
-//! A statement that locks very many rows gives those locks back that it has taken for what it has written, and its transaction is known
-//! as a large writer of the table instead. A transaction that locks a key of such a table looks into what its large writers have written, and makes the lock that one
-//! of them has by it explicit: then it waits as for any other. It looks when it has the lock itself, so that nothing is written
-//! in between: a large writer, too, has a key's lock when it writes it.
+//! A statement that locks very many rows releases the locks of rows that it has written, and its transaction becomes a large writer of the table. A
+//! transaction that locks a key of such a table searches the write sets of the large writers. If one has written the key, its lock is made explicit,
+//! and the transaction waits for it. It searches while it has the key's lock, so nothing is written in between: a large writer also locks a key
+//! before it writes it.
 
 use super::{LockKey, Owner};
 use crate::written::Written;

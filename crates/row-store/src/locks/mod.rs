@@ -1,7 +1,7 @@
 //! Row and table locks: sharded by key, first come first served, with time-outs and deadlock detection.
 //!
 //! A lock belongs to an *owner* (a transaction, or a session's LOCK TABLES); owners of one *family* (a session) never
-//! wait for each other. Nothing here is touched by plain reads.
+//! wait for each other. Plain reads use none of this.
 
 mod fresh;
 mod implicit;

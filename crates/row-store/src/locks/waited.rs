@@ -1,4 +1,4 @@
-//! What sessions have waited for, and how long.
+//! The locks that sessions have waited for, and how long.
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;

@@ -1,4 +1,4 @@
-//! Reading in one snapshot: a snapshot of what is committed, with a transaction's own writes over it.
+//! Reading in one snapshot: committed rows as of a sequence number, with a transaction's own writes over them.
 
 mod cursor;
 mod merged;

@@ -1,8 +1,8 @@
-//! From where on the log is needed.
+//! The checkpoint: from where on the log is needed.
 //!
-//! The file `checkpoint` names the place; what comes before it is in the tables' files. It is replaced as a whole, before anything
-//! that it gives up is removed or used again, so that what is found beside it needs no guess: a segment below is left over, one that is
-//! missing above is damage, and a batch whose beginning is missing is damage, too.
+//! The file `checkpoint` names the place; what comes before it is in the tables' files. It is replaced as a whole, before any segment
+//! below it is removed or used again. So a segment below it is left over; a missing segment above it is damage, and so is a batch
+//! without its beginning.
 //!
 //! ```text
 //! magic      8 bytes
@@ -15,7 +15,7 @@
 //! checksum   u64  XXH3-64 of what is before it
 //! ```
 //!
-//! All of it stands there twice, 4096 bytes apart, since without the salt nothing of the log could be read.
+//! The file has all of this twice, 4096 bytes apart, because without the salt the log cannot be read.
 
 use super::place::LogPlace;
 use squall_types::durable_files::{Readers, replace_file};

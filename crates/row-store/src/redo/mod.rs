@@ -1,12 +1,12 @@
-//! The redo log: what was committed and is not in the tables' files yet.
+//! The redo log: committed changes that are not in the tables' files yet.
 //!
-//! Changes stand here before they are in the engine's buffers, in the order of their sequence numbers. A commit appends to a
-//! buffer in memory; a commit that has to wait for the disk writes that buffer and syncs, once for all who wait. The log is a
-//! row of files of one size that were written before they are used (see `docs/decisions/0021-redo-log.md`). Files whose changes have
-//! all become part of the tables' files are used again, under a new number.
+//! Changes are here before they are in the engine's buffers, in the order of their sequence numbers. A commit appends to a buffer in
+//! memory; a commit that has to wait for the disk writes that buffer and syncs, once for all who wait. The log is a row of files of
+//! one size that were written before they are used (see `docs/decisions/0021-redo-log.md`). Files whose changes have all become part
+//! of the tables' files are used again, under a new number.
 //!
 //! Every fragment says up to where the log was durable when it was made, and a [checkpoint](checkpoint) from where on it is needed, so
-//! that reading it tells its end from damage (`replay`).
+//! that a reader can tell its end from damage (`replay`).
 
 mod checkpoint;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Where something is in the log, and what is wrong there.
+//! A position in the log, and what is wrong there.
 
 use std::fmt;
 use std::io;

@@ -1,4 +1,4 @@
-//! What stands in the log.
+//! The records of the log.
 //!
 //! A batch is one or more fragments, each small enough to be held in memory:
 //!

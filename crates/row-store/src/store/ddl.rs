@@ -1,7 +1,7 @@
-//! The catalog on disk, and changes of it that happen as a whole or not at all.
+//! The catalog on disk, and its atomic changes.
 //!
-//! A change is one batch in the meta keyspace. Files of new tables are made before it, files of dropped tables go after
-//! it; a crash in between leaves files that no catalog names, and opening the store removes those.
+//! A change is one batch in the meta keyspace. Files of new tables are made before it, files of dropped tables are
+//! removed after it; a crash in between leaves files that no catalog names, and opening the store removes those.
 
 use crate::batch::Batch;
 use crate::catalog_codec::{

@@ -1,4 +1,4 @@
-//! Dictionaries that rows are packed with: when they are made, and how they become durable.
+//! Dictionaries for packed rows: when they are made, and how they become durable.
 
 use super::{RowStore, StoreInner};
 use crate::batch::Batch;

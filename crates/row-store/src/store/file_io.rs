@@ -1,13 +1,11 @@
-//! What is read and written of each table's files, though the engine reads and writes them by itself.
+//! Counts reads and writes of each table's files, which the engine does by itself.
 //!
 //! - *Blocks that queries read* the engine counts for each table: those that its cache does not have.
-//! - *Files that are written*, by buffers, merges and loads, are found in the engine's list of a table's files: what was not there when somebody looked last
-//!   has been written since, and what is not there any more was read by a merge. No file is missed. Only merges take files away, and each
-//!   has its table's list looked at in between, when it has read its files and they are still there: the engine lets a filter
-//!   of a merge's records know when there are no more of them.
+//! - *Files that are written*, by buffers, merges and loads, are found in the engine's list of a table's files: a new file since the last look was
+//!   written, and a file that is gone was read by a merge. No file is missed. Only merges take files away, and each has its table's list looked at in
+//!   between, when it has read its files and they are still there: the engine lets a filter of a merge's records know when there are no more of them.
 //!
-//! How long that takes is not known. Not counted are what is read of a file when it is opened, the engine's own lists of files, and what is given up:
-//! files of loads and merges that fail.
+//! The time is not known. Not counted: reads when a file is opened, the engine's own lists of files, and files of loads and merges that fail.
 
 use crate::engine::{AbstractTree, Keyspace, MakeFilters};
 use crate::store::{RowStore, table_of_keyspace};

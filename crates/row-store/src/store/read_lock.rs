@@ -1,12 +1,12 @@
 //! The global read lock: while a session holds it, no commit and no definition of another one takes place.
 //!
 //! It is two locks of the lock table, as in MySQL. `GLOBAL` is taken by definitions, by LOCK TABLES … WRITE and by bulk loads, so that
-//! the read lock waits for them; a change of rows waits at it for as long as somebody holds or wants the read lock, and does not keep
-//! it. `COMMIT` is what commits wait at; they keep it until they are done.
+//! the read lock waits for them; a change of rows waits at it while a session holds or wants the read lock, and does not keep it.
+//! Commits take `COMMIT` and keep it until they are done.
 //!
 //! Changes of rows take neither while no session has or wants the read lock: they look at one number that only those sessions write.
-//! A commit that has looked before there was a read lock, and comes to the log after it, is deferred there and
-//! goes on when the lock is given back; the log's lock makes one order of both.
+//! A commit that checked before the read lock was taken, and comes to the log after it, is deferred there until the lock is
+//! released; the log's lock orders the two.
 //!
 //! The backup lock (LOCK INSTANCE FOR BACKUP) is a third one, `BACKUP_LOCK`: definitions wait at it, changes of rows and commits do
 //! not. Several sessions may hold it at once.

@@ -1,4 +1,4 @@
-//! What those who plan, change and define have to know of a table's engine.
+//! What plans, changes and definitions have to know of a table's engine.
 
 use squall_catalog::{IndexType, TableCompression};
 

@@ -1,4 +1,4 @@
-//! What the storages of a table have in common.
+//! What all partitions of a table have in common.
 
 use crate::locks::{LargeWriters, SearchedRanges};
 use squall_catalog::TableId;

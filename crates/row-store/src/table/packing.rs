@@ -1,9 +1,9 @@
 //! Rows packed by Zstandard with a dictionary of their table, for tables with `COMPRESSION='zstd'`.
 //!
-//! A row is too short to be compressed by itself: what is alike is alike between rows. So a dictionary is made of the first
-//! rows of a table (a load makes it while it runs, other writes leave that to the background), kept beside the table's
-//! layouts, and each row from then on is packed with it. A read by key unpacks the one row it is about, and rows stay packed in
-//! the log, in the cache of blocks and in that of rows. The engine compresses blocks of packed rows with LZ4 beyond that, which takes care of keys.
+//! A row is too short to be compressed by itself: rows are like each other. So a dictionary is made of the first rows of a table (a load makes it
+//! while it runs, other writes leave that to the background), kept beside the table's layouts, and each row from then on is packed with it. A read
+//! by key unpacks the one row it is about, and rows stay packed in the log, in the cache of blocks and in that of rows. The engine compresses
+//! blocks of packed rows with LZ4 beyond that, which compresses the keys.
 //!
 //! ```text
 //! format u8 | checksum u32 | layout, LEB128 | length of what was packed, LEB128 | Zstandard's blocks

@@ -1,4 +1,4 @@
-//! A transaction that is prepared: what it has written and locked stays as it is, whoever decides what becomes of it, and whenever.
+//! A transaction that is prepared: its writes and locks stay until any session commits it or rolls it back.
 
 use super::Transaction;
 use crate::commit::{CommitRequest, HeldLocks};

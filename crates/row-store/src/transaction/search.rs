@@ -1,4 +1,4 @@
-//! What a transaction has searched stays as it is, and what others have searched is heeded by what it writes.
+//! Ranges that a transaction has searched stay as they are, and its writes respect the ranges of others.
 
 use super::change::EntryChange;
 use super::{LockedRow, Transaction, table_lock};

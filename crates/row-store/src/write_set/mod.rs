@@ -1,10 +1,10 @@
-//! What a transaction has written and not committed.
+//! The uncommitted writes of a transaction.
 //!
 //! Every write carries the number of the step it belongs to. A savepoint is such a number: rolling back to it drops the
 //! later ones. A scan is opened at a number too, so a statement never meets its own later writes.
 //!
-//! What takes more memory than it should goes to [files](spill). There the steps of what was written stay; those that are rolled back
-//! are remembered as dead.
+//! Writes beyond the memory bound go to [files](spill). They keep their steps there; steps that are rolled back are remembered as
+//! dead.
 
 mod entries;
 mod postings;

@@ -1,7 +1,7 @@
-//! Writes that have left memory: sorted files in the folder of temporary ones, gone with their transaction.
+//! Spilled writes: sorted files in the temporary folder, removed with their transaction.
 //!
-//! They have the form of the engine's files, with a write's step for its sequence number, so that what they have of a key or a
-//! range as of a step is found as it is there: by filters and indexes of blocks.
+//! They have the form of the engine's files, with a write's step for its sequence number. So keys and ranges as of a step are
+//! found as in the engine: by filters and indexes of blocks.
 
 use super::{Change, Written};
 use crate::engine::{AbstractTree, Error, Keyspace, SeqNo, Slice};

@@ -1,4 +1,5 @@
-//! Views, triggers and events whose definer is an account: what dropping it would leave without one, and making it would adopt.
+//! Views, triggers and events whose definer is an account: which of them lose their definer when the account is dropped, and
+//! which get one when it is made.
 
 use crate::database::Shared;
 use crate::session::Session;

@@ -1,4 +1,4 @@
-//! Which clients the server admits beside what their accounts demand: `offline_mode` and `max_user_connections`.
+//! Limits for new connections beside those of the account: `offline_mode` and `max_user_connections`.
 
 use crate::session::Session;
 use squall_catalog::{AccountKey, Accounts};

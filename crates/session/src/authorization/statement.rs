@@ -1,4 +1,5 @@
-//! What each kind of statement needs before it is run. Rows are the binder's to tell: here is what names alone say.
+//! What each kind of statement needs before it is run. The binder records the needs for rows; this module records
+//! what names alone say.
 
 use super::AuthorizedStatement;
 use super::show::needs_of_show;

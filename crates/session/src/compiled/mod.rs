@@ -1,7 +1,7 @@
 //! Programs that read and change nothing but their own variables, compiled to operations on values.
 //!
-//! Such a program needs no session: it runs wherever an expression does, so functions of that kind are kernels, and loops of that kind take the
-//! time of their expressions alone. `compile` makes operations of a syntax tree, `machine` runs them.
+//! Such a program needs no session: it runs wherever an expression runs. So these functions are kernels, and these loops take only the time of
+//! their expressions. `compile` makes operations of a syntax tree, `machine` runs them.
 
 mod compile;
 mod machine;

@@ -1,6 +1,6 @@
-//! An open data directory, and what extends the server: modules and their procedures, which are given it.
+//! An open data directory, and what extends the server: modules and their procedures.
 //!
-//! Reading order: [`Database`], `Shared`, `module`, `procedure`, `statement_runner` (what a procedure runs statements by).
+//! Reading order: [`Database`], `Shared`, `module`, `procedure`, `statement_runner` (how a procedure runs statements).
 
 mod module;
 mod procedure;

@@ -1,4 +1,4 @@
-//! Modules: parts of the server that the core knows nothing of. See `docs/decisions/0017-jobs-and-procedures.md`.
+//! Modules: parts of the server that the core does not know. See `docs/decisions/0017-jobs-and-procedures.md`.
 
 use super::{Database, Procedure};
 use crate::listener::Listener;

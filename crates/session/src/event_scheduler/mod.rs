@@ -1,6 +1,6 @@
-//! The events that there are, and the thread that sleeps until the next is due and hands it to the job system.
+//! All events, and the thread that sleeps until the next is due and gives it to the job system.
 //!
-//! An event is a record of the store's (`definition`), so CREATE, ALTER and DROP hold durably and at once.
+//! An event is a record of the store's (`definition`), so CREATE, ALTER and DROP are durable and take effect at once.
 
 mod definition;
 

@@ -1,6 +1,6 @@
-//! Fields that are written as their columns print them become stored values without a detour.
+//! Fields that are written as their columns print them become stored values directly.
 //!
-//! Whatever is not sure to be stored as it is, with nothing to be said about it, is left to the binder's conversions.
+//! The binder converts all other fields: those that may change when they are stored, or that cause a warning.
 
 use squall_catalog::ColumnDef;
 use squall_planner::dml::InsertPlan;

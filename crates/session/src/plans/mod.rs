@@ -1,4 +1,4 @@
-//! Routes: how a statement is run, with the plan that it has for that.
+//! Routes: how a statement runs, with its plan.
 
 pub(crate) mod long_statement;
 pub(crate) mod prepared;

@@ -1,8 +1,8 @@
 //! The session plan cache: routes that a session keeps for the next time, by a prepared statement's number, or by a text's normalized
 //! statement (its text with a `?` for each plain literal).
 //!
-//! A route holds for as long as everything holds that it was chosen from: the catalog, the accounts, and what the session itself has set
-//! ([`PlanVersions`]). A statement without one is parsed and bound each time.
+//! A route is valid while its inputs stay the same: the catalog, the accounts, and the session's settings ([`PlanVersions`]). A
+//! statement without a route is parsed and bound each time.
 //!
 //! Every session has a cache of its own, so finding a route takes no lock. Sessions share statements and plans through
 //! [`crate::plans::shared_cache`].

@@ -1,4 +1,4 @@
-//! Versions that plans hold for, and the place of a route that was chosen at some.
+//! The versions that a plan is valid for, and the slot of a route with its versions.
 
 use crate::plans::Route;
 use squall_types::Value;

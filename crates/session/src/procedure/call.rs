@@ -1,4 +1,4 @@
-//! CALL, and what a procedure has to work with.
+//! CALL, and what a procedure gets to work with.
 
 use super::arguments::Destination;
 use super::stack::OnGrowingStack;

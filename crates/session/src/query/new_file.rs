@@ -1,4 +1,4 @@
-//! A file that has its name only when it is complete: readers never see half of it, and nothing is left of one that failed.
+//! A file that gets its name when it is complete: readers never see half of it, and a failed one leaves nothing.
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, open, renameat_with};
 use rustix::io::Errno;

@@ -1,8 +1,7 @@
 //! Where a session's results go, and who is connected: what a front end gives a session.
 //!
 //! A front end implements [`ResultWriter`]; a session calls it. The writer lives on the connection's thread, so rows
-//! that are made elsewhere come back to it through a bounded channel first: a slow reader holds its producer up and
-//! no other session.
+//! of other threads reach it through a bounded channel: a slow reader delays its own query and no other session.
 
 use squall_instrumentation::{SocketUse, TlsUse};
 use squall_types::{ErrorCode, RowWriter, SqlError, SqlType};

@@ -1,4 +1,4 @@
-//! `information_schema.PLAN_CACHE`: the statements whose parsing and plans sessions share, and how often.
+//! `information_schema.PLAN_CACHE`: the parsed statements and plans that sessions share, and how often they use them.
 
 use crate::database::Shared;
 use crate::plans::shared_cache::{CacheEntry, PlanKind, PlanUse, Totals};

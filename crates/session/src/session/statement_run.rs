@@ -1,4 +1,4 @@
-//! A statement from its beginning to its answer: what is known of it alone.
+//! A statement from its beginning to its answer: the state of this one statement.
 
 use super::{Request, Session};
 use squall_logs::Active;

@@ -1,4 +1,4 @@
-//! Values of variables that have to agree with those of others: what InnoDB makes of them, with its warnings.
+//! Variables whose values have to agree: the values that InnoDB would choose, with its warnings.
 
 use super::{Assignment, Persist};
 use crate::session::Session;

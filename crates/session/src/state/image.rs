@@ -1,4 +1,4 @@
-//! What a session is, for another like it.
+//! A copy of a session's settings, to make another session like it.
 
 use crate::result::writer::ConnectionInfo;
 use squall_catalog::AccountKey;

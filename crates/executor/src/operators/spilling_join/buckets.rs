@@ -1,4 +1,4 @@
-//! Dealing the rows of a join's side out into files, so that rows with equal keys are in files of the same number.
+//! Distributes the rows of a join's side over files, so that rows with equal keys are in files of the same number.
 
 use arrow::array::{Array, ArrayRef, UInt32Array};
 use arrow::compute::take_record_batch;

@@ -1,4 +1,4 @@
-//! Sealed rows, some thousand at a time: values of a few of their columns, whichever segments they lie in.
+//! Segment rows, some thousand at a time: values of a few of their columns, from any segments.
 
 use super::super::DmlContext;
 use super::super::target::Target;

@@ -1,8 +1,8 @@
 //! UPDATE and DELETE of column tables: rows are found by columns, and many of them changed at a time.
 //!
-//! A condition, or those of its parts that segments can answer, becomes bitmaps of positions. A few rows are then locked,
-//! read and changed one by one, as rows of other tables are. Many are changed by the table's list of segments
-//! ([`BulkChange`]), which needs the table for the statement alone; where others hold locks in it, rows go one by one.
+//! A condition, or its parts that segments can answer, become bitmaps of positions. A few rows are then locked, read and
+//! changed one by one, as rows of other tables are. Many rows are changed by the table's manifest ([`BulkChange`]),
+//! which needs the exclusive lock of the table; where other sessions have locks in it, rows are changed one by one.
 
 mod by_query;
 mod chunk;

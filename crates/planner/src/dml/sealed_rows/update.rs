@@ -1,4 +1,4 @@
-//! New versions of sealed rows on their way into segments of their own.
+//! Writes new versions of segment rows into segments of their own.
 
 use super::super::DmlContext;
 use super::super::plan::NewValue;

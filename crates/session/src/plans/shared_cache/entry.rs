@@ -1,4 +1,4 @@
-//! One statement of the cache, and what sessions have to do with it.
+//! One statement of the cache, and what sessions read and write of it.
 
 use crate::plans::prepared::PreparedStatement;
 use crate::plans::slot::SchemaVersions;

@@ -1,11 +1,12 @@
 //! The shared plan cache: syntax trees of statements, plans of point lookups and of small queries, and what PREPARE says of a result, for all
 //! sessions.
 //!
-//! It is the second level behind the cache of each session ([`crate::plans::session_cache`]). A session asks here when it meets a statement
-//! that it has no valid route of, so the path of a statement with a route writes nothing here. A session checks its own privileges before
-//! it uses what it finds.
+//! It is the second level behind the cache of each session ([`crate::plans::session_cache`]). A session asks here for a statement without a
+//! valid route of its own. So a statement with a route writes nothing here. A session checks its own privileges before it uses what it
+//! finds.
 //!
-//! Two sessions mean the same by a text if their [`BindSettings`] are equal. Reading order: `entry`, [`SharedPlanCache`].
+//! A text means the same in two sessions if their [`BindSettings`] are equal. Reading order: `entry`,
+//! [`SharedPlanCache`].
 
 mod entry;
 
