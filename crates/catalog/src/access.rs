@@ -24,7 +24,7 @@ pub struct AccessMap {
     pub routines: BTreeMap<(String, bool, String), Privileges>,
     /// What it was made of: the account, and its roles. `None` for one that was not there.
     made_of: Vec<(AccountKey, Option<Arc<AccountDef>>)>,
-    /// The roles that everybody had then.
+    /// The mandatory roles of that version.
     mandatory_roles: Arc<[AccountKey]>,
     /// What of `global` does not hold for a database.
     pub restrictions: Restrictions,

@@ -179,17 +179,17 @@ impl Accounts {
         self.accounts.values().any(|account| !account.restrictions.is_empty())
     }
 
-    /// Whether a role is one that everybody has.
+    /// Whether a role is mandatory: all accounts have it.
     pub fn is_mandatory(&self, role: &AccountKey) -> bool {
         self.mandatory_roles.contains(role) && self.accounts.contains_key(role)
     }
 
-    /// Whether an account has been granted a role, or everybody has.
+    /// Whether an account has been granted a role, or the role is mandatory.
     pub fn is_granted(&self, role: &AccountKey, account: &AccountDef) -> bool {
         account.roles.contains_key(role) || (self.is_mandatory(role) && *role != account.key())
     }
 
-    /// The roles of an account: those granted to it, and those that everybody has.
+    /// The roles of an account: those granted to it, and the mandatory ones.
     pub fn granted_roles(&self, account: &AccountDef) -> BTreeSet<AccountKey> {
         let everybodys = self.mandatory_roles.iter().filter(|role| self.is_granted(role, account));
         account.roles.keys().chain(everybodys).cloned().collect()

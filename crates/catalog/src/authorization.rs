@@ -142,13 +142,13 @@ impl Needed {
 pub enum ServerTableRule {
     /// Grants decide.
     Grants,
-    /// Everybody may.
+    /// No privilege is needed.
     Everybody,
     /// This is asked instead.
     Instead(Need),
-    /// Nobody may: the database is closed (1044).
+    /// No account may: the database is closed (1044).
     ClosedDatabase,
-    /// Nobody may, whatever is granted (1142).
+    /// No account may, whatever is granted (1142).
     ClosedTable,
 }
 
@@ -168,7 +168,7 @@ impl ServerTables for NoServerTables {
     }
 }
 
-/// Who asks.
+/// The account that asks.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     /// The account that matched.
@@ -192,8 +192,8 @@ impl Subject<'_> {
     ///
     /// # Errors
     /// MySQL's for the first need that is not met: 1142, 1143, 1044, 1227, 1370; 1356 inside of a view, where a definer that
-    /// is gone is 1449, or 1045 for those who may not know; 1044 for changes in databases whose tables are made when they are
-    /// read.
+    /// is gone is 1449, or 1045 for accounts that may not know; 1044 for changes in databases whose tables are made when they
+    /// are read.
     pub fn check<'n>(&self, needs: impl IntoIterator<Item = &'n Need>) -> SqlResult<()> {
         needs.into_iter().try_for_each(|need| self.check_one(need))
     }

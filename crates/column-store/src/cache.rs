@@ -79,7 +79,7 @@ pub struct CacheStatus {
     pub hits: u64,
     /// Look-ups that had to load it.
     pub misses: u64,
-    /// Entries that made room for others.
+    /// Entries that were removed to free memory.
     pub evictions: u64,
 }
 

@@ -64,8 +64,8 @@ impl ColumnTable {
         Ok(())
     }
 
-    /// Copies all rows if that has not been done: nothing may be sealed before. `false` if somebody else seals. The caller has
-    /// the turn.
+    /// Copies all rows if that has not been done: nothing may be sealed before. `false` if another thread seals. The caller
+    /// holds the right to seal.
     pub(crate) fn complete_copy(
         self: &Arc<Self>,
         store: &RowStore,
@@ -75,7 +75,7 @@ impl ColumnTable {
         Ok(self.copy_is_complete(store, table)? || self.copy_all(store, table, check)?)
     }
 
-    /// Copies all rows as they are in one snapshot; `false` if somebody else seals.
+    /// Copies all rows as they are in one snapshot; `false` if another thread seals.
     fn copy_all(
         self: &Arc<Self>,
         store: &RowStore,

@@ -27,7 +27,7 @@ pub(crate) enum MergeOutcome {
     Merged(usize),
     /// There is nothing to merge.
     Nothing,
-    /// Somebody else seals or merges.
+    /// Another thread seals or merges.
     Busy,
 }
 

@@ -37,8 +37,8 @@ impl ColumnTable {
         }
     }
 
-    /// Moves up to [`SEAL_ROWS_MAX`] delta rows of the table into a segment, on `threads` threads; `None` if somebody else is
-    /// at it.
+    /// Moves up to [`SEAL_ROWS_MAX`] delta rows of the table into a segment, on `threads` threads; `None` if another thread
+    /// is at it.
     pub fn seal(&self, store: &RowStore, table: &HeldTable, threads: usize) -> SqlResult<Option<SealOutcome>> {
         let Some(mut sealing) = self.sealing(store, table)? else { return Ok(None) };
         let changes_before = self.delta_changes();

@@ -94,7 +94,7 @@ impl WaitBudget {
     fn left(&self) -> LockWait {
         match self.wait {
             LockWait::Timeout(time) => {
-                // Never nothing: who has waited his turn gets a lock that is free.
+                // Never nothing: a waiter gets the lock when it is free.
                 LockWait::Timeout(time.saturating_sub(self.since.elapsed()).max(Duration::from_millis(1)))
             }
             other => other,

@@ -22,7 +22,7 @@ const SLICE_BYTES_MAX: u64 = 64 << 20;
 const STEP_MICROS: i64 = 10;
 const FLOOR_FILE: &str = "floor";
 
-/// What a table holds at a moment.
+/// What a table has at one time.
 #[derive(Debug)]
 pub struct TableContent<'a> {
     /// Its name.
@@ -71,9 +71,9 @@ impl HistoryStore {
         Ok(store)
     }
 
-    /// Appends what tables hold at a moment, each of which is let go of before the next is asked for; gives the time that the snapshot got: with five digits behind the second's point,
-    /// and later than that of every other, whatever the clock says. When this returns, the snapshot survives whatever happens
-    /// to the machine.
+    /// Appends what tables have at one time, each of which is dropped before the next is asked for; gives the time that the snapshot got: with five
+    /// digits behind the second's point, and later than that of every other, whatever the clock says. When this returns, the snapshot survives
+    /// whatever happens to the machine.
     ///
     /// # Errors
     /// When the disk does not take it; then nothing has changed.

@@ -1,4 +1,4 @@
-//! Memory by what it is for: what the parts of the server know of themselves, asked for when somebody looks.
+//! Memory by what it is for: the parts of the server count it themselves, and a reader asks them.
 
 use crate::process::Process;
 use parking_lot::Mutex;
@@ -93,7 +93,7 @@ pub const NAMES: &[&str] = &[
     "memory/squall/write_buffers",
 ];
 
-/// Between which numbers a part's memory was when somebody looked.
+/// The least and the greatest memory of a part that readers have seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// The fewest things.
@@ -111,7 +111,7 @@ pub struct Seen {
 pub struct MemorySeen(Mutex<BTreeMap<&'static str, Seen>>);
 
 impl MemorySeen {
-    /// Somebody looks.
+    /// A reader looks.
     pub fn look(&self, part: &PartMemory) -> Seen {
         let PartMemory { name, count, bytes } = *part;
         let mut seen = self.0.lock();

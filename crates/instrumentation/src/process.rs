@@ -1,4 +1,4 @@
-//! The process list: who is connected and what each is doing.
+//! The process list: the connections, and what each is doing.
 
 use crate::errors::CountedErrors;
 use crate::prepared::PreparedUses;
@@ -538,7 +538,7 @@ impl ProcessList {
         self.processes.read().len()
     }
 
-    /// Whether nobody is connected.
+    /// Whether no client is connected.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

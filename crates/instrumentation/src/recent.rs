@@ -18,7 +18,7 @@ pub struct RecentStatement {
     pub event: &'static str,
     /// What it was counted as by digest.
     pub key: Option<u128>,
-    /// The number of the transaction that it found open; found out when somebody asks.
+    /// The number of the transaction that it found open; found when a reader asks.
     pub transaction: Option<u64>,
     /// What it took and gave.
     pub measured: Measured,
@@ -37,7 +37,7 @@ pub struct Shown<'s> {
     pub error: Option<&'s SqlError>,
 }
 
-/// A ring of them. Once it is full, places and the room of their texts are used again and again.
+/// A ring of them. Once it is full, its entries and the memory of their texts are used again.
 #[derive(Debug, Default)]
 pub struct Recent {
     statements: Vec<RecentStatement>,

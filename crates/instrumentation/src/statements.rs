@@ -194,13 +194,13 @@ pub fn count_event(events: &mut EventTotals, event: &'static str, change: impl F
 #[derive(Debug)]
 pub struct Statements {
     all: Mutex<ByDigest>,
-    /// Those for which there was no room.
+    /// The statements beyond the bound of digests.
     others: Mutex<Totals>,
     digests_max: AtomicU64,
 }
 
 impl Statements {
-    /// Room for so many digests.
+    /// The greatest number of digests.
     pub fn new(digests_max: u64) -> Statements {
         Statements { all: Mutex::default(), others: Mutex::default(), digests_max: AtomicU64::new(digests_max) }
     }
@@ -220,7 +220,7 @@ impl Statements {
         }
     }
 
-    /// All statements of all sessions, and the sums of those for which there was no room.
+    /// All statements of all sessions, and the sums of those beyond the bound.
     pub fn snapshot<'s>(
         &self,
         sessions: impl Iterator<Item = &'s CountedStatements>,

@@ -14,7 +14,7 @@ use squall_registry::{TableOperation, TableUse};
 
 /// Tables and indexes that a session counts before it hands what it knows over.
 const SESSION_TABLES_MAX: usize = 64;
-/// Tables and indexes that the server keeps; tables that were dropped are forgotten when somebody looks.
+/// Tables and indexes that the server keeps; dropped tables are forgotten at the next read.
 const TABLES_MAX: usize = 1 << 16;
 
 /// A table, and the index by which rows were found.

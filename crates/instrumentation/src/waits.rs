@@ -10,7 +10,7 @@ use squall_types::file_use;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// A commit: from the moment when it is applied to the one when it is as durable as it is to be.
+/// A commit: from when it is applied until it is as durable as `durability` asks.
 pub const COMMIT: &str = "wait/synch/cond/squall/commit";
 /// The lock of a row or a unique entry.
 pub const ROW_LOCK: &str = "wait/lock/row/squall/record";

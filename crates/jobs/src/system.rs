@@ -574,7 +574,7 @@ impl KindInner {
         }
     }
 
-    /// Lets jobs in, and sees to it that there is somebody to do them.
+    /// Lets jobs in, and makes sure that a worker runs them.
     fn admit(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue>, jobs: Vec<Arc<Live>>) {
         for live in jobs {
             queue.push(live.clone());

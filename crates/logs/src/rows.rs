@@ -22,7 +22,7 @@ pub struct LogRow {
     pub micros: u64,
     /// How long its session had been there.
     pub session_micros: u64,
-    /// Who it was, see [`Client::user_host`](crate::Client).
+    /// The client, see [`Client::user_host`](crate::Client).
     pub user_host: String,
     /// The user as the client gave it.
     pub user: String,

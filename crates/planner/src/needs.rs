@@ -307,7 +307,7 @@ fn object_of(
     }
 }
 
-/// The names that a column is asked for by: who reads the value of an expression reads its columns.
+/// The names that a column is asked for by: reading the value of an expression reads its columns.
 fn push_names(definition: &TableDef, ordinal: usize, names: &mut Vec<Arc<str>>) {
     let Some(column) = definition.columns.get(ordinal) else { return };
     let expression = column.generated.as_ref().filter(|_| column.functional_part().is_some());

@@ -100,13 +100,13 @@ pub trait VirtualTable: Debug + Send + Sync {
     fn name(&self) -> &str;
     /// Its columns.
     fn columns(&self) -> &[VirtualColumn];
-    /// Its rows at this moment; each has a value per column, held as the column's type says.
+    /// Its rows now; each has a value per column, held as the column's type says.
     fn rows(&self, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>>;
     /// Whether its rows are to be asked for in [parts](VirtualTable::parts).
     fn has_parts(&self) -> bool {
         false
     }
-    /// Its rows in parts, each of which is made when it is asked for. Rows have to be between the first and the last moment
+    /// Its rows in parts, each of which is made when it is asked for. Rows have to be between the first and the last time
     /// that the conditions allow, if the table looks at them at all.
     ///
     /// # Errors

@@ -174,7 +174,7 @@ struct StopsCommits<'a>(&'a Committer);
 impl Drop for StopsCommits<'_> {
     fn drop(&mut self) {
         self.0.closing.store(true, Ordering::Release);
-        // The lock of the log comes first: who holds it has looked whether the store is closing.
+        // The lock of the log comes first: its holder has checked whether the store is closing.
         let log = self.0.log.lock();
         let left = (std::mem::take(&mut *self.0.queue.lock()), std::mem::take(&mut *self.0.deferred.lock()));
         drop(log);
@@ -483,7 +483,7 @@ impl Committer {
         self.redo.sync().map_err(|error| self.log_failed(error))
     }
 
-    /// The error of a log that could not be written. Where there was no room for more of it, nothing else is wrong.
+    /// The error of a log that could not be written. Where the disk had no space for it, nothing else is wrong.
     fn log_failed(&self, error: std::io::Error) -> SqlError {
         if self.redo.is_failed() {
             self.gate.stop(Error::Io(error))

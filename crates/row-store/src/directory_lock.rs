@@ -17,7 +17,7 @@ const WAIT_STEP: Duration = Duration::from_millis(5);
 pub struct DirectoryLock(File);
 
 impl DirectoryLock {
-    /// Locks a directory, which is made if it is not there; waits two seconds for somebody who may be just letting go of it. What the
+    /// Locks a directory, which is made if it is not there; waits two seconds for a process that may be about to release it. What the
     /// last one has left in it is durable then.
     ///
     /// # Errors

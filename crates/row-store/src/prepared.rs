@@ -163,8 +163,8 @@ impl Branches {
         prepared.map(|(xid, _)| xid.clone()).collect()
     }
 
-    /// Prepares a branch: from now on it is there until somebody commits it or rolls it back, whatever becomes of the session and the server.
-    /// Blocks.
+    /// Prepares a branch: from now on it exists until a session commits it or rolls it back, also after the end of its session and of the
+    /// server. Blocks.
     ///
     /// # Errors
     /// Those of [`Transaction`]'s end and of writing. The transaction is rolled back then.

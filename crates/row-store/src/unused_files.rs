@@ -20,7 +20,7 @@ pub(crate) struct UnusedFiles {
 }
 
 impl UnusedFiles {
-    /// Removes them, unless somebody makes files at this moment; then it has to be tried again.
+    /// Removes them, unless a task makes files now; then it has to be tried again.
     pub fn remove(&mut self, db: &Engine, keyspace: &Keyspace) {
         if self.suspects.is_empty() || self.makers > 0 {
             return;

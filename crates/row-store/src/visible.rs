@@ -24,7 +24,7 @@ impl VisibleSnapshot {
         self.seqno.load(Ordering::Acquire)
     }
 
-    /// For reading at this moment.
+    /// For reading what is visible now.
     pub fn snapshot(&self) -> Snapshot {
         self.snapshot.lock().clone()
     }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use crate::packet_stream::{PacketStream, ReadError};
 
-/// A look at the clock that comes so much later than the one before means that the core was somebody else's meanwhile.
+/// A look at the clock that comes so much later than the one before means that another thread had the core meanwhile.
 const GAP_MAX: Duration = Duration::from_micros(100);
 /// Most of a second that a loop may have waited for its core.
 const DELAY_MAX: Duration = Duration::from_millis(10);

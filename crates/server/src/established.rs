@@ -8,7 +8,7 @@ use squall_wire::handshake::Nonce;
 
 use crate::connection_limit::Place;
 
-/// Who is at the other end.
+/// The client.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer {
     /// `None` for a Unix socket.

@@ -18,7 +18,7 @@ use crate::established::{Established, Peer};
 use crate::packet_stream::{PacketStream, ReadError};
 use crate::shared::Shared;
 
-/// The longest packet accepted from somebody who has not authenticated.
+/// The longest packet accepted from a client that has not authenticated.
 pub(crate) const HANDSHAKE_PACKET_BYTES_MAX: usize = 128 << 10;
 
 /// What the server can do, beside compression.

@@ -81,7 +81,7 @@ struct Member {
     activity: Rc<Activity>,
 }
 
-/// Whether a connection is answering a command, for those who look whether its client is still there.
+/// Whether a connection is answering a command, for the check whether its client is still there.
 #[derive(Debug)]
 pub(crate) struct Activity {
     socket: Socket,

@@ -26,9 +26,9 @@ const FLUSH_BYTES: usize = 64 << 10;
 const WRITE_BUFFER_KEPT_BYTES: usize = 128 << 10;
 /// So much is compressed at once, while others on the event loop wait.
 const COMPRESSED_BYTES: usize = 256 << 10;
-/// Room for a read when nothing says how much will come.
+/// Buffer size of a read when the length is not known.
 const READ_BYTES_MIN: usize = 4 << 10;
-/// Room for one read of a long packet. A header alone cannot make the server reserve what it announces.
+/// Buffer size of one read of a long packet. A header alone cannot make the server reserve what it announces.
 const READ_BYTES_MAX: usize = 1 << 20;
 
 /// Why nothing more can be read.

@@ -189,6 +189,6 @@ pub trait Backend: Send + Sync {
     fn connection_refused(&self);
     /// A connection that goes on on another event loop (`Connections_moved`).
     fn connection_moved(&self);
-    /// Somebody could not log in, for the logs.
+    /// A client could not log in; for the logs.
     fn login_refused(&self, connection_id: u64, info: &ConnectionInfo, error: &SqlError);
 }

@@ -159,7 +159,7 @@ fn serve(mut session: Session, orders: &Receiver<Order>) {
             variables: session.variables.session.clone(),
             temporary_tables: session.temporary_tables.clone(),
         });
-        // Whoever does not wait any more has lost the statement.
+        // A caller that waits no longer has lost the statement.
         let _ = done.send(Done { transaction, result, warnings, set });
     }
 }

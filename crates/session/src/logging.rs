@@ -82,7 +82,7 @@ impl Session {
         Err(SqlError::new(ErrorCode::AuditApiAbort, &[&"audit_log", &1]))
     }
 
-    /// With `audit_log_strict` and a log that cannot be written, somebody has to be able to change that.
+    /// With `audit_log_strict` and a log that cannot be written, an account must still be able to change that.
     fn may_mend_logs(&self, statement: &Statement) -> bool {
         let mends = match statement {
             Statement::Set(set) => matches!(set, Set::Items(_)),

@@ -45,7 +45,7 @@ use std::sync::Arc;
 const ROWS_PER_CHECK: usize = 1024;
 
 impl Session {
-    /// Runs a query by its route. One that turns out to be too large for a short route goes to the full planner.
+    /// Runs a query by its route. One that is too large for a short route goes to the full planner.
     pub(crate) async fn run_query(
         &mut self,
         route: Route,

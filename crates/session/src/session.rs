@@ -113,7 +113,7 @@ pub struct Session {
     version: Arc<str>,
     pub(crate) multi_statements: bool,
     pub(crate) allows_commit_delay: bool,
-    /// Where transactions are left that somebody else commits.
+    /// Transactions that another thread commits.
     pub(crate) deferred: Option<Mutex<Option<Transaction>>>,
     /// Variables of the stored program that runs.
     pub(crate) locals: Option<SharedLocals>,
@@ -471,7 +471,7 @@ impl Session {
                 .map(|name| (name.to_string(), squall_types::CollationId(33))),
         };
         self.refresh_access();
-        // Who may see nothing of a database is not told whether there is one.
+        // An account without privileges on a database does not learn whether it exists.
         if squall_system_tables::virtual_database(name).is_none() && !self.access.sees_database(name) {
             let error = ErrorCode::DbAccessDenied;
             return Err(SqlError::new(error, &[&self.account.user, &self.account.host, &name]));

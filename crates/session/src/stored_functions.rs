@@ -122,7 +122,7 @@ impl StoredFunctions {
         with_subject(&self.shared.state, self.who(), |subject| subject.check(needs))
     }
 
-    /// Who asks.
+    /// The account that asks.
     pub fn who(&self) -> Who<'_> {
         Who { account: &self.account, client_host: &self.client_host, access: &self.access, locked: None }
     }

@@ -218,7 +218,7 @@ impl Session {
         self.blocking(move |shared| shared.branches.roll_back(&xid).unwrap_or_else(unknown)).await
     }
 
-    /// XA RECOVER. Who may not is told what the protocol of transaction managers knows.
+    /// XA RECOVER. Without the privilege the error is the one that the protocol of transaction managers knows.
     fn prepared_branches(&self, convert: bool, context: &StatementContext) -> SqlResult<Outcome> {
         let needed = Need::server(Privileges::NONE, &["XA_RECOVER_ADMIN"], "XA_RECOVER_ADMIN");
         if let Err(denied) = self.check_needs(&[needed]) {

@@ -66,7 +66,7 @@ const TIME_DIFFERENCE_MAX: Duration = Duration::from_millis(20);
 const TIMED_AGAIN: usize = 10;
 const TIMED_AGAIN_MAX: usize = 200;
 
-/// Errors of what is not allowed, or not there for who asks.
+/// Errors of statements that are not allowed, or whose objects the account cannot see.
 const REFUSALS: &[u16] = &[1044, 1142, 1143, 1146, 1227, 1356, 1370];
 
 /// An error that no client should get.

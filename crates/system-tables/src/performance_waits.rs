@@ -175,7 +175,7 @@ fn current(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
         return Ok(Vec::new());
     }
     let (tables, now) = (tables(source), now_micros());
-    // The lock table knows who waits whether anybody counts or not.
+    // The lock table knows its waiters, whether instrumentation is on or not.
     let waits = if statistics.is_on.load(Ordering::Relaxed) { source.state.store.lock_waits() } else { Vec::new() };
     let locks: HashMap<u64, WaitEvent> =
         waits.iter().map(|(id, event)| (*id, WaitEvent::of_lock(event, now))).collect();

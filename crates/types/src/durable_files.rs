@@ -99,7 +99,7 @@ pub fn create_folder(path: &Path) -> io::Result<()> {
     sync_name(path)
 }
 
-/// Who may read a file.
+/// Which users may read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
     /// Which accounts of the system may read what the process makes.

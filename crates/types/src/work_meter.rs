@@ -90,7 +90,7 @@ pub(crate) fn count_file_use(event: &'static str, bytes: u64, nanos: u64) -> boo
 #[derive(Debug)]
 #[must_use = "it measures until it is dropped"]
 pub struct Attached {
-    /// Whose turn it is afterwards.
+    /// The meter that is attached afterwards.
     before: Option<Arc<Meter>>,
     /// It stays on its thread.
     of_thread: PhantomData<*const ()>,

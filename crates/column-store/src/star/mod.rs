@@ -5,10 +5,10 @@
 //! WHERE lo_orderdate = d_datekey AND lo_partkey = p_partkey AND lo_suppkey = s_suppkey AND … GROUP BY d_year, p_brand
 //! ```
 //!
-//! The dimensions' side is done before, by the planner: a filter on a dimension and its group columns become a [`KeyMap`]
-//! from key to group code (O'Neil, O'Neil, Chen: "Star Schema Benchmark", 2009, for the shape; the join is the *invisible join*
-//! of Abadi, Madden and Hachem: "Column-stores vs. row-stores", 2008, with dense arrays in place of hash tables). Then there
-//! is one pass over the fact table's codes, zone by zone:
+//! The dimensions' side is done before, by the planner: a filter on a dimension and its group columns become a [`KeyMap`] from
+//! key to group code (O'Neil, O'Neil, Chen: "Star Schema Benchmark", 2009, for the form of the queries; the join is the
+//! *invisible join* of Abadi, Madden and Hachem: "Column-stores vs. row-stores", 2008, with dense arrays in place of hash
+//! tables). Then there is one pass over the fact table's codes, zone by zone:
 //!
 //! 1. The condition on the fact table's own columns becomes a mask (`predicate`); zone maps may decide a zone without it.
 //! 2. What is left of each block becomes a *selection vector*, which each join shrinks, the most selective for its cost

@@ -59,7 +59,7 @@ pub struct RowScanExec {
     pub direction: Direction,
     /// Rows that are enough.
     pub fetch: Option<usize>,
-    /// Whether what is above may have enough before the end, so that rows are not locked ahead of their turn.
+    /// Whether what is above may have enough before the end, so that rows are not locked before they are returned.
     may_end_early: bool,
     /// Whether its ranges are the only place where a condition of the statement is: nothing above looks at it again.
     answers: bool,
@@ -579,7 +579,7 @@ impl RowReader {
             lock.lock_rows(&self.env, &self.table, &mut rows)?;
         }
         let batch = (!rows.is_empty()).then(|| self.decode(&rows)).transpose()?;
-        // The client that takes the batch may be slow: only the room for rows is kept.
+        // The client that takes the batch may be slow: only the buffer for rows is kept.
         rows.clear();
         self.rows = rows;
         match batch {

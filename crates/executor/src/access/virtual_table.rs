@@ -79,7 +79,8 @@ impl VirtualTableProvider {
         let ranges = ranges(self.table.columns(), filters, &env.context);
         let scan = VirtualScan { equals: &equals, ranges: &ranges, ..VirtualScan::all(&env.context) };
         let rows = self.table.rows(&scan)?;
-        // Rows and their arrays: what there is no room for is an error, though it would be freed soon.
+        // Rows and their arrays: if they do not fit into the memory limit this is an error, although they are freed
+        // soon.
         let mut charge = GrowingCharge::new(&env.context.memory);
         for row in &rows {
             charge.grow(row.iter().map(|value| 2 * (size_of::<Value>() + value.heap_bytes())).sum())?;

@@ -177,7 +177,7 @@ impl<'s> Searching<'s> {
         let mut found = 0;
         loop {
             self.env.context.kill.check()?;
-            // A scan of a small table costs no more, but who looks at how it is read expects the index.
+            // A scan of a small table costs no more, but a reader of EXPLAIN expects the index.
             if width > WIDTH_MAX || width > WIDTH_MIN && width * ROWS_PER_FOUND > rows {
                 return Ok(None);
             }

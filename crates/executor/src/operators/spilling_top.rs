@@ -110,7 +110,7 @@ impl Run {
         let mut first: Vec<RecordBatch> = Vec::new();
         let is_all = loop {
             input.lock().await.given = 0;
-            // Who keeps them pays for them.
+            // The operator that keeps them is charged for them.
             reservation.free();
             let source = self.source(std::mem::take(&mut first), &input, self.bytes_max);
             let heap = SortExec::new(self.sort.expr().clone(), source).with_fetch(wanted);

@@ -17,7 +17,7 @@ pub(crate) struct SubqueryResult(Arc<ChargedRows>);
 #[derive(Debug)]
 struct ChargedRows {
     rows: RecordBatch,
-    /// What the rows take, for as long as somebody has them.
+    /// The memory of the rows, charged while a reader has them.
     _reservation: Option<MemoryReservation>,
 }
 

@@ -106,7 +106,7 @@ fn bounded(join: &HashJoinExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     Ok(Some(with_children(join, vec![Arc::new(noted), parts])?))
 }
 
-/// The parts that a chain of filters and projections reads, if a key is the moment in whose order they come; with its type.
+/// The parts that a chain of filters and projections reads, if a key is the time in whose order they come; with its type.
 fn ordered_parts<'p>(
     plan: &'p Arc<dyn ExecutionPlan>,
     key: &Arc<dyn PhysicalExpr>,

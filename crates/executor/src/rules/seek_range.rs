@@ -139,7 +139,7 @@ fn with_child(plan: Arc<dyn ExecutionPlan>, child: Arc<dyn ExecutionPlan>) -> Re
     plan.replace_children(vec![child], ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
 }
 
-/// The chain with the bounds at its end, and at those who publish them.
+/// The chain with the bounds at its end, and at the operators that publish them.
 fn rebuilt(
     plan: &Arc<dyn ExecutionPlan>,
     bounds: &[(*const ApplyExec, Arc<ScalarBound>)],

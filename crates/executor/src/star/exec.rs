@@ -138,7 +138,7 @@ impl Operator for StarExec {
 
 execution_plan!(StarExec);
 
-/// The aggregation that the kernel stands for, planned by DataFusion once it turns out that the kernel cannot run it.
+/// The aggregation that the kernel replaces, planned by DataFusion once the kernel cannot run it.
 #[derive(Clone, Debug)]
 pub struct Beside {
     plan: Arc<LogicalPlan>,
@@ -148,7 +148,7 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// An optimized plan, and who plans it.
+    /// An optimized plan, and its planner.
     pub fn new(plan: Arc<LogicalPlan>, session: SessionState) -> Beside {
         let schema = plan.schema().inner().clone();
         Beside { plan, session: Arc::new(session), schema, planned: Arc::default() }

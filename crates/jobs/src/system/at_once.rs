@@ -48,7 +48,7 @@ impl Kind {
     }
 
     /// Submits a job that is done already, with all that it has changed: [`Submitted`] waits until that is durable, and no session sees
-    /// anything of it before. What cannot be committed beside what others have done meanwhile is for a worker, who does it anew.
+    /// anything of it before. If it cannot be committed beside what others have done meanwhile, a worker does it again.
     ///
     /// # Errors
     /// When the row cannot be written, or jobs of the kind are transient. Nothing of the job remains then.

@@ -163,7 +163,7 @@ fn publish_end(ending: Ending, written: SqlResult<()>) {
     let is_kept = kind.spec.durable && written.is_ok();
     let is_too_much = is_kept && kind.kept.add(ending.kept_bytes);
     let Ending { live, state, error, finished_micros, .. } = ending;
-    // Before anybody who waits for it is woken: they find it where jobs are that have ended.
+    // Before its waiters are woken: they find it among the jobs that have ended.
     if is_kept {
         kind.ended.lock().insert(&live);
     }

@@ -85,8 +85,8 @@ pub trait Handler: Debug + Send + Sync {
     /// # Errors
     /// Fails the job, or has it tried again if it has attempts left.
     fn run(&self, job: &RunningJob) -> SqlResult<()>;
-    /// Called on a worker's thread that has had no job for a moment: it lets go of what is kept for the next job. `false` where it
-    /// keeps that for another moment; it is called again then.
+    /// Called on a worker's thread that has had no job for a short time: it drops what is kept for the next job. `false` where it
+    /// keeps that longer; it is called again then.
     fn idle(&self) -> bool {
         true
     }
@@ -251,7 +251,7 @@ impl RunningJob {
         &self.live.owner
     }
 
-    /// Whether somebody waits for its end now.
+    /// Whether a caller waits for its end now.
     pub fn is_awaited(&self) -> bool {
         self.live.is_awaited()
     }

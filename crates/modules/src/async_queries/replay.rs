@@ -31,7 +31,7 @@ pub(super) async fn replay(
         let found = match (short.take(), info.output_bytes) {
             (Some(short), _) => Some(short),
             (None, Some(bytes)) if bytes_read == bytes => None,
-            // Most answers have one part, which was written a moment ago.
+            // Most answers have one part, which was written shortly before.
             (None, _) if part == 0 => kind.output(number, part)?,
             (None, _) => {
                 let kind = kind.clone();

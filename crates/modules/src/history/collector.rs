@@ -61,8 +61,8 @@ impl Collector {
         self.last_refresh_micros.load(Ordering::Acquire)
     }
 
-    /// Copies all tables, unless that is being done at this moment: then nothing is done, which is counted, and the answer is
-    /// `false`. Then lets go of what is too old.
+    /// Copies all tables, unless a collection is running: then nothing is done, which is counted, and the answer is `false`.
+    /// Then lets go of what is too old.
     ///
     /// # Errors
     /// When the disk does not take it.

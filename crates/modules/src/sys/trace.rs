@@ -119,7 +119,7 @@ async fn forget(call: &mut ProcedureCall<'_>, tables: &[&str]) -> SqlResult<()> 
     Ok(())
 }
 
-/// Turns everything on, for as long as something is watched.
+/// Turns everything on, while a trace runs.
 async fn enable(call: &mut ProcedureCall<'_>) -> Result<(), Failure> {
     saved_setup::save(call, 0).await?;
     let sql = "UPDATE performance_schema.setup_consumers SET enabled = 'YES' WHERE name = 'global_instrumentation' OR name \

@@ -440,7 +440,7 @@ impl Context<'_> {
     }
 }
 
-/// As whom tables inside of a view are touched by those who touch the view as `outside`.
+/// The account that uses the tables inside of a view, for a statement that uses the view as `outside`.
 pub(crate) fn invoker_inside(view: &ViewDef, outside: &Invoker) -> Invoker {
     if view.security_invoker {
         return outside.clone();

@@ -259,7 +259,7 @@ fn scan(
             && let Bound::Included(key) = &range.start
             && context.transaction.lock_absent(&target.table, key, context.write_lock())?
         {
-            // Somebody may have put it there before it was locked.
+            // Another transaction may have put it there before it was locked.
             found = scan.visit_range(context, range, visit)?;
         }
         if found == Found::Enough {

@@ -35,7 +35,7 @@ pub(super) fn key_part_value(
         }
         diagnostics.push(warning.level, error);
     }
-    // More than the diagnostics area has room for.
+    // More than the diagnostics area can hold.
     for _ in 0..unknown {
         let error = SqlError::new(ErrorCode::DataTruncatedFunctionalIndex, &[&index, &row_number]);
         if maker.strict {

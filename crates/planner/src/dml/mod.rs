@@ -160,7 +160,7 @@ impl DmlContext<'_> {
         Lent { shared, lent }
     }
 
-    /// Takes the transaction back when all who have it are done.
+    /// Takes the transaction back when all its borrowers are done.
     fn take_back(&mut self, Lent { shared, lent }: Lent) -> SqlResult<()> {
         drop(shared);
         *self.transaction = futures::executor::block_on(lent.returned())?;

@@ -97,7 +97,7 @@ pub struct InsertValues {
     pub packed: Option<PackedInsert>,
 }
 
-/// Rows of VALUES whose literals are bound when their turn comes.
+/// Rows of VALUES whose literals are bound when the row is inserted.
 #[derive(Clone, Debug)]
 pub struct PackedInsert {
     /// The rows, all of as many values as the statement has columns.

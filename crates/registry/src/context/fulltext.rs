@@ -50,7 +50,7 @@ impl Clone for FulltextSlot {
 }
 
 impl FulltextSlot {
-    /// From now on `reader` reads, until it is gone; whoever has it holds the snapshot, this does not.
+    /// From now on `reader` reads, until it is gone; its owner holds the snapshot, this does not.
     pub fn set(&self, reader: &Arc<dyn FulltextReader>) {
         let mut readers = self.0.write();
         readers.retain(|reader| reader.strong_count() > 0);

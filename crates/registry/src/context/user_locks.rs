@@ -15,7 +15,7 @@ pub struct UserLocks {
 #[derive(Debug, Default)]
 struct State {
     held: HashMap<String, Holder>,
-    /// Names that are waited for, and who does.
+    /// Names that sessions wait for, and these sessions.
     wanted: Vec<(String, u64)>,
 }
 

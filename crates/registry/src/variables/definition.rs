@@ -114,7 +114,7 @@ pub enum Effect {
     CompatibilityOnly,
     /// It can be set to its default alone: any other value would promise what Squall does not do (1235).
     OnlyDefault {
-        /// What there is in its place.
+        /// What the server has instead.
         instead: &'static str,
     },
 }
@@ -272,7 +272,7 @@ impl VariableDef {
         self
     }
 
-    /// Any value but the default is error 1235, which says what there is `instead`.
+    /// Any value but the default is error 1235, which says what the server has `instead`.
     pub const fn only_default(mut self, instead: &'static str) -> Self {
         self.effect = Effect::OnlyDefault { instead };
         self

@@ -392,7 +392,7 @@ fn merge_batches(
             }
         }
     }
-    // Who has stopped taking has an error of its own.
+    // A receiver that has stopped has an error of its own.
     let _ = sender.send(batch);
     Ok(())
 }

@@ -208,7 +208,8 @@ impl BulkWriter {
         };
         let mut outcome = BulkOutcome::default();
         let mut left_out = FxHashSet::default();
-        // Rows that have come in order need no look, and are behind all others unless somebody has put some there meanwhile.
+        // Rows that have come in order need no look, and are behind all others unless another session has put some there
+        // meanwhile.
         let mut made = None;
         let needs_no_look = was_empty && ascending || table.has_hidden_row_id() || sorted.is_empty();
         let needs_a_look = table.has_unique_entries() || !needs_no_look;
@@ -249,7 +250,7 @@ impl BulkWriter {
             level.source().note_changes(outcome.loaded);
         }
         let mut batch = Batch::default();
-        // A plan that takes a large table for empty is a bad one, so the count does not wait for its turn.
+        // A plan that takes a large table for empty is a bad one, so the count is saved at once.
         store.0.put_statistics(&mut batch, &table.data)?;
         store.0.committer.write(batch, true)?;
         Ok(outcome)
@@ -318,7 +319,7 @@ impl RowIds {
     }
 }
 
-/// A bulk load by one caller, who has one row after the other. Rows are encoded and sorted by a thread of its own once
+/// A bulk load by one caller that has one row after the other. Rows are encoded and sorted by a thread of its own once
 /// there are many.
 pub struct BulkLoad {
     pushed: u64,
@@ -326,7 +327,7 @@ pub struct BulkLoad {
     encoding: Encoding,
 }
 
-/// Who encodes.
+/// The encoder: the caller or a thread.
 enum Encoding {
     /// The session that pushes.
     Here(Box<Encoder>),

@@ -193,7 +193,7 @@ impl Drop for KeyspaceInner {
         if !self.is_dropped.load(Ordering::Acquire) {
             return;
         }
-        // Where a file was made somebody may still read it, and removes it when he is done.
+        // Where a file was made a reader may still use it, and removes it at the end.
         let is_unused = self.first_file == Some(self.tree.next_table_id());
         if !(is_unused && self.shared.folders.give_back(self.place.folder)) {
             self.shared.queue.remove(self.shared.folders.path_of(self.place.folder));

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// Waits of a session that are kept one by one until it is asked for them.
 const LAST_MAX: usize = 10;
 
-/// How often somebody waited, and how long.
+/// How often owners waited, and how long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaitTimes {
     /// How often.
@@ -56,7 +56,7 @@ pub struct LockWaits {
     pub last: VecDeque<LockWaitEvent>,
 }
 
-/// Waits of families since they were asked for; only of those who have waited.
+/// Waits of families since they were asked for; only of families that have waited.
 #[derive(Debug, Default)]
 pub(super) struct Waited {
     families: Mutex<FxHashMap<u64, LockWaits>>,

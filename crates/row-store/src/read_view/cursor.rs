@@ -107,7 +107,7 @@ impl Committed {
     }
 }
 
-/// 1412 for a moment at which what a range begins in was not there as it is now.
+/// 1412 for a sequence number at which the index of the range did not exist as it is now.
 fn check_seqno(view: &ReadView, table: &Table, start: &Bound<Slice>) -> SqlResult<()> {
     let key: &[u8] = match start {
         Bound::Included(key) | Bound::Excluded(key) => key,

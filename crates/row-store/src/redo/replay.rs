@@ -158,7 +158,7 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Whether somebody wants the log to end where reading has come to.
+    /// Whether the log is to end at the fragment that was reached (`--recover-to`).
     fn is_cut(&mut self) -> bool {
         self.contents.is_cut = self.checkpoint.end == Some(self.contents.end.fragment);
         self.contents.is_cut

@@ -20,7 +20,7 @@ pub(super) struct Writer {
     pub spare: Vec<u8>,
     /// What the last block has.
     last_block: Vec<u8>,
-    /// Room for whole blocks, at an address that their writes may begin at.
+    /// A buffer of whole blocks, at an address that their writes may begin at.
     blocks: Vec<u8>,
     /// The system's memory has something that no sync has covered.
     is_dirty: bool,

@@ -105,7 +105,7 @@ impl RowCache {
         row
     }
 
-    /// Keeps what a reader has read, unless it is out of date by now or somebody else is at it.
+    /// Keeps what a reader has read, unless it is out of date by now or another thread writes the shard.
     pub fn insert(&self, place: &Place<'_>, version: Version<'_>) {
         self.shards.load().of(place).insert(place, version);
     }

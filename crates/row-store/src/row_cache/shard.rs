@@ -24,7 +24,7 @@ const BUCKET_SLOTS: usize = 8;
 /// How large entries are taken to be when the number of buckets is chosen. Smaller ones overflow their buckets, which
 /// loses the oldest.
 const ENTRY_BYTES_EXPECTED: u64 = 192;
-/// Moments of the last changes, by hash.
+/// Sequence numbers of the last changes, by hash.
 const STAMPS: usize = 256;
 /// A slot holds a tag and the position of its entry, which is counted from 1: an empty slot is 0.
 const POSITION_BITS: u32 = 48;

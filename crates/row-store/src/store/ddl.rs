@@ -162,7 +162,7 @@ impl RowStore {
             }
         }
         for id in &filled {
-            // A table that was filled before it came into the catalog. A new one is empty at any moment.
+            // A table that was filled before it came into the catalog. A new one is empty at any sequence number.
             if let Some(data) = inner.data.read().get(id) {
                 data.complete_from(seqno);
             }
@@ -280,8 +280,8 @@ impl StoreInner {
         Ok(moved)
     }
 
-    /// Has storages that have changed tables opened anew, as their new tables'. Who has an old table is told that it is outdated, and who
-    /// reads at an earlier snapshot that its rows are elsewhere.
+    /// Has storages that have changed tables opened anew, as their new tables'. Users of an old table are told that it is outdated, and
+    /// those who reads at an earlier snapshot that its rows are elsewhere.
     fn forget_moved(&self, moved: &[Moved], seqno: u64) -> SqlResult<()> {
         for Moved { storage, from, to } in moved {
             let from = self.data(*from)?.logical.clone();
@@ -306,7 +306,7 @@ impl StoreInner {
         Ok(())
     }
 
-    /// Removes the records of storages that go; whose they were, and whether room becomes free.
+    /// Removes the records of dropped storages; returns their tables, and whether disk space becomes free.
     fn remove_dropped(
         &self,
         batch: &mut Batch,

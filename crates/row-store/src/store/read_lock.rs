@@ -106,7 +106,7 @@ impl RowStore {
     /// 1223 where the session itself holds the read lock, and those of waiting.
     pub fn definition_pass(&self, session: u64, wait: LockWait) -> StoreResult<SessionLocks> {
         let mut locks = self.read_lock_pass(session, wait)?;
-        // As in MySQL, who has locked the instance may change it.
+        // As in MySQL, the session that has locked the instance may change it.
         let held = &locks.0;
         if !held.table.family_holds(held.owner.family, BACKUP_LOCK, TableLock::ReadOnly) {
             locks.hold(BACKUP_LOCK, TableLock::Write, wait)?;

@@ -151,7 +151,7 @@ pub struct LevelPlace {
     pub manifest: Vec<ManifestEntry>,
     /// The table has no rows, in the store neither.
     pub is_new: bool,
-    /// Where its files take their room on the disk from.
+    /// The account that its files take their disk space from.
     pub room: DiskRoom,
 }
 
@@ -183,7 +183,7 @@ pub enum LevelFault {
 pub enum Optimized {
     /// All that it can.
     Done,
-    /// Not all: somebody else is at it, or has the table.
+    /// Not all: another thread does it, or has the table locked.
     Busy,
     /// The engine's tables are always as they should be.
     Unsupported,

@@ -2,8 +2,8 @@
 
 use squall_catalog::{IndexType, TableCompression};
 
-/// Where an engine's tables differ, for readers and writers, who can do with each table all that they can do with any, and for
-/// definitions, which some engines refuse.
+/// How an engine's tables differ, for readers and writers, which treat all tables alike, and for definitions, which some
+/// engines refuse.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EngineTraits {
     /// Rows are read by column: a scan applies conditions itself, columns that are not asked for cost nothing, and a whole row is dear.

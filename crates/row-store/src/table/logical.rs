@@ -36,7 +36,7 @@ impl LogicalTable {
         }
     }
 
-    /// Sets the next AUTO_INCREMENT value of a table that nobody has yet.
+    /// Sets the next AUTO_INCREMENT value of a table that no session uses yet.
     pub fn start_auto_increment(&self, next: u64) {
         self.auto_increment.store(next, Ordering::Relaxed);
         self.auto_increment_saved.store(next, Ordering::Relaxed);

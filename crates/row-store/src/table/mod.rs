@@ -39,7 +39,7 @@ use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// What a table is on disk, whatever its definition says at the moment.
+/// What a table is on disk, apart from its current definition.
 pub(crate) struct TableData {
     /// What it is stored under: the table's id, or that of a partition.
     pub id: TableId,
@@ -160,7 +160,7 @@ impl TableData {
         self.newest_built.fetch_max(seqno, Ordering::AcqRel);
     }
 
-    /// 1412 for who reads a place of the table at a sequence number from which that is not complete.
+    /// 1412 for a read of a part of the table at a sequence number before that part was complete.
     pub fn check_seqno(&self, key: &[u8], seqno: u64) -> SqlResult<()> {
         let newest = self.complete_since.load(Ordering::Acquire);
         if seqno >= newest && seqno >= self.newest_built.load(Ordering::Acquire) {
@@ -610,7 +610,7 @@ impl Table {
         self.secondary_codecs().iter().any(|codec| codec.unique)
     }
 
-    /// Whether anybody looks for records of an index by their whole keys: rows, and entries that may be there once.
+    /// Whether records of an index are looked up by their whole keys: rows, and entries that may be there once.
     pub(crate) fn is_looked_up(&self, index: IndexId) -> bool {
         index == IndexId(0) || self.index_codec(index).is_ok_and(|codec| codec.unique)
     }

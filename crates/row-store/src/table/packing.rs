@@ -96,7 +96,7 @@ struct Dictionary {
 pub(crate) struct Sample {
     rows: Vec<u8>,
     sizes: Vec<usize>,
-    /// A dictionary has been made, or none could be made, or somebody is making one.
+    /// A dictionary has been made, or none could be made, or a thread is making one.
     is_over: bool,
 }
 

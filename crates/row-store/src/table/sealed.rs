@@ -44,7 +44,7 @@ pub trait SealedSource: Send + Sync {
     /// The rows that the entries of a manifest, in the order of their names, stand for.
     fn open(&self, manifest: Vec<ManifestEntry>) -> SqlResult<Arc<dyn SealedRows>>;
 
-    /// Itself as what it is, for those who know the source.
+    /// Itself by its own type, for code that knows the source.
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 
     /// Begins to make sealed rows of rows that a load has. They are the table's when the entries that stand for them are
@@ -164,7 +164,7 @@ pub(crate) struct SealedLevel {
     /// Keys of rows that commits have changed since a [`Sealing`] began; `None` while there is none. Changes under the
     /// lock of the commit log.
     changed: Mutex<Option<FxHashSet<Slice>>>,
-    /// Held while rows go from the store to the manifest, which is not one step to those who read what is newest.
+    /// Held while rows go from the store to the manifest, which readers of the newest rows do not see as one step.
     moving: RwLock<()>,
 }
 

@@ -34,7 +34,8 @@ impl Transaction {
 
     /// Gives locks back whose keys have been written, if there are very many; `table` is the one that a row has just been locked of.
     ///
-    /// Those of earlier statements stay: their rows may have been shown to somebody, who may roll back what was written since.
+    /// Those of earlier statements stay: their rows may have been shown to the client, which may roll back what was written
+    /// since.
     pub(super) fn let_written_locks_go(&mut self, table: Option<&Table>) {
         let locks = &mut self.locks;
         if locks.rows.len() < LOCKS_MAX && locks.large.is_empty() {

@@ -266,7 +266,7 @@ impl Transaction {
             if acquired != Acquired::Held {
                 let met = self.meet_large_writers(table, &key, request.wait);
                 if !matches!(met, Ok(false)) {
-                    // Those who have written it have the lock by now, too, and are waited for.
+                    // Transactions that have written it have the lock by now, too, and are waited for.
                     self.locks.table.give_back(self.locks.owner, RowLock::of(acquired, &key));
                     met?;
                     continue;
@@ -456,7 +456,7 @@ impl Transaction {
         self.locks.memory = Some(memory.charge());
     }
 
-    /// Whether the disk has room for what has been written so far.
+    /// Whether the disk has space for what has been written so far.
     fn check_room(&self, table: &Table) -> StoreResult<()> {
         let bytes = self.own.writes.read().bytes_to_come();
         Ok(self.store.gate().check_addition(bytes, &table.def().name)?)

@@ -50,7 +50,7 @@ impl Transaction {
         let read = self.own.reads.as_ref().map(|reads| reads.ranges()).unwrap_or_default();
         for (id, ranges) in read {
             let table = self.store.0.known_table(id);
-            // What is gone nobody changes.
+            // A table that is gone is not changed.
             let Some(table) = table.filter(|table| !table.is_retired()) else { continue };
             let request = LockRequest { mode: LockMode::Shared, wait: self.lock_wait };
             self.lock_ranges(&table, &ranges, request)?;

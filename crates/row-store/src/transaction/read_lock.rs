@@ -7,7 +7,7 @@ use crate::store::{COMMIT_LOCK, GLOBAL_LOCK, is_temporary};
 use crate::table::Table;
 
 impl Transaction {
-    /// Waits before a change of a table's rows for as long as somebody has the global read lock.
+    /// Waits before a change of a table's rows while a session has the global read lock.
     ///
     /// # Errors
     /// 1223 where that is the session itself, and those of waiting.

@@ -137,7 +137,7 @@ impl Postings {
     /// Has a thread write what was taken to a file; `empty` is the memory of another one that has [ended](Postings::end_spill).
     ///
     /// # Errors
-    /// If the disk has no room, or there is no thread to be had; what was taken is still there then.
+    /// If the disk has no space, or no thread can be started; what was taken is still there then.
     pub fn begin_spill(&mut self, place: &Arc<SpillPlace>, keyspace: &Keyspace, empty: Taken) -> SqlResult<()> {
         place.check_room(self.taken.bytes())?;
         let bytes = self.taken.bytes();

@@ -44,7 +44,7 @@ impl SpillPlace {
     }
 
     /// # Errors
-    /// 1021 if the disk has no room for so many bytes.
+    /// 1021 if the disk has no space for so many bytes.
     pub fn check_room(&self, bytes: usize) -> SqlResult<()> {
         self.gate.check_temporary(bytes)
     }
@@ -114,7 +114,7 @@ impl SpillFile {
     /// `None` if there are none.
     ///
     /// # Errors
-    /// 1021 if the disk has no room for `bytes`, and those of writing.
+    /// 1021 if the disk has no space for `bytes`, and errors of writing.
     pub fn write(
         place: &SpillPlace,
         keyspace: &Keyspace,

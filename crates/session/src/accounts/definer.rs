@@ -8,8 +8,8 @@ use squall_server_state::accounts::quoted;
 use squall_types::{ErrorCode, Level, SqlError, SqlResult};
 
 impl Session {
-    /// 4006 when one of several accounts is named as a definer; 4005 as a warning for who has ALLOW_NONEXISTENT_DEFINER.
-    /// SUPER does not stand for it. The accounts are locked, so that nothing is made meanwhile that names them.
+    /// 4006 when one of several accounts is named as a definer; 4005 as a warning with ALLOW_NONEXISTENT_DEFINER. SUPER
+    /// does not stand for it. The accounts are locked, so that nothing is made meanwhile that names them.
     pub(super) fn check_not_definers<'k>(
         &mut self,
         operation: &str,

@@ -16,7 +16,7 @@ impl Session {
         }
     }
 
-    /// Of others only who reads MySQL's tables of accounts is told (1044).
+    /// Other accounts need a privilege to read MySQL's tables of accounts (1044).
     fn check_may_show(&self, account: &AccountKey) -> SqlResult<()> {
         match *account == self.account {
             true => Ok(()),
@@ -45,7 +45,8 @@ impl Session {
                 merge(&mut merged, role);
             }
         }
-        // MySQL names everybody's roles for oneself alone, so that what is dumped of others is what they were granted.
+        // MySQL names mandatory roles only for one's own account, so a dump of other accounts has only what they were
+        // granted.
         if matches!(name, None | Some(AccountName::CurrentUser)) {
             for role in accounts.granted_roles(account) {
                 merged.roles.entry(role).or_default();

@@ -83,7 +83,7 @@ impl Session {
         }
     }
 
-    /// Who grants what an object has needs GRANT OPTION on it.
+    /// GRANT on an object needs GRANT OPTION on it.
     fn needs_of_place(&self, on: &GrantTarget) -> SqlResult<Vec<Need>> {
         let (GrantLevel::Object(name), GrantTargetKind::Table) = (&on.level, on.kind) else { return Ok(Vec::new()) };
         let (database, table) = self.qualify(name)?;
@@ -173,7 +173,7 @@ impl Session {
     }
 }
 
-/// Whether an account has SYSTEM_USER, by itself or by a role that it may set, everybody's among them.
+/// Whether an account has SYSTEM_USER, by itself or by a role that it may set, mandatory roles too.
 pub(crate) fn is_system_account(accounts: &Accounts, key: &AccountKey) -> bool {
     let (mut pending, mut seen) = (vec![key], BTreeSet::new());
     pending.extend(accounts.mandatory_roles.iter());

@@ -143,7 +143,8 @@ impl Session {
         self.check_needs(&self.needs_of(statement)?)
     }
 
-    /// A need of a table or any of its columns: who has none learns nothing of it, not even whether it is there.
+    /// A need of a table or any of its columns: an account without any learns nothing of the table, not even whether
+    /// it exists.
     fn name_need(&self, name: &ObjectName, privileges: Privileges) -> SqlResult<Option<Need>> {
         if self.temporary_table_named(name).is_some() {
             return Ok(None);

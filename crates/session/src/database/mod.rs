@@ -186,7 +186,7 @@ impl Database {
         &self.0.directory
     }
 
-    /// Connections at this moment.
+    /// Connections that are open now.
     pub fn connection_count(&self) -> usize {
         self.0.processes.len()
     }

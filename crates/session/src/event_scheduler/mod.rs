@@ -189,7 +189,7 @@ impl EventScheduler {
     pub fn stop(&self) {
         self.state.lock().stopping = true;
         self.changed.notify_all();
-        // Not for ever: a change of events that nobody drives any more may hold the thread up.
+        // Not for ever: a change of events whose future is not polled any more may hold the thread up.
         let _ended = self.firing.try_lock_for(STOP_WAIT_MAX);
     }
 

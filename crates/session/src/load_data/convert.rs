@@ -259,7 +259,7 @@ fn number(digits: &[u8]) -> Option<u32> {
 fn date(text: &[u8]) -> Option<Date> {
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = *text else { return None };
     let (year, month, day) = (number(&[y1, y2, y3, y4])?, number(&[m1, m2])?, number(&[d1, d2])?);
-    // Every month has 28 days; longer ones are looked at by who knows the calendar.
+    // Every month has 28 days; the calendar checks later days.
     let sure = match month {
         1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
         4 | 6 | 9 | 11 => 30,

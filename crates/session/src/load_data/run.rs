@@ -30,7 +30,7 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// The next piece, and whether it is the last. Text that breaks off is an error: who sends it has failed.
+    /// The next piece, and whether it is the last. Text that breaks off is an error: its sender has failed.
     pub fn next(&mut self) -> SqlResult<(Vec<u8>, bool)> {
         if !self.first.is_empty() || self.rest.is_none() {
             return Ok((std::mem::take(&mut self.first), self.rest.is_none()));

@@ -23,7 +23,7 @@ pub struct PreparedStatement {
     pub columns: Arc<[ColumnMeta]>,
     /// How its text was read.
     pub options: ParseOptions,
-    /// Where its `?` stand, once somebody has asked.
+    /// The positions of its `?`, once a caller has asked.
     pub places: OnceLock<Box<[usize]>>,
     /// Its digest, once it has run.
     pub digest: OnceLock<Arc<Digest>>,

@@ -21,7 +21,7 @@ const STATEMENTS_MAX: usize = 256;
 /// Longest text that is kept as it is, for a plan that has no parameters, and most of them.
 const CONSTANT_BYTES_MAX: usize = 64;
 const CONSTANTS_MAX: usize = 16;
-/// Most literals that a session keeps room for.
+/// The most literals that a session keeps a buffer for.
 const ROOM_MAX: usize = 64;
 
 /// What a session knows of a normalized statement.
@@ -41,7 +41,7 @@ pub(crate) struct SessionPlanCache {
     entries: FxHashMap<Box<[u8]>, CachedStatement>,
     /// Texts of rows that are the same each time.
     constants: FxHashMap<Box<[u8]>, PlanSlot>,
-    /// Room for a text's literals, used again and again.
+    /// A buffer for a text's literals, used again and again.
     room: Vec<Value>,
 }
 
@@ -94,7 +94,7 @@ impl SessionPlanCache {
         self.constants.entry(text.into()).or_default().set(now, Some(Route::Constant(Arc::new(plan))));
     }
 
-    /// Takes the room of a text's literals back.
+    /// Takes the buffer of a text's literals back.
     pub fn give_back(&mut self, mut parameters: Vec<Value>) {
         parameters.clear();
         // Many literals are rare, and sessions many.

@@ -157,7 +157,8 @@ impl Session {
 }
 
 impl<'a> Interpreter<'_, 'a> {
-    /// Runs statements in turn. What one raises is handled here: whatever goes on goes on with the next.
+    /// Runs statements one after the other. Their conditions are handled here: a handler that continues goes on with
+    /// the next statement.
     async fn steps(&mut self, steps: &'a [Step]) -> Ran<'a> {
         for step in steps {
             // Nothing that it does may ever wait, and then it would have the event loop to itself.

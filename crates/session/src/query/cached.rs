@@ -96,7 +96,7 @@ impl Session {
 }
 
 impl CachePlace {
-    /// Whether the plan of this query is kept: it is the same for whoever sends the text.
+    /// Whether the plan of this query is kept: it is the same for all sessions.
     pub(super) fn keeps(&self, query: &BoundQuery) -> bool {
         self.keeps && query.is_told_by_text && !query.row_order_matters && !query.locks() && query.into.is_none()
     }

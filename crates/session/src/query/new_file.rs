@@ -126,7 +126,7 @@ mod tests {
             assert_eq!(std::fs::read(&path).expect("read"), b"whole");
             assert_eq!(names(folder.path()), ["x"]);
             std::fs::remove_file(&path).expect("removed");
-            // Somebody else takes the name while the file is written.
+            // Another program takes the name while the file is written.
             let late = create(&path).expect("created");
             std::fs::write(&path, "other").expect("written");
             assert_eq!(late.finish().map_err(|error| error.kind()), Err(io::ErrorKind::AlreadyExists));

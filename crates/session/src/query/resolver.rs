@@ -41,9 +41,9 @@ pub(crate) struct SessionTables {
     rows: Option<Arc<dyn TableProvider>>,
     /// Variables of the stored program that runs.
     locals: Option<SharedLocals>,
-    /// Stored functions, for who asks; `None` is the server itself.
+    /// Stored functions, for the account that asks; `None` is the server itself.
     functions: Option<StoredFunctions>,
-    /// Where to write down what columns' names are, if anybody wants to know.
+    /// Where to record the names of columns, if the caller wants them.
     found: Option<FoundColumns>,
 }
 

@@ -52,7 +52,7 @@ impl Session {
         Ok(Outcome::Streamed { rows: 1 })
     }
 
-    /// Runs a query row by row; `None` if it turns out not to be small, and nothing has happened.
+    /// Runs a query row by row; `None` if it is not small; nothing has happened then.
     pub(super) fn run_row_by_row(
         &mut self,
         rows: &RowsPlan,

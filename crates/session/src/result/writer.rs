@@ -1,4 +1,4 @@
-//! Where a session's results go, and who is connected: what a front end gives a session.
+//! Where a session's results go, and its client: what a front end gives a session.
 //!
 //! A front end implements [`ResultWriter`]; a session calls it. The writer lives on the connection's thread, so rows
 //! of other threads reach it through a bounded channel: a slow reader delays its own query and no other session.
@@ -135,8 +135,8 @@ pub trait ResultWriter: RowWriter {
     fn needs_flush(&self) -> bool {
         false
     }
-    /// Sends what is buffered, and lets others have the thread if it is their turn. An error means that the client is
-    /// gone: stop the statement.
+    /// Sends what is buffered, and lets other connections run if the time slice has ended. An error means that the
+    /// client is gone: stop the statement.
     fn flush(&mut self) -> LocalFuture<'_, std::io::Result<()>> {
         Box::pin(async { Ok(()) })
     }
@@ -152,7 +152,7 @@ pub trait ResultWriter: RowWriter {
     }
 }
 
-/// Who connects, and from where.
+/// The client that connects, and from where.
 #[derive(Clone, Debug, Default)]
 pub struct ConnectionInfo {
     /// User name as sent.
@@ -181,7 +181,7 @@ pub struct ConnectionInfo {
     pub attributes: Vec<(String, String)>,
     /// COM_CHANGE_USER: the client has had another session before.
     pub changes_user: bool,
-    /// There are `max_connections` others: only those who administer connections get in.
+    /// There are `max_connections` others: only accounts with CONNECTION_ADMIN get in.
     pub beyond_limit: bool,
     /// It came by the administrative interface, which has its own privilege.
     pub administrative: bool,

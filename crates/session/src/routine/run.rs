@@ -137,7 +137,7 @@ impl Session {
         let locals = Locals::of_parameters(parameters.into_iter());
         let sql_type = def.returns.clone().unwrap_or(SqlType::Null);
         let returns = Variable { name: def.name.as_str().into(), sql_type };
-        // It gives no rows: there is nobody to send them to.
+        // It gives no rows: there is no client to send them to.
         let mut nobody = Collector::default();
         let program =
             self.run_program(&routine.body, routine.span, def.body.as_bytes(), locals, Some(&returns), &mut nobody);
@@ -240,7 +240,7 @@ impl Session {
             password_expired: self.password_expired,
         };
         self.rebuild_access();
-        // Nobody logs in as the definer.
+        // No client logs in as the definer.
         self.password_expired = false;
         match self.check_needs(std::slice::from_ref(needed)) {
             Ok(()) => Ok(Some(identity)),

@@ -12,7 +12,7 @@ use squall_system_tables::type_text::{has_charset, type_text};
 use squall_system_tables::{Source, s};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 
-/// Who is said to have made what comes with the server.
+/// The definer that is shown for the server's own routines.
 const OF_SERVER: (&str, &str) = ("mysql.sys", "localhost");
 /// Any of them shows that a routine is there.
 const SHOWN_BY: Privileges = Privileges::EXECUTE.union(Privileges::ALTER_ROUTINE).union(Privileges::CREATE_ROUTINE);
@@ -194,7 +194,8 @@ pub(crate) fn returns_text(sql_type: &SqlType) -> String {
 }
 
 impl Session {
-    /// SHOW CREATE PROCEDURE and SHOW CREATE FUNCTION (1305). Who may run a routine and not see it is shown NULL.
+    /// SHOW CREATE PROCEDURE and SHOW CREATE FUNCTION (1305). An account that may run a routine but not see it gets
+    /// NULL.
     pub(crate) fn show_create_routine(
         &self,
         kind: RoutineKind,

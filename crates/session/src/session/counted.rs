@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// A statement that took less has not waited for a lock, as far as anybody would notice.
+/// A statement that took less has not waited for a lock for a noticeable time.
 const LOCK_WAIT_FROM_MICROS: u64 = 100;
 const NANOS_PER_MICRO: u64 = 1000;
 

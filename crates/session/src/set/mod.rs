@@ -189,7 +189,7 @@ impl Session {
         self.find_variable(variable).map(|(id, definition)| (id, definition, None))
     }
 
-    /// What a variable is when an assignment's turn comes: an earlier one of the same SET may have changed it.
+    /// The value of a variable when an assignment is made: an earlier one of the same SET may have changed it.
     fn value_before(&self, id: VariableId, is_global: bool, assignments: &[Assignment]) -> Value {
         let earlier = assignments.iter().rev().find_map(|assignment| match assignment {
             Assignment::Session { id: other, value } if *other == id && !is_global => Some(value.clone()),
@@ -538,8 +538,8 @@ impl Session {
             None | Some(VariableScope::Session) => Ok(()),
             Some(_) => {
                 need(self.access.has_dynamic("SYSTEM_VARIABLES_ADMIN"), "SUPER or SYSTEM_VARIABLES_ADMIN")?;
-                // It grants a role to everybody, which SUPER alone does not.
-                // It ends the connections of all others.
+                // It grants a role to all accounts, which SUPER alone does not. It ends the connections of all
+                // others.
                 need(
                     definition.name != "offline_mode" || self.access.has_dynamic("CONNECTION_ADMIN"),
                     "SYSTEM_VARIABLES_ADMIN or SUPER privileges, as well as the CONNECTION_ADMIN",

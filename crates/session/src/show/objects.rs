@@ -180,7 +180,7 @@ impl Session {
 
     fn column_rows(&self, name: &QualifiedName, table: &TableDef, full: bool) -> Vec<Vec<Value>> {
         let mut rows = Vec::with_capacity(table.columns.len());
-        // Who has been given single columns sees no others.
+        // An account with privileges on single columns sees only those.
         let is_seen = |column: &&ColumnDef| table.temporary || self.access.sees_column(&name.0, &name.1, &column.name);
         for column in table.named_columns().iter().filter(is_seen) {
             let collation = column.sql_type.collation().filter(|_| has_charset(&column.sql_type));
@@ -202,7 +202,8 @@ impl Session {
         rows
     }
 
-    /// Whether a table's rows are made when they are read. Those of `mysql` are only there for who may see them.
+    /// Whether a table's rows are made when they are read. Those of `mysql` exist only for accounts that may see
+    /// them.
     fn is_virtual(&self, name: &QualifiedName) -> bool {
         information_schema::virtual_database(&name.0).is_some()
             || self.shared.registry.virtual_table(&name.0, &name.1).is_some()

@@ -13,7 +13,7 @@ pub struct SessionImage {
     pub account: AccountKey,
     /// Roles whose privileges count.
     pub active_roles: Arc<BTreeSet<AccountKey>>,
-    /// Who connected, and from where.
+    /// The account that connected, and from where.
     pub info: ConnectionInfo,
     /// The default database.
     pub database: Option<Arc<str>>,

@@ -123,5 +123,5 @@ impl Locals {
     }
 }
 
-/// What sessions share with those who bind their statements.
+/// What a session shares with the binder of its statements.
 pub(crate) type SharedLocals = Arc<Mutex<Locals>>;

@@ -212,7 +212,7 @@ fn secrets_are_in_no_log() {
     assert!(text.contains("<secret>"));
     let hit = text.lines().find(|line| line.contains("hush"));
     assert_eq!(hit, None);
-    // Who wants them has them.
+    // They are there when they are turned on.
     run(&mut client, "SET GLOBAL log_raw = ON; CREATE USER u IDENTIFIED BY 'hush9'");
     assert!(log_text(&server).contains("hush9"));
 }

@@ -268,7 +268,7 @@ impl PlannedUpdate<'_> {
     }
 
     /// In the order of the primary key, as rows are changed one by one: a new value of a UNIQUE key must not be that of a row
-    /// whose turn comes later.
+    /// that come later.
     fn in_order_of_keys(&mut self, context: &mut DmlContext<'_>) -> StoreResult<()> {
         let (plan, found) = (self.plan, self.found);
         let reservation = context.runtime.reserve(&context.env.context.memory, "rows to change");

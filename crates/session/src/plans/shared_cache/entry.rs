@@ -74,7 +74,7 @@ pub(crate) struct CacheEntry {
     pub text: Arc<[u8]>,
     pub settings: Arc<BindSettings>,
     known: Mutex<Known>,
-    /// Whether somebody has asked for it since room was last needed.
+    /// Whether a session has asked for it since space was last needed.
     found: AtomicBool,
     /// A [`PlanKind`].
     kind: AtomicU8,

@@ -46,7 +46,7 @@ pub(crate) struct SharedPlanCache {
 #[derive(Debug, Default)]
 struct Shard {
     entries: FxHashMap<u64, Arc<CacheEntry>>,
-    /// Hashes in the order in which they are looked at when room is needed.
+    /// Hashes in the order in which they are checked when space is needed.
     order: VecDeque<u64>,
     bytes: u64,
 }
@@ -99,7 +99,7 @@ impl SharedPlanCache {
         self.met[(hash >> 32) as usize % MET_PLACES].swap(hash, Ordering::Relaxed) == hash
     }
 
-    /// The place of a text, made if there is none; `None` where there is no room for it.
+    /// The entry of a text, made if there is none; `None` where there is no space for it.
     pub fn find_or_insert(&self, text: &[u8], settings: &Arc<BindSettings>) -> Option<Arc<CacheEntry>> {
         let hash = self.hash(text, settings);
         let mut shard = self.shard(hash).lock();
@@ -114,7 +114,7 @@ impl SharedPlanCache {
             return None;
         }
         shard.bytes += entry.bytes();
-        // Two texts of one hash take turns.
+        // Two texts of one hash replace each other.
         match shard.entries.insert(hash, entry.clone()) {
             Some(other) => shard.bytes -= other.bytes(),
             None => shard.order.push_back(hash),
@@ -123,7 +123,7 @@ impl SharedPlanCache {
         Some(entry)
     }
 
-    /// Keeps a plan of the full planner that was made at these versions, if there is room for it.
+    /// Keeps a plan of the full planner that was made at these versions, if there is space for it.
     pub fn keep_query(
         &self,
         text: &[u8],
@@ -139,7 +139,7 @@ impl SharedPlanCache {
         let Some(entry) = self.find_or_insert(text, settings) else { return };
         let hash = self.hash(text, settings);
         let mut shard = self.shard(hash).lock();
-        // Another thread may have made room meanwhile.
+        // Another thread may have freed space meanwhile.
         if shard.entries.get(&hash).is_some_and(|kept| Arc::ptr_eq(kept, &entry)) {
             let before = entry.bytes();
             entry.put_query(made, current, query);
