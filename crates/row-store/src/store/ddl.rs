@@ -281,7 +281,7 @@ impl StoreInner {
     }
 
     /// Has storages that have changed tables opened anew, as their new tables'. Users of an old table are told that it is outdated, and
-    /// those who reads at an earlier snapshot that its rows are elsewhere.
+    /// those that read at an earlier snapshot that its rows are elsewhere.
     fn forget_moved(&self, moved: &[Moved], seqno: u64) -> SqlResult<()> {
         for Moved { storage, from, to } in moved {
             let from = self.data(*from)?.logical.clone();
