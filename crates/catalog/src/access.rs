@@ -1,4 +1,4 @@
-//! What a session may do: the grants of an account and its active roles, looked up level by level.
+//! The privileges of a session: the grants of an account and its active roles, looked up level by level.
 
 use crate::account::{AccountDef, AccountKey, Accounts, Restrictions, TableGrant, common_restrictions, like};
 use crate::privilege::Privileges;

@@ -1,8 +1,8 @@
-//! What a statement needs to be run, and the one function that says whether it may.
+//! The needs of a statement, and the one function that checks them.
 //!
-//! The code that knows what names mean (the binder for rows, the session for definitions and commands) writes down a [`Need`]
-//! for each object that a statement touches: the object, the privileges, and as whom it is touched. [`Subject::check`]
-//! compares them with the accounts' grants as they are now. It must not know what a statement is.
+//! The code that knows what names mean (the binder for rows, the session for definitions and commands) records a [`Need`] for
+//! each object that a statement uses: the object, the privileges, and the account. [`Subject::check`] compares them with the
+//! accounts' grants as they are now. It must not know what a statement is.
 
 use crate::access::AccessMap;
 use crate::account::{AccountKey, Accounts};

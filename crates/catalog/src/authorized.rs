@@ -1,4 +1,4 @@
-//! What may be run: plans that the one check has let through.
+//! Authorized plans: the one check has accepted them.
 //!
 //! Everything that runs a plan takes it as an [`Authorized`] value, and only [`Subject::authorize`] makes one of a plan. So a
 //! way around the check does not compile.

@@ -1,4 +1,4 @@
-//! The sealed level of one table: which segments there are at a sequence number, and their rows by key.
+//! The level of segments of one table: its segments at a sequence number, and their rows by key.
 
 pub(crate) mod load;
 mod load_block;

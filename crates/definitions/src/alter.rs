@@ -1,4 +1,4 @@
-//! Carrying ALTER TABLE out: the definition alone, new keys, or a copy of all rows.
+//! Runs ALTER TABLE: the definition alone, new keys, or a copy of all rows.
 
 use crate::alter_table::{Alteration, Work, alter_table as resolve_alteration};
 use crate::constraint::parent_name;

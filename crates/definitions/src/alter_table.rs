@@ -1,4 +1,4 @@
-//! ALTER TABLE: the actions applied to a definition, and what has to be done to the rows for it.
+//! ALTER TABLE: the actions applied to a definition, and the necessary work on the rows.
 
 use crate::column::{resolve_column, resolve_default};
 use crate::constant;

@@ -1,4 +1,4 @@
-//! CREATE TABLE: the statement made into a [`TableDef`].
+//! CREATE TABLE: makes a [`TableDef`] of the statement.
 
 use crate::column::resolve_column;
 use crate::constraint::{add_check, add_foreign_key};

@@ -1,4 +1,4 @@
-//! EXCHANGE PARTITION: a partition and a table change places, whatever their size.
+//! EXCHANGE PARTITION: exchanges a partition with a table; the time does not depend on their size.
 
 use crate::edit::change_catalog;
 use crate::execute::{DdlEnv, QualifiedName, base_table};

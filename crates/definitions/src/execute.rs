@@ -1,4 +1,4 @@
-//! Carrying definition statements out: locks, the next catalog, the commit that makes it durable.
+//! Runs definition statements: locks, the next catalog, the commit that makes it durable.
 //!
 //! Everything here may wait for locks and disks, so the session runs it where blocking is allowed. The order is always:
 //! exclusive locks of the tables concerned ([`crate::locked`]), then the DDL mutex, then the catalog is read again, edited

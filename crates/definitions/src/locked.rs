@@ -1,9 +1,8 @@
-//! Tables that a definition has for itself, and the only way to get them.
+//! Tables that a definition has locked exclusively, and the only way to get them.
 //!
-//! A name may stand for another table, and a table may have another definition, each time a lock was waited for. So names
-//! are looked up again after the locks are had, until what they stand for is what is locked. What a definition changes it
-//! changes through the [`LockedTable`]s that come out of this: there is no other way to make one, and none outlives its
-//! locks.
+//! After each wait for a lock a name may mean another table, and a table may have another definition. So names are looked
+//! up again when the locks are taken, until they mean the locked tables. A definition changes tables through the
+//! [`LockedTable`]s of this module: nothing else makes them, and none outlives its locks.
 
 use crate::execute::{DdlEnv, QualifiedName, base_table};
 use squall_catalog::{Catalog, TableDef, TableEntry, TableId};

@@ -1,4 +1,4 @@
-//! All slices of a directory: appending, and letting go of what is old.
+//! All slices of a directory: appending, and removing old ones.
 
 pub(crate) mod reader;
 pub(crate) mod slice;

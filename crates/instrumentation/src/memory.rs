@@ -1,4 +1,4 @@
-//! Memory by what it is for: the parts of the server count it themselves, and a reader asks them.
+//! Memory by its use: the parts of the server count it themselves, and a reader asks them.
 
 use crate::process::Process;
 use parking_lot::Mutex;

@@ -1,4 +1,4 @@
-//! What was counted of sessions that are gone, and what is counted for all of them.
+//! Counts of ended sessions, and counts for all sessions.
 
 use crate::accounts::Accounts;
 use crate::memory::MemorySeen;

@@ -1,10 +1,10 @@
 //! Rows read and changed, by table and index.
 //!
-//! A session counts its own, in a short list under a lock that only readers share. What is too much for one session, and
-//! what sessions that are gone have counted, is kept by the server.
+//! A session counts its own, in a short list under a lock that only readers share. The server keeps the counts of ended
+//! sessions, and what is too much for one.
 //!
 //! A scan of many rows is timed by itself. A look-up or a change of single rows is not, as two looks at the clock would cost
-//! as much as the look-up: what a statement took, less what is known, is shared out among the rows that it touched.
+//! as much as the look-up: a statement's time, less the known parts, is divided among the rows that it used.
 
 use crate::timed::Timed;
 use parking_lot::Mutex;

@@ -1,4 +1,4 @@
-//! Counts and times of what happens again and again.
+//! Counts and times of repeated events.
 
 use squall_types::file_use::IoTotals;
 

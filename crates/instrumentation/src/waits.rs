@@ -1,6 +1,6 @@
 //! What sessions wait for, by MySQL's kind of names: sums, and the last waits of each session.
 //!
-//! Only what really waits is an event: a commit until it is durable, a lock that another session holds, a file. A look-up has none.
+//! Only a real wait is an event: a commit until it is durable, a lock that another session holds, a file. A look-up has none.
 
 use crate::events::{CountedEvents, Events};
 use crate::timed::{Timed, merge_event};

@@ -1,6 +1,7 @@
 //! The newest entries in memory, for the logs that are tables.
 //!
-//! Every core has its own part, so that sessions of different cores do not meet; a reader takes the parts one by one.
+//! Every core has its own part, so that sessions of different cores do not wait for each other; a reader takes the
+//! parts one by one.
 
 use crate::entry::{Entry, Work};
 use crossbeam_utils::CachePadded;

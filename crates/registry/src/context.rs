@@ -1,4 +1,4 @@
-//! What a running statement knows of its session: settings frozen at its start, and the places it writes to.
+//! The context of a running statement: its session's settings at its start, and what it writes to.
 
 pub mod fulltext;
 pub mod nested;

@@ -1,4 +1,4 @@
-//! Accounts: kept as records of the store, read as one immutable snapshot.
+//! Accounts: records of the store, read as one immutable snapshot.
 
 use crate::account_codec;
 use arc_swap::ArcSwap;

@@ -1,4 +1,4 @@
-//! What the server knows whatever its sessions are.
+//! The state of a server that does not belong to sessions.
 
 use crate::accounts::AccountStore;
 use crate::globals::GlobalVariables;

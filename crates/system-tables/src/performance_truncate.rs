@@ -1,4 +1,4 @@
-//! TRUNCATE TABLE of tables of performance_schema: what was counted is forgotten.
+//! TRUNCATE TABLE of tables of performance_schema: the counts are reset.
 
 use super::PERFORMANCE;
 use squall_instrumentation::socket_use::SocketTotals;

@@ -1,4 +1,4 @@
-//! What tables are made from.
+//! The source of the tables' rows.
 
 use squall_catalog::{AccessMap, Catalog, ColumnDef, ViewDef};
 use squall_instrumentation::process::Process;

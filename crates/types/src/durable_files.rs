@@ -1,7 +1,7 @@
 //! Names of files that outlive a power cut.
 //!
-//! To sync a file is to sync what is in it. That it has its name, or another, is in its folder, which is synced for itself; a folder's
-//! own name likewise. Code that makes, renames or removes a file that something else relies on uses these functions.
+//! To sync a file syncs its content. Its name is in its folder, which has to be synced too; likewise a folder's own name. Code that
+//! makes, renames or removes a file on which other code relies uses these functions.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};

@@ -1,8 +1,8 @@
 //! How files are read and written: counts, bytes and times of each.
 //!
-//! What a file is used for has a name of MySQL's kind (`wait/io/file/…`). The counters are the file's own; they are the process's,
-//! as its files are. Threads that read or write a file many thousands of times a second at once wait for the system
-//! there, and not for these. Sums by thread, and by whom a thread works for, and what a thread did last are kept by themselves ([`events`]).
+//! The use of a file has a name of MySQL's kind (`wait/io/file/…`). Each file of the process has counters. Threads that use one file many
+//! thousands of times a second wait for the system, not for these counters. Sums by thread and by session, and the last events of a
+//! thread, are in [`events`].
 
 mod events;
 

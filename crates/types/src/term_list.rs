@@ -1,4 +1,4 @@
-//! The terms of a row, under which an index files it: byte strings, each once.
+//! The terms of a row for an index: byte strings, each once.
 
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;

@@ -1,7 +1,7 @@
-//! How much processor time work takes, and what it does with files, on whichever threads it is done.
+//! The processor time of work and its use of files, on any threads.
 //!
 //! A [`Meter`] is attached to a thread for as long as the thread works for it; threads that are started for that work carry it
-//! on. What runs without a meter costs a look at a variable of its thread where work is handed over, and nothing elsewhere.
+//! on. Work without a meter costs a look at a thread-local variable when it is handed over, and nothing elsewhere.
 
 use crate::file_times::FileTimes;
 use pin_project_lite::pin_project;

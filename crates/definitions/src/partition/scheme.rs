@@ -1,4 +1,4 @@
-//! What a table is divided by.
+//! The partitioning expression or columns.
 
 use crate::constant::{columns_of, expression_text};
 use squall_catalog::name::eq_ignore_case;

@@ -1,4 +1,4 @@
-//! Arrays that give back what they were charged for when the last of their buffers goes.
+//! Arrays whose charge is released with their last buffer.
 
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, StringViewArray};
 use arrow::datatypes::DataType;

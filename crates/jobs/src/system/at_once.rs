@@ -1,7 +1,7 @@
-//! Jobs that are done where they are submitted: what takes less time than it does to hand it to a worker.
+//! Jobs that are done where they are submitted, because handing them to a worker takes longer.
 //!
 //! Such a job gets its number when it is done, and its row says from the first that it has ended. What it has changed is in the
-//! same commit: after a crash the store has both or neither, so there is nothing to claim and nothing to take up again.
+//! same commit: after a crash the store has both or neither, so they need no claim and are never repeated.
 
 use crate::system::ending::Ending;
 use crate::system::kind::{JobState, NewJob};

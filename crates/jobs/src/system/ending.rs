@@ -1,4 +1,4 @@
-//! The ends of jobs: written by the task that brought a job to its end, made known when that is durable.
+//! The ends of jobs: written by the task that ended the job, published when they are durable.
 
 use crate::system::kept::bytes_of;
 use crate::system::kind::{JobInfo, JobState};

@@ -1,4 +1,4 @@
-//! The thread that removes jobs whose time is over, and ends those that were cancelled where waiting for the disk is not allowed.
+//! The thread that removes jobs whose time is over, and ends jobs that were cancelled by threads that may not wait for the disk.
 
 use crate::system::ending::Ending;
 use crate::system::retention;

@@ -1,4 +1,4 @@
-//! How much is kept of a kind's durable jobs that have ended.
+//! The bytes that a kind's ended durable jobs keep.
 
 use crate::system::kind::JobInfo;
 use std::sync::atomic::{AtomicU64, Ordering};

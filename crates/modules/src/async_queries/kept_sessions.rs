@@ -1,4 +1,4 @@
-//! Sessions that queries were run in and that others of the same origin can be run in.
+//! Sessions of ended queries, kept for others of the same origin.
 
 use super::captured;
 use parking_lot::Mutex;

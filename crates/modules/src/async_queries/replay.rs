@@ -1,4 +1,4 @@
-//! The answer of a query that has ended, given again.
+//! Gives the recorded answer of an ended query.
 
 use super::procedures::removed;
 use super::recording::{COLUMNS, END, FORMAT, PART_BYTES, ROW, SUCCESS, WARNING};

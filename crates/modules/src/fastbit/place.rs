@@ -1,4 +1,4 @@
-//! Where a function works: the table that a path names, and the way to it.
+//! The table that a path names, and the session that works on it.
 
 use super::DATABASE;
 use squall_catalog::NameKey;

@@ -1,4 +1,4 @@
-//! `diagnostics`: the state of the server, and what changes in it for a while.
+//! `diagnostics`: the state of the server, and its changes over a time.
 
 use super::analyzer::{drop_temporary, shown};
 use super::config::setting;

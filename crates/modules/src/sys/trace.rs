@@ -1,5 +1,5 @@
-//! `ps_trace_statement_digest` and `ps_trace_thread`: performance_schema is asked again and again for a while, since it keeps only the
-//! last events, and what was seen is shown together.
+//! `ps_trace_statement_digest` and `ps_trace_thread`: they read performance_schema repeatedly, since it keeps only the last events,
+//! and show all that they saw.
 
 use super::procedures::{literal, message};
 use super::saved_setup;

@@ -1,7 +1,7 @@
 //! The grammar, by recursive descent.
 //!
-//! Each file adds the methods of one part of the language to [`Parser`]. A method named after a rule
-//! stands on the rule's first token when called and behind its last when it returns.
+//! Each file adds the methods of one part of the language to [`Parser`]. A method named after a rule begins at the
+//! rule's first token and ends behind its last.
 
 mod account;
 mod admin;

@@ -1,4 +1,5 @@
-//! What MATCH … AGAINST asks of a FULLTEXT key while a statement runs: how often words occur, and the texts of some rows.
+//! What MATCH … AGAINST reads from a FULLTEXT key while a statement runs: how often words occur, and the texts of some
+//! rows.
 
 use parking_lot::RwLock;
 use squall_catalog::TableDef;

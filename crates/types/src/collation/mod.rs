@@ -1,7 +1,7 @@
 //! Character sets and collations by MySQL's numbers.
 //!
-//! Strings are UTF-8 inside. A [`Charset`] decides which characters a column takes and how bytes look at the rim; a
-//! [`Collation`] decides order and equality.
+//! Strings are UTF-8 inside. A [`Charset`] decides which characters a column takes and how bytes are read and written
+//! at the server's edge; a [`Collation`] decides order and equality.
 //!
 //! Reading order: [`charset`], [`registry`] (which collations there are), [`mod@sort_key`] (keys, comparison, hashes),
 //! [`like`] (patterns and searching, with [`ascii_search`] for most texts), [`case`] (letters' cases).

@@ -1,4 +1,4 @@
-//! What conversions need to know, and what they report.
+//! The settings of conversions, and their reports.
 
 use crate::temporal::{DateRules, TimeZone};
 use crate::{Date, ErrorCode, Level, SqlError, SqlMode, SqlResult, Value, Warning};

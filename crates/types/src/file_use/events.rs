@@ -1,7 +1,7 @@
-//! What each thread did with files: sums, and what it did last, one by one.
+//! What each thread did with files: sums, and the last events.
 //!
-//! A thread has sums and a ring of its own, under a lock that only readers share with it. They go with the thread; its sums are added to
-//! those of threads that are gone. What a thread does for a meter ([`work_meter`](crate::work_meter)) is summed up there, and not here.
+//! A thread has sums and a ring of its own, under a lock that only readers share with it. They end with the thread, and its sums are
+//! added to those of ended threads. Work for a meter ([`work_meter`](crate::work_meter)) is summed up there, not here.
 
 use super::{FileTimes, IoTotals};
 use crate::work_meter;

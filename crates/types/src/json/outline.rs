@@ -1,4 +1,4 @@
-//! What a document's text tells without a tree of it, and how large that tree would be.
+//! Properties of a document that its text tells without a tree, and how large that tree would be.
 
 use super::walk::{Event, walk, walk_stored};
 use super::{Json, JsonError};

@@ -1,4 +1,4 @@
-//! Going through a document's text without building it: for what asks of many documents little.
+//! Walks a document's text without building a tree: for queries that need little of many documents.
 
 use super::parse::{Marked, Parser, number_of};
 use super::typed::{MARK, TypedText};

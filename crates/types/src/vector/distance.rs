@@ -1,6 +1,6 @@
 //! How far two vectors are apart.
 //!
-//! Numbers are added up as doubles, so that no sum of them is infinite. Eight sums stand beside each other: compilers make vector
+//! Numbers are added up as doubles, so that no sum of them is infinite. There are eight sums side by side: compilers make vector
 //! instructions of that, and the order of additions is the same wherever a distance is asked for.
 
 use super::DIMENSION_BYTES;

@@ -1,4 +1,4 @@
-//! What terms say of values, so that documents need not be read for them.
+//! Values from terms, so that documents need not be read for them.
 
 use super::search::MemberPath;
 use super::{
