@@ -40,7 +40,7 @@ impl AccountKey {
     }
 }
 
-/// The parts of a text between separators that stand in no quotes.
+/// The parts of a text between separators that are in no quotes.
 fn split_outside_quotes(text: &str, separator: char) -> Vec<&str> {
     let (mut parts, mut from, mut quote) = (Vec::new(), 0, None);
     for (at, character) in text.char_indices() {

@@ -94,7 +94,7 @@ impl SqlDataAccess {
 /// A stored procedure or function: its body as text, parsed and bound when it is used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoutineDef {
-    /// Its name, as it was written; found whatever the case.
+    /// Its name, as it was written; found in any letter case.
     pub name: String,
     /// Procedure or function.
     pub kind: RoutineKind,

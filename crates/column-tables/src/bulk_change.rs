@@ -100,7 +100,7 @@ impl BulkChange {
         self.deleted + self.replaced
     }
 
-    /// What becomes of the table's manifest.
+    /// What happens to the table's manifest.
     pub fn finish(self) -> ManifestChange {
         let changed = self.entries.into_iter().map(|(number, entry)| (entry_name(number), Some(entry.encode())));
         let written = self.written.into_iter().map(|entry| (entry.name, Some(entry.content)));

@@ -238,7 +238,7 @@ impl ColumnTable {
         self.replaced.lock().extend(segments.map(|segment| (seqno, segment)));
     }
 
-    /// Lets go of the segments that no reader can ask for any more.
+    /// Drops the segments that no reader can ask for any more.
     pub(crate) fn forget_replaced(&self, store: &RowStore) {
         self.replaced.lock().retain(|(seqno, segment)| {
             let past = store.is_past(*seqno);

@@ -190,7 +190,7 @@ pub fn check_generated(expr: &Expr, name: &str, registry: &Registry) -> SqlResul
     }
 }
 
-/// `CAST(… AS type ARRAY)` stands in keys only (1235).
+/// `CAST(… AS type ARRAY)` is in keys only (1235).
 fn check_no_array_cast(expr: &Expr) -> SqlResult<()> {
     let mut found = false;
     expr.visit(&mut |expr| found |= matches!(expr, Expr::Cast(cast) if cast.array));
@@ -206,7 +206,7 @@ pub fn check_condition(expr: &Expr, name: &str, registry: &Registry) -> SqlResul
     }
 }
 
-/// What stands in no expression whose value the row alone has to decide.
+/// What is in no expression whose value the row alone has to decide.
 pub fn disallowed(expr: &Expr, registry: &Registry) -> Option<String> {
     forbidden(expr).or_else(|| volatile_call(expr)).or_else(|| resolved_call(expr, registry))
 }
@@ -225,7 +225,7 @@ fn resolved_call(expr: &Expr, registry: &Registry) -> Option<String> {
     found
 }
 
-/// Subqueries, variables, parameters and aggregates stand in no definition.
+/// Subqueries, variables, parameters and aggregates are in no definition.
 fn forbidden(expr: &Expr) -> Option<String> {
     let mut found = None;
     expr.visit(&mut |expr| {

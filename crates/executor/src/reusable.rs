@@ -112,7 +112,7 @@ impl ReusablePlan {
         reset_plan_states(self.plan.clone()).map_err(sql_error_from)
     }
 
-    /// Lets go of the statement that has run last.
+    /// Drops the statement that has run last.
     pub fn end_execution(&self) {
         self.slot.put(Arc::new(StatementContext::default()), Arc::default());
     }

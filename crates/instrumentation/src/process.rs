@@ -102,7 +102,7 @@ pub struct Activity {
     pub database: String,
 }
 
-/// What becomes of rows and files.
+/// What happens to rows and files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {
     /// LOAD DATA reads a file.

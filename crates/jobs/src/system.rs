@@ -188,7 +188,7 @@ impl JobSystem {
             while !queue.workers.is_empty() {
                 kind.workers_gone.wait(&mut queue);
             }
-            // They let go of the kind, and with it of what its handler has, after they have said that they are gone.
+            // They drop the kind, and with it what its handler has, after they have said that they are gone.
             let threads = std::mem::take(&mut queue.threads);
             drop(queue);
             for thread in threads.into_values() {

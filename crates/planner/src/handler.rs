@@ -56,7 +56,7 @@ enum Step {
     Key(BinaryOp, Vec<BoundExpr>),
 }
 
-/// A part of an index, and what becomes of the position at its end.
+/// A part of an index, and what happens to the position at its end.
 struct Piece {
     range: KeyRange,
     direction: Direction,

@@ -96,7 +96,7 @@ impl VirtualScan<'_> {
 pub trait VirtualTable: Debug + Send + Sync {
     /// Its database, lower case.
     fn database(&self) -> &str;
-    /// Its name as shown; found whatever the case.
+    /// Its name as shown; found in any letter case.
     fn name(&self) -> &str;
     /// Its columns.
     fn columns(&self) -> &[VirtualColumn];

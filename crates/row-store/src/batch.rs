@@ -3,7 +3,7 @@
 use crate::engine::{Keyspace, Slice};
 use crate::pending_files::PendingFiles;
 
-/// A key and what becomes of it: a new value, or `None` to remove it.
+/// A key and what happens to it: a new value, or `None` to remove it.
 pub(crate) type KeyChange = (Slice, Option<Slice>);
 
 /// Changes of one keyspace.

@@ -38,7 +38,7 @@ const WAIT_FOR_FILES: Duration = Duration::from_millis(1);
 /// How long the commits that allow a delay wait for others: about as long as a sync takes.
 const COMMIT_DELAY: Duration = Duration::from_micros(200);
 
-/// The locks of one owner; given back when dropped.
+/// The locks of one owner; released when dropped.
 pub(crate) struct HeldLocks {
     pub table: Arc<LockTable>,
     pub owner: Owner,
@@ -277,7 +277,7 @@ impl Committer {
         self.redo.write().map_err(|error| self.log_failed(error))
     }
 
-    /// Commits, or puts the commit aside until a global read lock is given back.
+    /// Commits, or defers the commit until a global read lock is released.
     pub fn commit_prepared(&self, commit: PreparedCommit) {
         let mut log = self.log.lock();
         // Where the store is closing the deferred ones are not looked at any more.
@@ -292,7 +292,7 @@ impl Committer {
         let sequence = self.check_and_apply(&mut log, changes, reads.as_ref());
         since.into_iter().for_each(|since| log.unregister(since));
         if sequence.is_ok() || self.gate.is_stopped() {
-            // Whatever becomes of the sync: the log may have it when it is read again.
+            // Whatever the result of the sync: the log may have it when it is read again.
             sealed.into_iter().for_each(|rows| rows.keep());
         }
         match (sequence, durability) {

@@ -43,7 +43,7 @@ impl Session {
     }
 
     /// Runs the statements of a text that [`query_at_once`](crate::api::Connection::query_at_once) has not answered, as
-    /// [`Session::run_text`] does, but calls `announce` before anything is done that may take long, or that stays whatever becomes of the
+    /// [`Session::run_text`] does, but calls `announce` before anything is done that may take long, or that stays whatever happens to the
     /// statement's transaction. What is left out are changes of single rows by a known plan whose commit is
     /// [left to others](Session::defer_commits), unless they have to wait for a lock.
     pub async fn run_announced(

@@ -1,4 +1,4 @@
-//! An account that sees one database asks for everything it can think of; a secret stands in every other table. Wherever
+//! An account that sees one database asks for everything it can think of; a secret is in every other table. Wherever
 //! a secret shows (in a result, a message, a warning, a log table) there is a way around the privileges.
 //!
 //! Everything is asked of two servers that differ in nothing but the secrets, and in how many rows a table has that the account may

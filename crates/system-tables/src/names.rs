@@ -9,7 +9,7 @@ pub const ROWS_OF_STATEMENT: &str = "\u{0}show";
 /// Databases that are not in the catalog.
 const VIRTUAL_DATABASES: &[&str] = &["data_dictionary", "information_schema", "performance_schema"];
 
-/// The proper name of a database without storage, whatever its case.
+/// The proper name of a database without storage, in any letter case.
 pub fn virtual_database(name: &str) -> Option<&'static str> {
     VIRTUAL_DATABASES.iter().find(|database| database.eq_ignore_ascii_case(name)).copied()
 }

@@ -40,7 +40,7 @@ impl SessionMemory {
         self.high.fetch_max(reserved, Ordering::Relaxed);
     }
 
-    /// So much is given back.
+    /// So much is released.
     pub fn shrink(&self, bytes: usize) {
         self.reserved.fetch_sub(bytes, Ordering::Relaxed);
     }
@@ -66,7 +66,7 @@ impl SessionMemory {
     }
 }
 
-/// Memory that something holds which gathers outside of a plan's operators. It is given back when this is dropped.
+/// Memory that something holds which gathers outside of a plan's operators. It is released when this is dropped.
 #[derive(Debug)]
 pub struct Charge {
     memory: Arc<SessionMemory>,
@@ -82,7 +82,7 @@ impl Charge {
         self.bytes
     }
 
-    /// It holds so many bytes now; error 1041 if they are not to be had, and then what was charged before stays.
+    /// It holds so many bytes now; error 1041 if they are not available, and then what was charged before stays.
     pub fn resize(&mut self, bytes: usize) -> SqlResult<()> {
         let bytes = match bytes {
             0 => 0,
@@ -153,7 +153,7 @@ impl GrowingCharge {
     pub fn shrink(&mut self, bytes: usize) {
         self.held = self.held.saturating_sub(bytes);
         if self.held + 2 * Self::STEP_BYTES < self.charge.bytes() {
-            // Less can always be had.
+            // Less is always available.
             let _ = self.charge.resize(self.held);
             self.next = self.held.saturating_add(Self::STEP_BYTES);
         }

@@ -17,7 +17,7 @@ use std::task::{Context, Poll};
 /// What something has taken on all threads.
 #[derive(Debug)]
 pub struct Meter {
-    /// Processor time, added to when a thread lets go of the meter; `None` if it is not measured.
+    /// Processor time, added to when a thread drops the meter; `None` if it is not measured.
     nanos: Option<AtomicU64>,
     /// What was done with files.
     files: Arc<FileTimes>,

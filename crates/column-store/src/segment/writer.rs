@@ -74,7 +74,7 @@ impl Write for GrowingFile<'_> {
     }
 }
 
-/// What becomes of a column beside its Parquet chunks.
+/// What happens to a column beside its Parquet chunks.
 struct Prepared {
     form: Form,
     encoding: Option<Encoding>,

@@ -23,7 +23,7 @@ pub const COST_LOOKUP: f64 = 4.0;
 const COST_MATCH: f64 = 20.0;
 /// Cost of starting on one range.
 const COST_RANGE: f64 = 4.0;
-/// Cost of one row's lock where it is given back at once or with the statement.
+/// Cost of one row's lock where it is released at once or with the statement.
 pub const COST_LOCK_SHORT: f64 = 4.0;
 /// Cost of one row's lock that is kept until the transaction ends. It is more than the work: others wait for it.
 pub const COST_LOCK: f64 = 50.0;

@@ -44,7 +44,7 @@ pub enum Kept {
     Unmatched,
 }
 
-/// How a key part's value stands in the other side's expression.
+/// How the other side's expression gives a key part's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeySource {
     /// As itself.

@@ -61,7 +61,7 @@ impl StateCharge {
         parts.told = bytes;
         let given = parts.given;
         if parts.charge.bytes() > given {
-            // Less can always be had.
+            // Less is always available.
             let _ = parts.charge.resize(given);
         }
         bytes

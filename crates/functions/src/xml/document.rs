@@ -208,7 +208,7 @@ impl Reader<'_, '_> {
         Ok(Ok(()))
     }
 
-    /// What stands in a mark behind its name, up to the token that is returned.
+    /// What is in a mark behind its name, up to the token that is returned.
     fn attributes(&mut self, is_declaration: bool) -> Read<Token> {
         loop {
             let (token, name) = self.scan();

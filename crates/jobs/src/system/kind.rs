@@ -17,7 +17,7 @@ use std::time::Duration;
 pub enum JobState {
     /// It waits for a worker.
     Queued = 0,
-    /// A worker is at it.
+    /// A worker runs it.
     Running = 1,
     /// Its handler has succeeded.
     Done = 2,
@@ -62,7 +62,7 @@ pub enum Cancelled {
     Running,
 }
 
-/// What becomes of a durable job that was running when its process ended.
+/// What happens to a durable job that was running when its process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnRestart {
     /// It is queued again, in its old place: for work that can be done twice.

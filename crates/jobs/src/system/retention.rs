@@ -70,7 +70,7 @@ fn make_room(system: &SystemInner, kind: &Arc<KindInner>) -> SqlResult<()> {
     Ok(())
 }
 
-/// What becomes of a job that was looked at.
+/// What happens to a job that was looked at.
 struct Chosen {
     /// It is removed, if it has ended.
     goes: bool,

@@ -62,7 +62,7 @@ impl Collector {
     }
 
     /// Copies all tables, unless a collection is running: then nothing is done, which is counted, and the answer is `false`.
-    /// Then lets go of what is too old.
+    /// Then drops what is too old.
     ///
     /// # Errors
     /// When the disk does not take it.
@@ -111,7 +111,7 @@ impl Collector {
         Ok(())
     }
 
-    /// Lets go of every snapshot that is older than a period.
+    /// Drops every snapshot that is older than a period.
     ///
     /// # Errors
     /// When a file cannot be deleted or written.

@@ -6,7 +6,7 @@ use super::{
     WindowSpecification, with_stack,
 };
 
-/// What stands in a query and may be changed.
+/// What is in a query and may be changed.
 #[derive(Debug)]
 pub enum NameMut<'a> {
     /// A table or view that is read. Names of table expressions (WITH) are none.

@@ -46,7 +46,7 @@ pub(crate) struct Frame {
     pub windows: Vec<Window>,
     /// WINDOW clause.
     pub named_windows: Vec<ast::NamedWindow>,
-    /// Subqueries that stand in the expressions bound so far and are not yet part of the plan.
+    /// Subqueries that are in the expressions bound so far and are not yet part of the plan.
     pub subqueries: Vec<PendingSubquery>,
     /// The select list by name, for HAVING and ORDER BY.
     pub aliases: Vec<(Arc<str>, BoundExpr)>,

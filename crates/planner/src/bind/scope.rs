@@ -6,7 +6,7 @@ use squall_catalog::name::eq_ignore_case;
 use std::fmt;
 use std::sync::Arc;
 
-/// The clause that names are looked up for; it stands in error messages.
+/// The clause that names are looked up for; it is in error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Clause {
     /// The select list, and whatever has no clause of its own.
@@ -54,7 +54,7 @@ impl fmt::Display for Clause {
 pub(crate) struct Relation {
     /// What the statement calls it.
     pub alias: Arc<str>,
-    /// Whether that is found whatever its case: OLD and NEW.
+    /// Whether the name is found in any letter case: OLD and NEW.
     pub any_case: bool,
     /// Its database; `None` for derived tables, which no database name qualifies.
     pub database: Option<Arc<str>>,

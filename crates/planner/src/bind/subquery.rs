@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// How EXPLAIN names the value of a subquery.
 pub(crate) const VALUE_OF_SUBQUERY: &str = "(subquery)";
 
-/// A subquery that stands in an expression as columns, and has to become part of the plan below the expression.
+/// A subquery that is in an expression as columns, and has to become part of the plan below the expression.
 #[derive(Debug)]
 pub(crate) struct PendingSubquery {
     /// What it gives.

@@ -205,7 +205,7 @@ impl<'t> Files<'t> {
                     Ok(())
                 });
                 if applied {
-                    // Whatever becomes of the sync: the log may have it when it is read again.
+                    // Whatever the result of the sync: the log may have it when it is read again.
                     writer.keep();
                 }
                 ended

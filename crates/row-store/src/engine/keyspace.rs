@@ -177,7 +177,7 @@ impl Keyspace {
         }
     }
 
-    /// Lets go of files that were replaced, as far as no snapshot needs them any more. Others wait.
+    /// Drops files that were replaced, as far as no snapshot needs them any more. Others wait.
     pub(super) fn drop_old_lists(&self) {
         let unneeded_before = self.shared.snapshots.unneeded_before();
         // An error is that of removing the file of an old list, which is then removed when the tree is opened.

@@ -250,7 +250,7 @@ impl Engine {
         self.merges.load(Ordering::Acquire) > 0
     }
 
-    /// Lets go of files that merges have replaced, as far as no snapshot needs them any more.
+    /// Drops files that merges have replaced, as far as no snapshot needs them any more.
     pub fn drop_old_lists(&self) {
         let waiting = std::mem::take(&mut *self.with_old_lists.lock());
         waiting.iter().filter_map(Weak::upgrade).for_each(|keyspace| Keyspace(keyspace).drop_old_lists());

@@ -158,7 +158,7 @@ impl Model {
             }
             10 => {
                 self.log.maintain(self.log.take_unneeded(&self.fixture.db)).unwrap();
-                // What becomes of files is durable when it is done, and of what is in them nothing has changed.
+                // What happens to files is durable when it is done, and of what is in them nothing has changed.
                 let now = files_of(&self.fixture.path());
                 let durable = std::mem::take(&mut self.files);
                 let before = |path: &PathBuf, bytes| durable.get(path).cloned().unwrap_or(bytes);

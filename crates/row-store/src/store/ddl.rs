@@ -249,7 +249,7 @@ struct Moved {
     to: TableId,
 }
 
-/// What becomes of tables that stay.
+/// What happens to tables that stay.
 struct Redefined {
     /// Tables with new definitions, and the indexes that were built.
     tables: Vec<(Arc<TableDef>, Vec<IndexId>)>,

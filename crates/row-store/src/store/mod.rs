@@ -650,7 +650,7 @@ impl StoreInner {
         self.retire(&data);
     }
 
-    /// Lets go of dropped tables that no catalog snapshot has any more.
+    /// Forgets dropped tables that no catalog snapshot has any more.
     pub fn forget_dropped(&self) {
         let mut leaving = self.leaving.lock();
         let (stay, gone) = std::mem::take(&mut *leaving).into_iter().partition(|(def, _)| def.strong_count() > 0);

@@ -72,7 +72,7 @@ impl RowStore {
     pub fn global_read_lock(&self, session: u64, wait: LockWait) -> StoreResult<GlobalReadLock> {
         let locks = self.new_owner(Some(session));
         locks.table.begin_read_lock();
-        // Gives back what it has, and ends what has begun, also where waiting fails.
+        // Releases what it has, and ends what has begun, also where waiting fails.
         let mut lock = GlobalReadLock { store: self.clone(), locks };
         for what in [GLOBAL_LOCK, COMMIT_LOCK] {
             let held = &mut lock.locks;

@@ -135,7 +135,7 @@ pub trait TableEngine: Send + Sync {
 /// An engine of another server, whose tables become those of an engine here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplacedEngine {
-    /// Its name there, found whatever the case.
+    /// Its name there, found in any letter case.
     pub name: &'static str,
     /// Its tables are to be small: those that take their place are compressed by Zstandard.
     pub is_small: bool,

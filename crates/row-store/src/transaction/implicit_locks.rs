@@ -46,7 +46,7 @@ impl Transaction {
             locks.large.push(table.data.logical.clone());
         }
         let writes = self.own.writes.read();
-        // Locks that were given back may have been among those that were looked at.
+        // Locks that were released may have been among those that were looked at.
         let looked_at = locks.rows_looked_at.min(locks.rows.len());
         let mut kept = looked_at;
         for at in looked_at..locks.rows.len() {

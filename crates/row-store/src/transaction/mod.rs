@@ -472,7 +472,7 @@ impl Transaction {
     /// Undoes what has been written since. Locks stay.
     pub fn rollback_to(&mut self, savepoint: Savepoint) {
         self.own.writes.write().rollback_to(savepoint.0);
-        // Less can always be had.
+        // Less is always available.
         let _ = self.charge_memory();
     }
 

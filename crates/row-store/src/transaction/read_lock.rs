@@ -21,7 +21,7 @@ impl Transaction {
             other => other,
         };
         match locks.table.pass(locks.owner, GLOBAL_LOCK, wait) {
-            // Given back at once: what counts is the commit, and a transaction must not hold the lock off until its end.
+            // Released at once: what counts is the commit, and a transaction must not hold the lock off until its end.
             Ok(_) => {
                 locks.table.release_table(locks.owner, GLOBAL_LOCK);
                 Ok(())

@@ -144,7 +144,7 @@ impl Transaction {
         }
     }
 
-    /// Locks a row and tells how, so that the lock can be given back.
+    /// Locks a row and tells how, so that the lock can be released.
     pub(super) fn lock_found(&mut self, table: &Table, key: &Slice, request: LockRequest) -> StoreResult<RowLock> {
         let acquired = self.lock_row(table, key, request)?;
         Ok(RowLock::of(acquired, &LockKey::new(table.id(), key)))

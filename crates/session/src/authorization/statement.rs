@@ -96,7 +96,7 @@ impl Session {
             Statement::Show(show) => Ok(needs_of_show(show).into_iter().collect()),
             // What is seen depends on grants.
             Statement::DescribeTable(_) => Ok(Vec::new()),
-            // Whose connection it is stands in an expression.
+            // An expression tells whose connection it is.
             Statement::Kill(_) => Ok(Vec::new()),
             // The database has to be seen, which `use_database` finds out.
             Statement::Use(_) => Ok(Vec::new()),
@@ -201,7 +201,7 @@ impl Session {
 
     fn needs_of_call(&self, call: &Call) -> SqlResult<Vec<Need>> {
         let (database, name) = self.qualify(&call.procedure)?;
-        // As it is declared, whatever the case of the call.
+        // As it is declared; the call may have any letter case.
         let found = self.shared.procedures.find(&database, &name);
         let (database, name) = match found {
             Some(procedure) => (procedure.head().database.into(), procedure.head().name.into()),

@@ -69,7 +69,7 @@ impl PreparedStatement {
         })
     }
 
-    /// Where the `?` stand in the text.
+    /// Where the `?` are in the text.
     pub fn places(&self) -> &[usize] {
         self.places.get_or_init(|| squall_parser::placeholders(&self.sql, &self.options).into())
     }

@@ -111,7 +111,7 @@ impl SessionPlanCache {
         self.entries.insert(statement.into(), entry);
     }
 
-    /// Lets go of all plans: a TEMPORARY table is gone, none of them holds any more, and some hold the table.
+    /// Drops all plans: a TEMPORARY table is gone, none of them holds any more, and some hold the table.
     pub fn forget_plans(&mut self) {
         self.entries.values_mut().for_each(|entry| entry.slot = PlanSlot::default());
         self.constants.clear();

@@ -174,7 +174,7 @@ impl Session {
     }
 }
 
-/// A number that stands in LIMIT.
+/// A number that is in LIMIT.
 fn plain_number(expr: &Expr) -> SqlResult<usize> {
     match expr {
         Expr::Literal(Literal::Integer(digits)) => Ok(digits.parse().unwrap_or(usize::MAX)),

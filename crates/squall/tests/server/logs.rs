@@ -1,5 +1,5 @@
 //! Log files of a server in use: whole entries from many clients, rotation, files that cannot be written, and what must
-//! not stand in them.
+//! not be in them.
 
 use super::{connect, error, options, run, start, value};
 use mysql::prelude::Queryable as _;

@@ -156,7 +156,7 @@ pub fn like_match(collation: CollationId, text: &str, pattern: &str, escape: Opt
     LikePattern::new(collation, pattern, escape).matches(text)
 }
 
-/// Byte offset of the first place at or after `from` where `needle` stands in `text` (`LOCATE`, `INSTR`).
+/// Byte offset of the first occurrence of `needle` in `text` at or after `from` (`LOCATE`, `INSTR`).
 pub fn find(collation: CollationId, text: &str, needle: &str, from: usize) -> Option<usize> {
     find_unless(collation, text, needle, from, &never).flatten()
 }

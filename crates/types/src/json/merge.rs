@@ -88,7 +88,7 @@ fn with_name(member: &Member<'_>, out: &mut String, value: impl FnOnce(&mut Stri
     value(out);
 }
 
-/// What becomes of a member of the first object and one of the second, of which one may be missing.
+/// What happens to a member of the first object and one of the second, of which one may be missing.
 type MergeMembers<'m> = dyn FnMut(Option<Member<'_>>, Option<Member<'_>>, &mut String) + 'm;
 
 /// Calls `merge` for each name of two objects with the members of that name; what it writes becomes members of the object that is written.

@@ -414,7 +414,7 @@ thread_local! {
     static LAST_NAME: Cell<Option<NameFinder>> = const { Cell::new(None) };
 }
 
-/// Finds a name as it stands in a stored document.
+/// Finds a name as it is in a stored document.
 struct NameFinder {
     name: String,
     written: memmem::Finder<'static>,

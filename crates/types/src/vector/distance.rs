@@ -22,7 +22,7 @@ pub enum Metric {
 impl Metric {
     const ALL: [Metric; 3] = [Metric::Euclidean, Metric::Cosine, Metric::Dot];
 
-    /// The metric of a name, whatever its case.
+    /// The metric of a name, in any letter case.
     pub fn of_name(name: &str) -> Option<Metric> {
         Metric::ALL.into_iter().find(|metric| metric.name().eq_ignore_ascii_case(name))
     }

@@ -118,7 +118,7 @@ impl FoundRows {
         Ok(keys)
     }
 
-    /// What was found, as it is once no other session may change the table; `None` if that cannot be had.
+    /// What was found, as it is once no other session may change the table; `None` if that is not possible.
     fn alone(
         self,
         context: &mut DmlContext<'_>,

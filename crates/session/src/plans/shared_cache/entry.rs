@@ -80,7 +80,7 @@ pub(crate) struct CacheEntry {
     kind: AtomicU8,
     /// Bytes of the full planner's plans, those that are running included.
     plan_bytes: AtomicU64,
-    /// What sessions have counted that have let go of it.
+    /// What sessions have counted that have dropped it.
     retired: Counts,
 }
 
@@ -277,7 +277,7 @@ impl CacheEntry {
         self.retired.last_used_micros.fetch_max(now_micros, Ordering::Relaxed);
     }
 
-    /// Lets go of what was made of older catalogs. The lock of the entry's part of the cache is held.
+    /// Drops what was made of older catalogs. The lock of the entry's part of the cache is held.
     pub(super) fn forget_older(&self, catalog: u64) {
         self.kind.store(PlanKind::General as u8, Ordering::Relaxed);
         let mut known = self.known.lock();
@@ -289,7 +289,7 @@ impl CacheEntry {
         }
     }
 
-    /// What sessions have counted that have let go of it.
+    /// What sessions have counted that have dropped it.
     pub fn retired(&self) -> Totals {
         self.retired.totals()
     }

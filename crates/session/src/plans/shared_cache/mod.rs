@@ -179,7 +179,7 @@ impl SharedPlanCache {
         }
     }
 
-    /// Lets go of plans of older catalogs, which may hold tables that are gone.
+    /// Drops plans of older catalogs, which may hold tables that are gone.
     pub fn catalog_changed(&self, version: u64) {
         for shard in &self.shards {
             let mut shard = shard.lock();
