@@ -56,12 +56,12 @@ impl Batch {
         self.parts.is_empty() && self.files.is_empty()
     }
 
-    /// What changes by keys, keyspace by keyspace.
+    /// The changes by keys, keyspace by keyspace.
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// What changes by files.
+    /// The changes by files.
     pub fn files(&self) -> &[PendingFiles] {
         &self.files
     }

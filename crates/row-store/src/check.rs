@@ -14,7 +14,7 @@ use std::cmp::Ordering;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// What is wrong with an index.
+/// A difference between an index and the rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexFault {
     /// The index's name.

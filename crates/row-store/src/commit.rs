@@ -101,9 +101,9 @@ impl Drop for HeldLocks {
 /// A transaction on its way to be committed.
 pub(crate) struct CommitRequest {
     pub writes: WriteSet,
-    /// What new entries of manifests of sealed rows stand for.
+    /// The objects that new entries of manifests name.
     pub sealed: Vec<Box<dyn UncommittedRows>>,
-    /// What is to be checked, and since when.
+    /// The reads to check, and the snapshot they were made at.
     pub reads: Option<(ReadSet, u64)>,
     /// The sequence number to unregister once that is done.
     pub since: Option<u64>,
@@ -140,7 +140,7 @@ impl Applied {
     }
 }
 
-/// What the commit thread has to do.
+/// The work of the commit thread.
 #[derive(Default)]
 struct Queue {
     /// Applied commits that wait for the disk.
@@ -152,7 +152,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// What has come is to be done at a sequence number; whether the commit thread has to be told.
+    /// Adds work for a sequence number; returns whether the commit thread has to be woken.
     fn make_due(&mut self, due: Instant) -> bool {
         let is_news = self.due.is_none_or(|known| due < known);
         if is_news {
@@ -194,7 +194,7 @@ pub(crate) struct PreparedCommit {
     durability: Durability,
 }
 
-/// What all commits go through.
+/// The common path of all commits.
 pub(crate) struct Committer {
     pub db: Engine,
     pub meta: Keyspace,

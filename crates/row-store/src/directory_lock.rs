@@ -6,7 +6,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// What is locked.
+/// The locked file.
 const LOCK_FILE: &str = "lock";
 /// How long a directory is waited for. A process that was killed has its files open until the system has taken its memory apart.
 pub(crate) const WAIT_MAX: Duration = Duration::from_secs(2);

@@ -21,10 +21,10 @@ const TIMES_WRITTEN: i64 = 2;
 /// Space beyond the engine's for changes that free space: deletes, and small records.
 const ROOM_FOR_REMOVAL: i64 = 8 << 20;
 
-/// What is kept free beside what the engine is known to need.
+/// The free space beyond the engine's known needs, in bytes.
 const MARGIN: i64 = 4 << 20;
 
-/// What a definition needs at least: a DROP writes a few hundred bytes before it gives files back.
+/// The least space for a definition: a DROP writes a few hundred bytes before it frees files.
 const DEFINITION_BYTES: i64 = 1 << 20;
 
 /// Whether changes may go on.

@@ -31,7 +31,7 @@ pub(crate) struct IndexCodec {
     pub name: String,
     pub unique: bool,
     pub parts: Vec<IndexedColumn>,
-    /// What rows are filed under instead of the columns' values.
+    /// The kind of keys that replaces the columns' values.
     pub terms: Option<TermSource>,
     /// Whether it is a copy of columns, and its entries are marks of rows.
     pub is_copy: bool,

@@ -38,7 +38,7 @@ const LOCKED: u8 = 4;
 /// The name of a branch of a global transaction.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Xid {
-    /// What its parts are.
+    /// The form of its parts.
     pub format: u64,
     /// The global transaction.
     pub global: Vec<u8>,

@@ -32,7 +32,7 @@ pub(crate) struct MadeFile {
     pub last: Slice,
 }
 
-/// What files are made of, and where.
+/// The source of files, and their folder.
 pub(crate) struct FilePlan<'t> {
     pub keyspace: &'t Keyspace,
     pub gate: &'t WriteGate,

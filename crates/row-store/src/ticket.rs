@@ -30,7 +30,7 @@ struct TicketState {
     done: Condvar,
 }
 
-/// What is to be done when a commit is.
+/// The action when a commit is done.
 type WhenDone = Box<dyn FnOnce(SqlResult<()>) + Send>;
 
 #[derive(Default)]

@@ -10,7 +10,7 @@ use std::ops::Range;
 /// The engine's folder of files within that of a table.
 const FILES_FOLDER: &str = "tables";
 
-/// What loads that were given up may have left.
+/// Files that abandoned loads may have left.
 #[derive(Debug, Default)]
 pub(crate) struct UnusedFiles {
     /// Loads that make files now.

@@ -54,7 +54,7 @@ const VAIN_FREE: u32 = 2;
 /// Commands that are not looked for after many vain looks in a row, as a power of two.
 const SKIPPED_MAX_LOG2: u32 = 10;
 
-/// What one connection knows of its client.
+/// One connection's record of how quickly its client sends.
 #[derive(Debug)]
 pub(crate) struct BusyPoll {
     waiting_since: Instant,

@@ -22,7 +22,7 @@ use crate::transport::{Socket, Transport};
 
 /// Past this many bytes a result is sent on before more of it is made.
 const FLUSH_BYTES: usize = 64 << 10;
-/// What an idle connection's write buffer may keep.
+/// The greatest write buffer that an idle connection keeps, in bytes.
 const WRITE_BUFFER_KEPT_BYTES: usize = 128 << 10;
 /// So much is compressed at once, while others on the event loop wait.
 const COMPRESSED_BYTES: usize = 256 << 10;
@@ -82,7 +82,7 @@ pub(crate) struct PacketStream {
     pub(crate) transport: Transport,
     pub(crate) reader: PacketReader,
     pub(crate) writer: PacketWriter,
-    /// What the packets are compressed with, and what is left to send of it.
+    /// The compressor of packets, and its bytes that are not sent yet.
     compressed: Option<Box<Compressed>>,
     pub(crate) read_timeout: Duration,
     write_timeout: Duration,

@@ -81,7 +81,7 @@ impl Drop for Queued<'_> {
     }
 }
 
-/// What is counted as one address.
+/// The part of an address that counts as one client.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> IPV6_NETWORK_BITS << IPV6_NETWORK_BITS).into()),

@@ -93,7 +93,7 @@ impl<C> Loops<C> {
     }
 }
 
-/// What one connection knows of where its client is.
+/// One connection's record of its client's core.
 #[derive(Debug)]
 pub(crate) struct Steering {
     /// Commands until the next look.

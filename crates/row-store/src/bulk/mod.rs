@@ -43,7 +43,7 @@ use std::thread::JoinHandle;
 const BATCH_ROWS: usize = 512;
 const BATCHES_AHEAD: usize = 4;
 
-/// What happens to a row whose unique key is there already.
+/// The treatment of a row whose unique key exists already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnDuplicate {
     /// Nothing is loaded; the first such row's error is returned.
@@ -54,7 +54,7 @@ pub enum OnDuplicate {
     SkipAtMost(u64),
 }
 
-/// What a bulk load has done.
+/// The result of a bulk load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BulkOutcome {
     /// Rows loaded.
@@ -123,12 +123,12 @@ pub struct BulkWriter {
 }
 
 impl BulkWriter {
-    /// What a thread makes rows with.
+    /// The encoder of one thread.
     pub fn encoder(&self) -> BulkEncoder {
         BulkEncoder::new(self.store.clone(), self.table.clone(), self.store.sorter(self.threads), self.in_order.clone())
     }
 
-    /// What gives rows their hidden numbers.
+    /// The counter of hidden row numbers.
     pub fn ids(&self) -> RowIds {
         RowIds(self.table.clone())
     }

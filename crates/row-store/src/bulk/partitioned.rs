@@ -26,7 +26,7 @@ pub(super) struct PartitionedLoad {
     rows: u64,
     pushed: u64,
     outcome: BulkOutcome,
-    /// What the first row that was left out has met.
+    /// The conflict of the first row that was left out.
     duplicate: Option<StoreError>,
 }
 

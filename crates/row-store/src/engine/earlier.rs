@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-/// What its mark begins with: a name and a version.
+/// The beginning of its mark: a name and a version.
 const MARK: &[u8] = b"FJL\x03";
 /// Its log and its lock.
 const LOG_FILE: &str = "0.jnl";

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 const KEYSPACES_FOLDER: &str = "keyspaces";
 /// An empty tree.
 const EMPTY_FOLDER: &str = "empty";
-/// What every tree's folder has, and one without files nothing else: the list of files, and the name of the newest one.
+/// The files of every tree's folder, and all of an empty one: the list of files, and the name of the newest list.
 const EMPTY_LIST: &str = "v0";
 const NEWEST_LIST: &str = "current";
 

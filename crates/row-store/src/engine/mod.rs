@@ -73,7 +73,7 @@ pub(crate) struct EngineInner {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What keyspaces and threads have of the engine.
+/// The part of the engine that keyspaces and threads share.
 pub(crate) struct Shared {
     pub seqno: SequenceNumberCounter,
     pub snapshots: Arc<Snapshots>,
@@ -235,7 +235,7 @@ impl Engine {
         Ok(())
     }
 
-    /// What is there now.
+    /// A snapshot of the present.
     pub fn snapshot(&self) -> Snapshot {
         self.snapshots.open()
     }

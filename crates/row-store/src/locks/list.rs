@@ -17,7 +17,7 @@ pub struct LockInfo {
     pub key: Vec<u8>,
     /// The range that has been searched, or that its owner puts something into.
     pub range: Option<KeyRange>,
-    /// What holds or wants it: a transaction, or a session's LOCK TABLES or definition. Counts up.
+    /// Its owner: a transaction, or a session's LOCK TABLES or definition. Counts up.
     pub owner: u64,
     /// The session that it belongs to; `None` for work of the server's own.
     pub session: Option<u64>,

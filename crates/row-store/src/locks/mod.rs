@@ -45,7 +45,8 @@ pub(crate) const OWN_FAMILY: u64 = 1 << 63;
 /// The family of locks that work in the background takes; sessions are counted from 1. Such work ends soon, and by itself.
 pub const BACKGROUND_FAMILY: u64 = 1 << 62;
 
-/// What is locked: a storage key of a table, a [range of them](range_lock), or with an empty key the table itself.
+/// The object of a lock: a storage key of a table, a [range of them](range_lock), or with an empty key the table
+/// itself.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LockKey {
     pub table: TableId,
@@ -126,7 +127,7 @@ impl From<LockFailure> for crate::StoreError {
 /// All locks of a store.
 pub(crate) struct LockTable {
     shards: Vec<Mutex<FxHashMap<LockKey, Entry>>>,
-    /// What each family waits for; used only by owners that wait.
+    /// The lock that each family waits for; used only by owners that wait.
     waiting: Mutex<FxHashMap<u64, Waiting>>,
     waited: Waited,
     /// How many hold or want the global read lock; see [`crate::store::read_lock`].
@@ -199,7 +200,7 @@ impl LockTable {
         self.shard(key).lock().get(key).and_then(|entry| entry.mode_of(owner)) == Some(Mode::Exclusive)
     }
 
-    /// What transactions of other sessions, which may write to a table, have written.
+    /// The writes of transactions of other sessions that may write to a table.
     pub fn writers(&self, owner: Owner, table: TableId) -> Vec<(Owner, Arc<dyn UncommittedWrites>)> {
         let key = table_key(table);
         let shard = self.shard(&key).lock();
@@ -382,7 +383,7 @@ impl LockTable {
         self.shard(&key).lock().get(&key).is_some_and(|entry| entry.waiters().next().is_some())
     }
 
-    /// What families wait for now.
+    /// The locks that families wait for now.
     pub fn waits(&self) -> Vec<(u64, LockWaitEvent)> {
         self.waiting.lock().iter().map(|(family, waiting)| (*family, waiting.event())).collect()
     }

@@ -15,7 +15,7 @@ use squall_catalog::{IndexId, TableId};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What the key of a range's lock begins with. No index has this number, so it is nothing's storage key.
+/// The first byte of the key of a range's lock. No index has this number, so it is no storage key.
 const RANGE_MARK: [u8; 5] = [u8::MAX; 5];
 
 /// Whether the key of a lock is a range's.
@@ -23,7 +23,7 @@ pub(crate) fn is_range_lock(key: &[u8]) -> bool {
     key.starts_with(&RANGE_MARK)
 }
 
-/// What open transactions have searched in one table.
+/// The ranges of one table that open transactions have searched.
 #[derive(Debug, Default)]
 pub(crate) struct SearchedRanges {
     /// How many there are, so that a writer need not lock to find none.

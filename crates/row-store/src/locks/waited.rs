@@ -45,7 +45,7 @@ pub struct LockWaitEvent {
     pub time: Option<Duration>,
 }
 
-/// What a session has waited for.
+/// The waits of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockWaits {
     /// Locks of rows and unique entries.
@@ -78,7 +78,7 @@ impl Waited {
         self.count.store(families.len(), Ordering::Relaxed);
     }
 
-    /// What a family has waited for, which is forgotten.
+    /// Takes the waits of a family out.
     pub fn take(&self, family: u64) -> LockWaits {
         if self.count.load(Ordering::Relaxed) == 0 {
             return LockWaits::default();

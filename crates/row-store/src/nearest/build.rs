@@ -22,7 +22,7 @@ pub(super) const OTHERS_MAX: usize = 1024;
 const FOLDED_AT_ONCE: usize = 16;
 /// Removed vectors, beyond as many as there are, from which on a graph is made anew.
 const REMOVED_MIN: usize = 1024;
-/// What an entry of a set of keys takes beside the key.
+/// The bytes of an entry of a set of keys beside the key.
 const KEY_BYTES: usize = 64;
 
 /// Keeps others from working on a graph.

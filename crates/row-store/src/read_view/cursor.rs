@@ -40,7 +40,7 @@ pub struct Cursor {
     partitions: Option<Box<PartitionScans>>,
 }
 
-/// What is committed.
+/// Committed entries.
 enum Committed {
     /// Forward, as most scans are.
     Forward(ForwardScan),
@@ -143,7 +143,7 @@ impl Cursor {
         Self::with_own_writes(view, table, committed, (start, end), direction)
     }
 
-    /// What the store itself has of a range of rows, for [`Cursor::next_change`].
+    /// The store's own entries of a range of rows, for [`Cursor::next_change`].
     pub(crate) fn open_delta(view: &ReadView, table: &Arc<Table>, range: &KeyRange) -> Cursor {
         let (start, end) = range.to_slices();
         let committed = match check_seqno(view, table, &start) {

@@ -42,7 +42,7 @@ pub(super) struct Checkpoint {
     pub end: Option<u64>,
 }
 
-/// What stands where a checkpoint is to be.
+/// The content of the checkpoint's file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found {
     Checkpoint(Checkpoint),
@@ -58,8 +58,8 @@ impl Checkpoint {
         Checkpoint { salt, place: LogPlace { segment, byte: 0, fragment: 0 }, is_begun, end: None }
     }
 
-    /// What the checksums of a segment begin with. Only a reader of the file knows it: what clients have put into their rows is
-    /// never taken for a part of the log.
+    /// The seed of a segment's checksums. Only a reader of the file knows it: what clients have put into their rows is never
+    /// taken for a part of the log.
     pub fn seed(&self, segment: u64) -> u64 {
         xxh3_64_with_seed(&segment.to_le_bytes(), self.salt)
     }

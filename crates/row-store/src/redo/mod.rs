@@ -87,9 +87,9 @@ pub(crate) struct RedoLog {
 /// The end of the log.
 struct Tail {
     segment: Segment,
-    /// What its checksums begin with.
+    /// The seed of its checksums.
     seed: u64,
-    /// What the segment's file has not got yet, and where it begins in the file.
+    /// The bytes that are not in the segment's file yet, and their position in it.
     buffer: Vec<u8>,
     buffer_at: u64,
     /// The next fragment's number.

@@ -15,7 +15,7 @@ use std::ops::Range;
 
 /// Small, so that a few kilobytes are several segments.
 const SIZES: Sizes = Sizes { segment: 16 << 10, first_segment: 8 << 10, fragment: 1 << 10, buffer_max: 3 << 10 };
-/// What a disk writes as a whole.
+/// The bytes that a disk writes as a whole.
 const SECTOR: usize = 512;
 const TABLES: usize = 3;
 const STEPS: u64 = 60;

@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the files' names end with.
+/// The suffix of the files' names.
 const EXTENSION: &str = "redo";
 
 /// Bytes written at a time where zeros are.

@@ -42,7 +42,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// What a reader has read, and when.
+/// A row that a reader has read, and at which sequence number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Version<'a> {
     pub row: &'a [u8],

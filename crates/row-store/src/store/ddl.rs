@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What a DDL statement changes beside the catalog.
+/// The changes of a DDL statement beside the catalog.
 #[derive(Clone, Debug, Default)]
 pub struct DdlChanges {
     /// Storages to be emptied: of whole tables all that they have. The catalog has a new version of each table.

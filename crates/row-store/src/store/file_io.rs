@@ -19,7 +19,7 @@ use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, Weak};
 
-/// What was read and written of the files of one table, in blocks of them; what is behind the rows in a file is written as one block.
+/// Reads and writes of the files of one table, in blocks; the part behind the rows of a file counts as one block.
 #[derive(Clone, Debug)]
 pub struct TableFileIo {
     /// The table; `None` for the store's own records.
@@ -30,7 +30,7 @@ pub struct TableFileIo {
     pub totals: FileTotals,
 }
 
-/// What was read and written of row tables' files.
+/// Reads and writes of row tables' files.
 #[derive(Clone, Debug, Default)]
 pub struct FileIo {
     /// Of tables that are there, in no order.
@@ -40,7 +40,7 @@ pub struct FileIo {
 }
 
 impl RowStore {
-    /// What was read and written of tables' files since the store was opened, or [`RowStore::clear_file_io`].
+    /// Reads and writes of tables' files since the store was opened, or [`RowStore::clear_file_io`].
     pub fn file_io(&self) -> FileIo {
         self.0.files.all()
     }
@@ -64,7 +64,7 @@ struct Watched {
 }
 
 impl FileWatch {
-    /// What the engine asks for when it opens or makes a keyspace.
+    /// The filters that the engine asks for when it opens or makes a keyspace.
     pub fn filters(self: &Arc<Self>) -> Arc<MakeFilters> {
         let watch = self.clone();
         Arc::new(move |name| {
@@ -147,7 +147,7 @@ impl Watched {
     }
 }
 
-/// What is known of one keyspace's files.
+/// The counts of one keyspace's files.
 struct KeyspaceFiles {
     name: String,
     tree: OnceLock<WatchedTree>,
@@ -163,17 +163,17 @@ struct WatchedTree {
     list: Box<ListFiles>,
 }
 
-/// What was seen of the list of files.
+/// The list of files at the last look.
 #[derive(Default)]
 struct Seen {
     /// The list's version; `None` before the first look.
     version: Option<u64>,
-    /// What a merge reads of the files in it.
+    /// The blocks that a merge reads of its files.
     files: FxHashMap<u64, IoTotals>,
-    /// What merges have read.
+    /// The blocks that merges have read.
     read: IoTotals,
     written: IoTotals,
-    /// What was counted when the counters were cleared.
+    /// The counts when the counters were cleared.
     cleared: FileTotals,
 }
 

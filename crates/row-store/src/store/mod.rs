@@ -323,7 +323,7 @@ impl RowStore {
         value.map(|value| Row::check(table, Slice::new(key), value)).transpose()
     }
 
-    /// What is committed now, for the plain reads of one statement outside of a transaction.
+    /// A view of what is committed now, for the plain reads of one statement outside of a transaction.
     pub fn read_view(&self) -> crate::ReadView {
         crate::ReadView { snapshot: self.snapshot(), own: None, step: 0 }
     }

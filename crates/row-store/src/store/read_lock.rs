@@ -100,7 +100,7 @@ impl RowStore {
         Ok(locks)
     }
 
-    /// What a definition holds for its time, so that neither a global read lock nor a backup lock comes in between. Blocks.
+    /// The lock of a definition while it runs, which keeps out a global read lock and a backup lock. Blocks.
     ///
     /// # Errors
     /// 1223 where the session itself holds the read lock, and those of waiting.
@@ -114,7 +114,7 @@ impl RowStore {
         Ok(locks)
     }
 
-    /// What a commit of another's work holds for its time, so that no global read lock comes in between. Blocks.
+    /// The lock of a commit for another session while it runs, which keeps out a global read lock. Blocks.
     ///
     /// # Errors
     /// As those of [`definition_pass`](Self::definition_pass).

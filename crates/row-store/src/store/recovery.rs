@@ -37,7 +37,7 @@ pub(crate) const LOG_FOLDER: &str = "redo";
 /// Where they are until they are complete.
 const UNFINISHED_FOLDER: &str = "rows.unfinished";
 
-/// What a store begins with.
+/// The state that a store begins with.
 pub(crate) struct Recovered {
     pub committer: Arc<Committer>,
     pub catalog: Catalog,

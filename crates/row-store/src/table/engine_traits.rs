@@ -18,9 +18,9 @@ pub struct EngineTraits {
     pub keeps_copies: bool,
     /// How tables are compressed whose definition does not say.
     pub compression: TableCompression,
-    /// What a key is built as that is not unique and asks for no structure of its own.
+    /// The structure of a key that is not unique and names none.
     pub plain_keys: IndexType,
-    /// What definitions of its tables may not have.
+    /// The features that definitions of its tables may not have.
     pub refuses: &'static [TableFeature],
 }
 
@@ -43,7 +43,7 @@ impl EngineTraits {
     }
 }
 
-/// What a definition can ask for, and an engine refuse.
+/// A feature that a definition can ask for and an engine can refuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableFeature {
     /// CREATE TEMPORARY TABLE.

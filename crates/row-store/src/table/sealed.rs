@@ -189,7 +189,7 @@ impl SealedLevel {
         SealedLevel { part, source, manifests: RwLock::default(), changed: Mutex::new(None), moving: RwLock::default() }
     }
 
-    /// What the manifests' entries mean.
+    /// The source that knows the meaning of the manifest's entries.
     pub fn source(&self) -> &Arc<dyn SealedSource> {
         &self.source
     }

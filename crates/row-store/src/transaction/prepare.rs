@@ -17,7 +17,7 @@ use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What a prepared transaction comes to, one after the other.
+/// The states of a prepared transaction, in their order.
 pub(crate) enum PreparedItem<'a> {
     /// Rows of a table, more or less.
     Table(TableId, i64),

@@ -48,7 +48,7 @@ fn hull(ranges: &[KeyRange]) -> KeyRange {
     }
 }
 
-/// What another transaction has put into a range.
+/// A row or entry that another transaction has put into a range.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Met {
     Nothing,

@@ -17,7 +17,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-/// What the values of records end in.
+/// The last byte of the records' values.
 const REMOVED: &[u8] = &[0];
 const PUT: &[u8] = &[1];
 
@@ -171,7 +171,7 @@ impl Postings {
         self.taken.sort();
     }
 
-    /// What is in memory within bounds, sorted.
+    /// The entries in memory within bounds, sorted.
     pub fn source<'a>(&'a self, bounds: (Bound<&'a [u8]>, Bound<&'a [u8]>)) -> Source<'a> {
         Box::new(items(&self.taken, bounds).map(Ok))
     }

@@ -154,7 +154,7 @@ impl SpillFile {
         })
     }
 
-    /// What the file has of a key as of a step.
+    /// The file's entry of a key as of a step.
     pub fn get(&self, key: &[u8], hash: u64, step: u64, dead: &DeadSteps) -> SqlResult<Option<Change>> {
         let mut below = step.saturating_add(1);
         loop {
@@ -180,7 +180,7 @@ pub(super) fn hash_of(key: &[u8]) -> u64 {
 /// Sources of writes, in the order of keys.
 pub(super) type Source<'a> = Box<dyn Iterator<Item = lsm_tree::Result<InternalValue>> + Send + 'a>;
 
-/// What files have within bounds.
+/// The entries of files within bounds.
 pub(super) fn sources(files: &[SpillFile], bounds: (Bound<&[u8]>, Bound<&[u8]>)) -> Vec<BoxedIterator<'static>> {
     let bounds = (bounds.0.map(Slice::new), bounds.1.map(Slice::new));
     files.iter().map(|file| file.range(bounds.clone())).collect()
