@@ -127,7 +127,7 @@ fn rows_of(table: &Table, env: &StatementEnv) -> u64 {
     env.store.table_stats(table).row_count
 }
 
-/// What a plan consists of.
+/// The tables of a plan, and its number of operators.
 #[derive(Default)]
 struct Found {
     tables: Vec<Arc<Table>>,

@@ -32,7 +32,7 @@ pub struct Account {
     pub require_tls: bool,
 }
 
-/// What COM_STMT_PREPARE answers.
+/// The answer to COM_STMT_PREPARE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PreparedInfo {
     /// Statement id.
@@ -161,7 +161,7 @@ pub struct CompressionAlgorithms {
     pub uncompressed: bool,
 }
 
-/// What a front end asks of a database outside of any session.
+/// The interface of a database for a front end, outside of any session.
 pub trait Backend: Send + Sync {
     /// The settings as they are now.
     fn front_end_settings(&self) -> FrontEndSettings;

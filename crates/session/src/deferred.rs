@@ -11,7 +11,7 @@ use std::pin::pin;
 use std::sync::atomic::AtomicBool;
 use std::task::{Context, Waker};
 
-/// What has become of a statement that was to be brief.
+/// The result of a statement that was expected to be brief.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a session whose statement was given up is of no more use"]
 pub enum Brief {

@@ -21,7 +21,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// What the session does in one call. Gives values: what a function returns.
+/// The work of the session in one call. Returns values: the result of a function.
 pub(crate) type Work = Box<dyn for<'s> FnOnce(&'s mut Session) -> LocalFuture<'s, SqlResult<Vec<Value>>> + Send>;
 
 /// A call on its way to the session.
@@ -32,16 +32,16 @@ struct Order {
     done: Sender<Done>,
 }
 
-/// What a call has left.
+/// The result of a call.
 struct Done {
     transaction: Option<Transaction>,
     result: SqlResult<Vec<Value>>,
     warnings: Vec<Warning>,
-    /// What is the session around's too, if it may be another now.
+    /// State of the outer session, if it may have changed.
     set: Option<SetByPrograms>,
 }
 
-/// What programs may have set for the session around.
+/// Settings that programs may have changed for the outer session.
 struct SetByPrograms {
     variables: ValueTable,
     temporary_tables: TemporaryTables,

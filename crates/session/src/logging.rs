@@ -138,7 +138,7 @@ impl Session {
             && rows_examined >= self.settings.min_examined_rows
     }
 
-    /// What is known of the statement that has just ended.
+    /// The record of the statement that has just ended.
     pub(crate) fn work(&self) -> Work {
         Work {
             rows_sent: if self.row_count == -1 && self.diagnostics.errors() == 0 { self.found_rows } else { 0 },

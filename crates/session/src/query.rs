@@ -213,7 +213,7 @@ impl Session {
         }
     }
 
-    /// What a bound query runs in; a transaction that is lent to it.
+    /// The environment of a bound query, and the transaction that is lent to it.
     fn query_env(
         &mut self,
         bound: &BoundQuery,

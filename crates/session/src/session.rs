@@ -56,7 +56,7 @@ const LISTENED_BYTES_MAX: usize = 64 << 10;
 pub(crate) struct HeldTableLocks {
     /// Given back when it goes; a session inside of a statement has none of its own.
     pub _locks: Option<SessionLocks>,
-    /// What may be used.
+    /// The tables that may be used.
     pub names: LockedNames,
 }
 
@@ -117,7 +117,7 @@ pub struct Session {
     pub(crate) deferred: Option<Mutex<Option<Transaction>>>,
     /// Variables of the stored program that runs.
     pub(crate) locals: Option<SharedLocals>,
-    /// What session tracking has to report.
+    /// The changes for session tracking.
     pub(crate) changes: Vec<SessionChange>,
     /// Whether the connection ends after this command (COMMIT RELEASE).
     pub(crate) releasing: bool,
@@ -275,7 +275,7 @@ impl Session {
         Ok(session)
     }
 
-    /// What listeners are told of the session.
+    /// The description of the session for listeners.
     pub(crate) fn listened(&self) -> ListenedSession<'_> {
         ListenedSession {
             connection_id: self.process.id,
@@ -652,7 +652,7 @@ fn unexpected_statement(text: &[u8], rest: usize) -> SqlError {
     syntax_error_near(text, rest + skipped)
 }
 
-/// What a statement says of rows that it has made.
+/// The statement's message about its rows.
 pub(crate) fn info_text(records: u64, duplicates: u64) -> OkInfo {
     OkInfo {
         affected_rows: records,

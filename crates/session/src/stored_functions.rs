@@ -93,7 +93,7 @@ impl StoredFunctions {
         }
     }
 
-    /// What all sessions share.
+    /// The state that all sessions share.
     pub fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
@@ -103,7 +103,7 @@ impl StoredFunctions {
         &self.context
     }
 
-    /// What a body is compiled for that is run as `invoker` with these settings.
+    /// The key of a compiled body that runs as `invoker` with these settings.
     pub fn compiled_for(&self, settings: &Arc<BindSettings>, invoker: Invoker) -> CompiledFor {
         CompiledFor {
             settings: settings.clone(),

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use tokio::runtime::Runtime;
 
 thread_local! {
-    /// What drives the sessions of a thread that is no connection's.
+    /// The runtime of sessions on a thread that serves no connection.
     static RUNTIME: RefCell<Option<Runtime>> = const { RefCell::new(None) };
 }
 

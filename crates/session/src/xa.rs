@@ -25,7 +25,7 @@ fn xid_of(xid: &ast::Xid) -> Xid {
     Xid { format: xid.format, global: xid.global.as_bytes().to_vec(), branch: xid.branch.as_bytes().to_vec() }
 }
 
-/// What is said of a branch whose transaction an error has rolled back.
+/// The error of a branch whose transaction was rolled back.
 fn failure_of(error: u16) -> ErrorCode {
     match error {
         code if code == ErrorCode::LockWaitTimeout.number() => ErrorCode::XaRbtimeout,
@@ -50,7 +50,8 @@ fn works_in_transaction(statement: &Statement) -> bool {
 }
 
 impl Session {
-    /// What a branch that the session works in forbids: to end its transaction otherwise, and once it has ended to work in it.
+    /// The error of statements that an open branch forbids: to end its transaction otherwise, and once it has ended to work in
+    /// it.
     ///
     /// # Errors
     /// 1399; 1402, 1613 or 1614 where its transaction has been rolled back; 4091 for a new TEMPORARY table.

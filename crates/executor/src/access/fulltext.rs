@@ -30,7 +30,7 @@ pub struct SnapshotWords {
     store: RowStore,
     kill: Arc<KillState>,
     memory: Arc<SessionMemory>,
-    /// What has been counted: several expressions of a statement ask for the same.
+    /// The counts so far: several expressions of a statement need the same.
     counts: Mutex<HashMap<CountedRange, u64>>,
 }
 

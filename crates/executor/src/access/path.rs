@@ -124,7 +124,7 @@ impl AccessPath {
     }
 }
 
-/// What is known of a table's size.
+/// Statistics of a table's size.
 #[derive(Clone, Debug)]
 pub struct TableEstimate {
     /// Rows.
@@ -132,7 +132,7 @@ pub struct TableEstimate {
 }
 
 impl TableEstimate {
-    /// What the store knows.
+    /// The store's statistics.
     pub fn of(store: &RowStore, table: &Table) -> TableEstimate {
         TableEstimate { rows: store.table_stats(table).row_count as f64 }
     }

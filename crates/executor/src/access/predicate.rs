@@ -36,7 +36,7 @@ impl CompareOp {
     }
 }
 
-/// What a condition says of columns, by their ordinals in the table.
+/// A condition on columns, by their ordinals in the table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Predicate {
     /// All of these.

@@ -94,7 +94,7 @@ pub struct IndexRanges {
     pub repeats: bool,
 }
 
-/// What one column is restricted to.
+/// The restriction of one column.
 #[derive(Clone, Debug)]
 struct ColumnRanges {
     /// Disjoint, in key order of the part.

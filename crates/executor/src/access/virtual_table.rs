@@ -142,7 +142,7 @@ impl TableProvider for VirtualTableProvider {
     }
 }
 
-/// What filters say of columns that are compared with constants.
+/// Conditions of filters that compare columns with constants.
 fn ranges(columns: &[VirtualColumn], filters: &[Expr], context: &StatementContext) -> Vec<ColumnRange> {
     // What constants warn of is said when the filter runs.
     let warnings = context.diagnostics.count();
@@ -218,7 +218,7 @@ pub struct PartsExec {
     backward: bool,
     /// Rows that are enough.
     fetch: Option<usize>,
-    /// What becomes known while the query runs of the values of the column that orders the parts.
+    /// Bounds of the column that orders the parts, found while the query runs.
     bounds: Option<Arc<NotedBounds>>,
     /// The same, of subqueries that it is compared with.
     scalar_bounds: Arc<[Arc<ScalarBound>]>,

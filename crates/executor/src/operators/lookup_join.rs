@@ -77,7 +77,7 @@ pub struct InnerTable {
     pub keys: Vec<LookupKey>,
     /// The condition on the table's rows, over the scan's columns.
     pub filter: Option<Arc<dyn PhysicalExpr>>,
-    /// What comes out, over the scan's columns; `None` for those.
+    /// The output expressions over the scan's columns; `None` for the columns themselves.
     pub output: Option<Vec<Arc<dyn PhysicalExpr>>>,
 }
 

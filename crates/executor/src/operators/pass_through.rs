@@ -16,7 +16,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// What is done to rows on their way. There are as many of them afterwards, in the same order, unless the properties say otherwise.
+/// How the operator changes rows. Their number stays the same, in the same order, unless the properties say otherwise.
 pub(crate) trait PassThrough: Any + fmt::Debug + Send + Sync {
     /// The operator's name in plans.
     fn label(&self) -> &str;
@@ -26,7 +26,7 @@ pub(crate) trait PassThrough: Any + fmt::Debug + Send + Sync {
         true
     }
 
-    /// What is known of the rows that come out.
+    /// The properties of the output rows.
     fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
         Arc::clone(input.properties())
     }

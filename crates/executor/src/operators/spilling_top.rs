@@ -72,7 +72,7 @@ impl SpillingTopExec {
     }
 }
 
-/// What a sort tells beside the rows that it gives.
+/// Whether a sort has this metric beside the rows that it gives.
 fn is_of_spilling(value: &MetricValue) -> bool {
     matches!(
         value,
@@ -91,7 +91,7 @@ struct Input {
     given: usize,
 }
 
-/// What one partition's run needs to know.
+/// The parameters of one partition's run.
 struct Run {
     sort: Arc<SortExec>,
     metrics: ExecutionPlanMetricsSet,

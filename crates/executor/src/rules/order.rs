@@ -125,7 +125,7 @@ fn chain(plan: &Arc<dyn ExecutionPlan>) -> Option<Chain<'_>> {
     Some(Chain { scan: below.scan, filtered: below.filtered || filter })
 }
 
-/// What a plan of filters and projections reads, if it is such a scan.
+/// The scan below filters and projections, if it is such a scan.
 fn leaf<E: ExecutionPlan>(plan: &Arc<dyn ExecutionPlan>) -> Option<&E> {
     match plan.downcast_ref::<E>() {
         Some(scan) => Some(scan),

@@ -20,7 +20,7 @@ impl Drop for CountedPlan {
     }
 }
 
-/// What a plan has done so far.
+/// The counts of a plan so far.
 fn plan_counts(plan: &Arc<dyn ExecutionPlan>) -> PlanCounts {
     let mut counter = Counter { counts: PlanCounts::default(), first: true };
     counter.walk(plan);

@@ -48,7 +48,7 @@ const GROUPS_MAX: usize = 1 << 20;
 pub struct StarExec {
     /// What it does.
     pub spec: Arc<StarSpec>,
-    /// What rows of the column table have to satisfy, for people.
+    /// The condition on rows of the column table, which EXPLAIN shows.
     pub filter: Option<Arc<dyn PhysicalExpr>>,
     beside: Beside,
     dimensions: Vec<Arc<dyn ExecutionPlan>>,
@@ -83,7 +83,7 @@ impl StarExec {
         &self.dimensions
     }
 
-    /// What it is made of as it runs: the dimensions, or the plan beside it once the kernel has given up.
+    /// Its inputs for EXPLAIN: the dimensions, or the plan beside it once the kernel has given up.
     pub fn shown_children(&self) -> &[Arc<dyn ExecutionPlan>] {
         match self.beside.planned.get() {
             Some(plan) => std::slice::from_ref(plan),
@@ -172,7 +172,7 @@ struct Run {
     env: Arc<StatementEnv>,
 }
 
-/// What EXPLAIN ANALYZE says of the kernel.
+/// The kernel's counts for EXPLAIN ANALYZE.
 struct Counters {
     zones_read: Count,
     zones_answered: Count,

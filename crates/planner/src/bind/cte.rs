@@ -32,7 +32,7 @@ pub(crate) struct CommonTableScope {
     work: Option<(usize, WorkReference)>,
 }
 
-/// What a reference to a recursive table reads.
+/// The source of a reference to a recursive table.
 #[derive(Clone, Debug)]
 struct WorkReference {
     table: Arc<WorkTable>,

@@ -16,7 +16,7 @@ pub struct TableRequest<'a> {
     pub database: &'a str,
     /// Its name.
     pub name: &'a str,
-    /// What the statement calls it.
+    /// Its alias in the statement.
     pub alias: &'a str,
     /// FOR UPDATE, FOR SHARE.
     pub lock: Option<(LockStrength, LockWait)>,

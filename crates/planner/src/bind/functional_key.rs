@@ -148,7 +148,7 @@ fn same_value(key: &BoundExpr, expr: &BoundExpr) -> bool {
     key == expr || (key.sql_type() == expr.sql_type() && with_bare_paths(key) == with_bare_paths(expr))
 }
 
-/// What stands in place of a kernel that was bound with the types of its paths; it is compared and never run.
+/// The replacement of a kernel that was bound with the types of its paths; it is compared and never run.
 #[derive(Debug)]
 struct BarePaths;
 
@@ -183,7 +183,7 @@ fn with_bare_paths(expr: &BoundExpr) -> BoundExpr {
     })
 }
 
-/// What a key part's `CAST(… AS CHAR(n))`, perhaps with COLLATE, is made of.
+/// The argument of a key part's `CAST(… AS CHAR(n))`, perhaps with COLLATE.
 fn uncast(key: &BoundExpr) -> Option<&BoundExpr> {
     let BoundExpr::Call(call) = key else { return None };
     let [operand] = call.args.as_slice() else { return None };

@@ -52,7 +52,7 @@ impl fmt::Display for Clause {
 /// A table, derived table or view in FROM.
 #[derive(Clone, Debug)]
 pub(crate) struct Relation {
-    /// What the statement calls it.
+    /// Its alias in the statement.
     pub alias: Arc<str>,
     /// Whether the name is found in any letter case: OLD and NEW.
     pub any_case: bool,
@@ -99,7 +99,7 @@ pub(crate) struct Scope {
     pub visible: Vec<VisibleColumn>,
 }
 
-/// What a look-up found.
+/// The result of a look-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// Nothing.

@@ -23,7 +23,7 @@ pub(crate) const VALUE_OF_SUBQUERY: &str = "(subquery)";
 /// A subquery that is in an expression as columns, and has to become part of the plan below the expression.
 #[derive(Debug)]
 pub(crate) struct PendingSubquery {
-    /// What it gives.
+    /// Its result.
     pub kind: ApplyKind,
     /// Its plan, with placeholders for outer columns.
     pub plan: LogicalPlan,

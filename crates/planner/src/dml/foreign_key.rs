@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// How deep actions may cascade.
 const DEPTH_MAX: usize = 15;
 
-/// What a change of a row follows from: the statement itself, or the change of another row that a foreign key answers.
+/// The cause of a row's change: the statement itself, or the change of another row that a foreign key answers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cause<'c> {
     /// The actions between the statement and the row.
@@ -377,7 +377,7 @@ impl KeyedRows {
     }
 }
 
-/// What is done with a row that a look-up finds, and whether to go on.
+/// The action on a row that a look-up finds; tells whether to go on.
 type Visit<'v> = dyn FnMut(&mut DmlContext<'_>, &Arc<Table>, Row) -> StoreResult<ControlFlow<()>> + 'v;
 
 /// Calls `visit` for the newest rows of a table with these values, each locked to the end of the transaction. What is written

@@ -54,7 +54,7 @@ pub struct DmlOptions {
     pub auto_increment_increment: u64,
     /// `auto_increment_offset`.
     pub auto_increment_offset: u64,
-    /// What to do about locks that others hold.
+    /// How to act on locks of other transactions.
     pub lock_wait: LockWait,
     /// The session, if the statement is a transaction of its own: many rows may go around that.
     pub bulk_session: Option<u64>,
@@ -73,7 +73,7 @@ impl Default for DmlOptions {
     }
 }
 
-/// What a data change runs in.
+/// The context of a data change.
 pub struct DmlContext<'a> {
     /// The statement.
     pub env: &'a Arc<StatementEnv>,
@@ -203,7 +203,7 @@ impl DmlContext<'_> {
     }
 }
 
-/// What a data change did.
+/// The result of a data change.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DmlResult {
     /// For the OK packet.

@@ -9,7 +9,7 @@ use squall_types::{SqlResult, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What a column gets when no value is given.
+/// The value of a column when none is given.
 #[derive(Clone, Debug)]
 pub enum DefaultRule {
     /// Nothing is declared.

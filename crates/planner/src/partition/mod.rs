@@ -24,7 +24,7 @@ static FUNCTIONS: LazyLock<Registry> = LazyLock::new(|| {
     registry
 });
 
-/// What binds the expressions of a table's partitions.
+/// The binder of the expressions of a table's partitions.
 pub fn own_exprs(def: &Arc<TableDef>) -> OwnExprs<'_> {
     OwnExprs::new(&FUNCTIONS, "", def)
 }

@@ -57,7 +57,7 @@ impl PointAccess {
     }
 }
 
-/// What a point plan reads with its parameters in place.
+/// The range of a point plan with its parameters in place.
 #[derive(Clone, Debug)]
 pub enum Lookup {
     /// Nothing: no row can have the key.
@@ -75,7 +75,7 @@ pub struct NamedTable<'a> {
     pub def: &'a TableDef,
     /// Its database.
     pub database: &'a str,
-    /// What the statement calls it.
+    /// Its alias in the statement.
     pub alias: &'a str,
 }
 

@@ -48,7 +48,7 @@ enum Source {
     Part(usize),
     /// A part of the primary key, which is in every entry.
     Key(usize),
-    /// What the column is equal to.
+    /// The constant that the column equals.
     Constant(BoundExpr),
 }
 
@@ -77,7 +77,7 @@ fn is_plain(sql_type: &SqlType) -> bool {
 }
 
 impl CoveringIndex {
-    /// What the index of a loop gives; `None` if rows have to be fetched.
+    /// The columns from the index of a loop; `None` if rows have to be fetched.
     pub(super) fn of(from: &FromClause, level: &Level, uses: &ColumnUses) -> Option<CoveringIndex> {
         let plan_table = &from.tables[level.table];
         let (table, def) = (&plan_table.table, plan_table.table.def());
@@ -144,7 +144,7 @@ impl CoveringIndex {
     }
 }
 
-/// What a condition says that a column is equal to, if that reads no column.
+/// The expression that a column equals by a condition, if it reads no column.
 fn constant_of(condition: &BoundExpr, ordinal: usize) -> Option<&BoundExpr> {
     let BoundExpr::Compare { op: CompareOp::Equal, left, right, .. } = condition else { return None };
     let is_column = |expr: &BoundExpr| matches!(expr, BoundExpr::Column(column) if column.ordinal == ordinal);

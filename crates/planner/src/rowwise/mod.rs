@@ -67,7 +67,7 @@ pub struct RowPlan {
     ranks: bool,
 }
 
-/// What rows are put in order by.
+/// The sort keys.
 #[derive(Clone, Debug)]
 enum OrderKey {
     /// An expression of a row's columns, or of those of a group's first row.

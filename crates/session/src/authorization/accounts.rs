@@ -16,8 +16,8 @@ fn create_user() -> Need {
 }
 
 impl Session {
-    /// What CREATE, ALTER, DROP and RENAME of accounts and roles need, and GRANT and REVOKE of them. What is granted has to
-    /// be had, which `accounts::grant` finds out when it knows what that is.
+    /// The needs of CREATE, ALTER, DROP and RENAME of accounts and roles, and of GRANT and REVOKE of them. What is granted
+    /// has to be had, which `accounts::grant` finds out when it knows what that is.
     pub(super) fn needs_of_account_statement(&self, statement: &Statement) -> SqlResult<Vec<Need>> {
         match statement {
             Statement::CreateUser(create) if create.alter => self.needs_of_alter_user(create),
@@ -147,7 +147,7 @@ impl Session {
         Ok(std::iter::once(need).chain(self.changed(names)?).collect())
     }
 
-    /// What changing these accounts needs beside the statement's own privilege.
+    /// The needs of changing these accounts beside the statement's own privilege.
     fn changed<'n>(&self, names: impl IntoIterator<Item = &'n AccountName>) -> SqlResult<Option<Need>> {
         let keys = names.into_iter().map(|name| self.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
         Ok(self.system_user_need(&keys))

@@ -6,7 +6,7 @@ use squall_parser::ast::{AccountName, AlterAction, CreateTable, ObjectName, Refe
 use squall_system_tables::is_system_table;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
-/// What a table that comes to be needs, where its rows come from another.
+/// The needs of a new table whose rows come from another.
 const MADE: Privileges = Privileges::CREATE.union(Privileges::INSERT);
 
 impl Session {
@@ -120,7 +120,7 @@ impl Session {
         Ok(needs)
     }
 
-    /// What a constraint that a table is given needs elsewhere.
+    /// The needs of a new constraint on other tables.
     fn needs_of_constraint(&self, child: &ObjectName, constraint: &TableConstraint) -> SqlResult<Option<Need>> {
         match constraint {
             TableConstraint::ForeignKey(key) => self.needs_of_references(child, Some(&key.references)),
@@ -174,7 +174,7 @@ impl Session {
         Ok(Need::table(&database, &table, needed, ""))
     }
 
-    /// What naming another account as definer needs.
+    /// The needs of naming another account as definer.
     pub(crate) fn definer_needs(&self, definer: Option<&AccountName>) -> SqlResult<Vec<Need>> {
         let Some(AccountName::Named { user, host }) = definer else { return Ok(Vec::new()) };
         let key = AccountKey::new(&**user, host.as_deref().unwrap_or("%").to_lowercase());

@@ -28,8 +28,8 @@ impl Session {
         Ok(AuthorizedStatement(run))
     }
 
-    /// What a statement needs, in the order in which it is asked for. Every kind of statement stands here: one that needs
-    /// nothing says so.
+    /// The needs of a statement, in the order of the checks. Every kind of statement is here: one that needs nothing says
+    /// so.
     #[expect(clippy::too_many_lines, reason = "one arm for each statement")]
     fn needs_of(&self, statement: &Statement) -> SqlResult<Vec<Need>> {
         match statement {
@@ -138,7 +138,7 @@ impl Session {
         }
     }
 
-    /// What the names of a statement say, for those that are bound without being dispatched.
+    /// The needs by the names of a statement, for those that are bound without being dispatched.
     pub(crate) fn check_names(&self, statement: &Statement) -> SqlResult<()> {
         self.check_needs(&self.needs_of(statement)?)
     }
@@ -153,7 +153,7 @@ impl Session {
         Ok(Some(Need::new(Object::AnyColumn(database.into(), table.into()), privileges, "")))
     }
 
-    /// What INSERT and REPLACE need of the table that they name.
+    /// The needs of INSERT and REPLACE on their table.
     pub(crate) fn needs_of_insert(&self, insert: &Insert) -> SqlResult<Vec<Need>> {
         let mut needed = Privileges::INSERT;
         if insert.replace {
@@ -211,7 +211,7 @@ impl Session {
         Ok(vec![Need::new(object, Privileges::EXECUTE, "execute")])
     }
 
-    /// What HANDLER needs to open a table; READ asks by itself.
+    /// The needs of HANDLER … OPEN; READ checks by itself.
     fn needs_of_handler(&self, handler: &Handler) -> SqlResult<Vec<Need>> {
         let Handler::Open { table, .. } = handler else { return Ok(Vec::new()) };
         if self.temporary_table_named(table).is_some() {
@@ -227,7 +227,7 @@ impl Session {
         Ok(Need::database(&database, Privileges::EVENT))
     }
 
-    /// What LOCK TABLES needs of the tables that it names.
+    /// The needs of LOCK TABLES on its tables.
     fn needs_of_lock(&self, statement: &LockTables) -> SqlResult<Vec<Need>> {
         let mut needs = Vec::with_capacity(statement.locks.len());
         for lock in statement.locks.iter().filter(|lock| self.temporary_table_named(&lock.table).is_none()) {
@@ -283,7 +283,7 @@ impl Session {
     }
 }
 
-/// What a lock on a table needs: LOCK TABLES, which is granted on databases, and SELECT.
+/// The needs of a lock on a table: LOCK TABLES, which is granted on databases, and SELECT.
 pub(crate) fn lock_needs(database: &str, table: &str) -> [Need; 2] {
     [Need::database(database, Privileges::LOCK_TABLES), Need::table(database, table, Privileges::SELECT, "")]
 }

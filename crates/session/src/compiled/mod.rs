@@ -23,11 +23,11 @@ pub(crate) type Slot = usize;
 pub(crate) struct Variable {
     /// Its name, as messages have it.
     pub name: Box<str>,
-    /// What values are converted to.
+    /// The type that values are converted to.
     pub sql_type: SqlType,
 }
 
-/// What a program does next.
+/// The next step of a program.
 #[derive(Debug)]
 enum Operation {
     /// Gives a variable the value of an expression.
@@ -108,7 +108,7 @@ pub(crate) struct RowSlots {
 #[derive(Debug, PartialEq)]
 pub(crate) struct Paused;
 
-/// What a program leaves.
+/// The result of a program.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Ended {
     /// It has come to its end.

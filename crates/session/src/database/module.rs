@@ -24,7 +24,7 @@ pub trait Module: Debug + Send + Sync {
     fn procedures(&self) -> Vec<Arc<dyn Procedure>> {
         Vec::new()
     }
-    /// What it wants to be told of.
+    /// Its listeners.
     fn listeners(&self) -> Vec<Arc<dyn Listener>> {
         Vec::new()
     }
@@ -36,7 +36,7 @@ pub trait Module: Debug + Send + Sync {
     fn start(&self, _database: &Database) -> SqlResult<()> {
         Ok(())
     }
-    /// What SHOW GLOBAL STATUS shows of it: names and numbers.
+    /// Its status variables: names and numbers.
     fn status(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }

@@ -33,7 +33,7 @@ pub struct ProcedureHead {
     pub name: &'static str,
     /// Its parameters. A call with more or fewer arguments is error 1318.
     pub parameters: Vec<Parameter>,
-    /// What it does, in a sentence.
+    /// Its description, in a sentence.
     pub comment: &'static str,
 }
 
@@ -44,7 +44,7 @@ pub struct Parameter {
     pub name: Cow<'static, str>,
     /// Which way values go.
     pub mode: ParameterMode,
-    /// What an argument is converted to, as for a column of that type.
+    /// The type that an argument is converted to, as for a column.
     pub sql_type: SqlType,
 }
 

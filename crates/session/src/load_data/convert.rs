@@ -19,7 +19,7 @@ enum Source {
     Id(Kind),
 }
 
-/// What a field has to be like.
+/// The form that a field must have.
 enum Kind {
     Signed {
         low: i64,

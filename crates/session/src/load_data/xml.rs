@@ -10,7 +10,7 @@ use squall_types::{ErrorCode, SqlError, SqlResult};
 
 /// The element that is a row without ROWS IDENTIFIED BY.
 const ROW: &str = "<row>";
-/// What `<field name="…">` is called.
+/// The name of the element `<field name="…">`.
 const FIELD: &[u8] = b"field";
 /// Elements inside of elements.
 const DEPTH_MAX: usize = 1000;

@@ -24,7 +24,7 @@ const CONSTANTS_MAX: usize = 16;
 /// The most literals that a session keeps a buffer for.
 const ROOM_MAX: usize = 64;
 
-/// What a session knows of a normalized statement.
+/// A session's entry of a normalized statement.
 #[derive(Debug, Default)]
 pub(crate) struct CachedStatement {
     /// The statement with parameters; `None` if its route cannot be kept.
@@ -45,7 +45,7 @@ pub(crate) struct SessionPlanCache {
     room: Vec<Value>,
 }
 
-/// What is known of a text.
+/// The result of looking up a text.
 pub(crate) enum Known<'s> {
     /// It has no normalized statement, or its route cannot be kept.
     Nothing,

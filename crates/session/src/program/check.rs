@@ -9,7 +9,7 @@ use squall_parser::ast::{
 use squall_registry::VariableRegistry;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
-/// What a program is the body of.
+/// The kind of object whose body a program is.
 #[derive(Clone, Copy)]
 pub(crate) enum ProgramKind<'a> {
     /// Nothing: BEGIN NOT ATOMIC.
@@ -22,7 +22,7 @@ pub(crate) enum ProgramKind<'a> {
     Trigger,
 }
 
-/// What can be named where a statement is; the innermost last.
+/// The names that are visible to a statement; the innermost last.
 struct Names<'a> {
     kind: ProgramKind<'a>,
     system_variables: &'a VariableRegistry,

@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub(super) struct CachePlace {
     text: Vec<u8>,
     settings: Arc<BindSettings>,
-    /// What it is bound and planned with.
+    /// The versions that it is bound and planned with.
     versions: SchemaVersions,
     /// Whether it is worth keeping.
     keeps: bool,

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-/// What a file may be done with, before the process' umask.
+/// The permissions of a file, before the process' umask.
 const MODE: u32 = 0o666;
 
 /// A file on its way.

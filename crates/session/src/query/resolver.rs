@@ -37,7 +37,7 @@ pub(crate) struct SessionTables {
     context: Arc<StatementContext>,
     temporary: HashMap<(String, String), Arc<TableDef>>,
     lock_wait: Duration,
-    /// What [`RowsTable::DATABASE`] holds.
+    /// The table of [`RowsTable::DATABASE`].
     rows: Option<Arc<dyn TableProvider>>,
     /// Variables of the stored program that runs.
     locals: Option<SharedLocals>,
@@ -47,7 +47,7 @@ pub(crate) struct SessionTables {
     found: Option<FoundColumns>,
 }
 
-/// What a statement may do with a table that it reads: with one that it changes something else than SELECT.
+/// The privileges of which a statement needs one on a table that it names, SELECT or one to change it.
 const KNOWS: Privileges =
     Privileges::SELECT.union(Privileges::INSERT).union(Privileges::UPDATE).union(Privileges::DELETE);
 

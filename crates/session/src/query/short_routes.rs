@@ -70,7 +70,7 @@ impl Session {
         Ok(Some(Outcome::Streamed { rows: answer.found_rows() }))
     }
 
-    /// What a statement reads that is answered on this thread.
+    /// The view of a statement that is answered on this thread.
     pub(crate) fn view_at_once(&mut self) -> ReadView {
         if !self.reads_committed_now() {
             self.begin_statement_transaction();

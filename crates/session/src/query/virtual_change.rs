@@ -49,7 +49,7 @@ impl Session {
         }
     }
 
-    /// What is wrong with a change of a virtual table before a row of it is looked at.
+    /// The error of a change of a virtual table that needs no row to be found.
     pub(super) fn check_virtual_change(&self, table: &dyn VirtualTable, statement: &Statement) -> SqlResult<()> {
         self.check_names(statement)?;
         if table.takes_changes() {

@@ -28,7 +28,7 @@ pub struct ColumnMeta {
     pub org_name: Arc<str>,
     /// Type, with length and collation.
     pub sql_type: SqlType,
-    /// What MySQL's column flags say.
+    /// MySQL's column flags.
     pub flags: ColumnFlags,
 }
 
@@ -53,7 +53,7 @@ pub struct ColumnFlags {
     pub on_update_now: bool,
 }
 
-/// What ends a statement without a result set.
+/// The end of a statement without a result set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OkInfo {
     /// Rows changed (found, with CLIENT_FOUND_ROWS).
@@ -91,7 +91,7 @@ pub struct StatusInfo {
     pub no_index_used: bool,
     /// Warnings in the diagnostics area, at most 65535.
     pub warnings: u16,
-    /// What session tracking reports, in order.
+    /// The reports of session tracking, in order.
     pub changes: Vec<SessionChange>,
 }
 
@@ -185,7 +185,7 @@ pub struct ConnectionInfo {
     pub beyond_limit: bool,
     /// It came by the administrative interface, which has its own privilege.
     pub administrative: bool,
-    /// What goes through its socket; `None` where there is none.
+    /// The counters of its socket; `None` without one.
     pub socket: Option<Arc<SocketUse>>,
 }
 

@@ -22,7 +22,7 @@ use squall_types::{ErrorCode, Level, SqlError, SqlResult};
 use std::sync::Arc;
 
 impl Session {
-    /// What statements about routines need.
+    /// The needs of statements about routines.
     pub(crate) fn needs_of_routine_definition(&self, statement: &Statement) -> SqlResult<Vec<Need>> {
         match statement {
             Statement::CreateProcedure(create) => self.needs_of_create_routine(create, RoutineKind::Procedure),

@@ -26,21 +26,21 @@ const OF_BODY: [VariableId; 6] = [
     ids::COLLATION_DATABASE,
 ];
 
-/// What of a session is otherwise while the body of a stored program runs, as it was before.
+/// The saved state of a session that differs while the body of a stored program runs.
 pub(crate) struct Outer {
     values: [Value; OF_BODY.len()],
     database: Option<Arc<str>>,
     identity: Option<Identity>,
 }
 
-/// What the body of a stored program has of its own.
+/// The settings of a stored program's body.
 pub(crate) struct BodyOf<'b> {
     pub database: &'b Arc<str>,
     pub sql_mode: u64,
     pub client_charset: &'b str,
     pub connection_collation: &'b str,
     pub database_collation: &'b str,
-    /// What its definer has to be allowed.
+    /// The privileges that its definer needs.
     pub needed: Need,
 }
 

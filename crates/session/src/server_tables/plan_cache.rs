@@ -31,7 +31,7 @@ pub(super) const PLAN_CACHE: TableSpec = TableSpec {
     rows: no_rows,
 };
 
-/// What is known of a statement, over the sessions that may be seen.
+/// The counts of a statement, over the sessions that may be seen.
 struct Row {
     entry: Arc<CacheEntry>,
     totals: Totals,

@@ -22,7 +22,7 @@ enum Assignment {
     Global { id: VariableId, value: Value, persist: Persist },
 }
 
-/// What SET … = DEFAULT has no value for (1230).
+/// Variables for which SET … = DEFAULT has no value (1230).
 const NO_DEFAULT: &[&str] = &["gtid_purged", "identity", "insert_id", "last_insert_id", "rand_seed1", "rand_seed2"];
 
 /// What the binary log would have of a transaction: a session sets it between transactions.
@@ -219,7 +219,7 @@ impl Session {
         values.get(id).clone()
     }
 
-    /// What SET x = DEFAULT gives: the global value for a session's, the compiled one for a global.
+    /// The value of SET x = DEFAULT: the global value for a session's, the compiled one for a global.
     fn default_of(&self, id: VariableId, definition: &VariableDef, is_global: bool) -> SqlResult<Value> {
         if !is_global && definition.scope == Scope::Both {
             return Ok(self.current_value(id, true));
@@ -231,7 +231,7 @@ impl Session {
         Ok(log_settings::default_file(Values(&values), id).unwrap_or_else(|| definition.default.to_value()))
     }
 
-    /// What depends on more than the value itself.
+    /// Checks that depend on more than the value itself.
     fn check_value(&self, id: VariableId, definition: &VariableDef, scope: Option<VariableScope>) -> SqlResult<()> {
         let of_session = matches!(scope, None | Some(VariableScope::Session));
         if definition.fixed_in_session && of_session {
@@ -594,7 +594,7 @@ pub(crate) fn check_read_scope(definition: &VariableDef, scope: Option<VariableS
     }
 }
 
-/// What a list is to be set to so that one of its items gets a state.
+/// The value of a list in which one item has a given state.
 fn list_with_item(definition: &VariableDef, before: &Value, item: &str, state: &Value) -> SqlResult<Value> {
     let is_default = matches!(state, Value::String(word) if word.eq_ignore_ascii_case("default"));
     let is_on = match check::boolean(state) {

@@ -41,7 +41,7 @@ impl Session {
         Ok(())
     }
 
-    /// What a checked value becomes beside the values of other variables; 1231 where they leave it no place.
+    /// A checked value, adapted to the values of other variables; 1231 if they allow none.
     pub(super) fn beside_others(
         &self,
         (id, definition): (VariableId, &VariableDef),

@@ -90,7 +90,7 @@ impl Session {
         Ok(ResultSet { columns, rows: entries.into_iter().map(row).collect() })
     }
 
-    /// What information_schema's rows are made from, with this session's grants.
+    /// The source of information_schema's rows, with this session's grants.
     pub(crate) fn source<'a>(&'a self, context: &'a Arc<StatementContext>) -> Source<'a> {
         Source {
             state: &self.shared.state,

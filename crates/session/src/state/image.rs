@@ -6,7 +6,7 @@ use squall_registry::{UserVariables, ValueTable};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What a session is: enough to make another like it.
+/// The settings of a session: enough to make another like it.
 #[derive(Clone, Debug)]
 pub struct SessionImage {
     /// Its account. One that is gone has no privileges.

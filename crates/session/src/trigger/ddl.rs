@@ -17,7 +17,7 @@ use squall_types::{ErrorCode, Level, SqlError, SqlResult};
 const SYSTEM_DATABASE: &str = "mysql";
 
 impl Session {
-    /// What CREATE TRIGGER needs: TRIGGER on the table, and what another definer needs.
+    /// The needs of CREATE TRIGGER: TRIGGER on the table, and those of another definer.
     pub(crate) fn needs_of_create_trigger(&self, create: &CreateTrigger) -> SqlResult<Vec<Need>> {
         let (database, table) = self.table_of_trigger(create)?;
         let mut needs = Vec::new();
@@ -30,7 +30,7 @@ impl Session {
         Ok(needs)
     }
 
-    /// What DROP TRIGGER needs: TRIGGER on the tables of those that are there.
+    /// The needs of DROP TRIGGER: TRIGGER on the tables of existing triggers.
     pub(crate) fn needs_of_drop_trigger(&self, drop: &DropObject) -> SqlResult<Vec<Need>> {
         let tables = self.tables_of_triggers(drop)?;
         Ok(tables.iter().map(|(database, table)| Need::table(database, table, Privileges::TRIGGER, "")).collect())

@@ -9,7 +9,7 @@ use squall_catalog::{Invoker, Need, Privileges, TriggerDef};
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
-/// What a result set would come from.
+/// The kind of program in the error about a result set.
 const WORD: &str = "trigger";
 
 impl Session {

@@ -80,7 +80,7 @@ pub fn as_hash_join(plan: &Arc<dyn ExecutionPlan>) -> Option<&HashJoinExec> {
 /// How much memory a build side may take.
 #[derive(Clone, Copy, Debug)]
 enum Share {
-    /// What the pool has for each of a plan's joins.
+    /// The share of the pool for each of a plan's joins.
     OfPool {
         /// Hash joins of the plan.
         joins: usize,
@@ -109,7 +109,7 @@ pub struct SpillingHashJoinExec {
     /// The join as planned: sides, keys, condition, type, projection. It never runs itself.
     join: HashJoinExec,
     share: Share,
-    /// What became of the build side: one for all partitions, or one for each.
+    /// The way of each build side: one for all partitions, or one for each.
     ways: Vec<Arc<OnceCell<Way>>>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -137,7 +137,7 @@ impl fmt::Debug for Way {
     }
 }
 
-/// What one run of a join needs to know.
+/// The parameters of one run of a join.
 #[derive(Clone)]
 struct Run {
     /// The join with sides to be replaced.

@@ -106,7 +106,7 @@ fn value_of(array: Option<&ArrayRef>, at: usize, sql_type: &SqlType) -> SqlResul
     array.map_or(Ok(Value::Null), |array| value_at(array, at, sql_type))
 }
 
-/// What is done with a chunk.
+/// The action on a chunk.
 pub type ChunkVisit<'v> = dyn FnMut(&mut DmlContext<'_>, &SealedChunk<'_>) -> StoreResult<()> + 'v;
 
 /// Calls `visit` for rows of a segment, in order.

@@ -35,14 +35,14 @@ pub const BULK_ROWS_MIN: u64 = 1024;
 /// Memory of a row's key and place beyond the key itself, roughly.
 const KEY_BYTES: usize = 64;
 
-/// What a statement selects of a column table.
+/// The rows of a column table that a statement selects.
 pub struct FoundRows {
     snapshot: Arc<ColumnSnapshot>,
     /// The commits that were seen.
     seqno: u64,
     /// Of each segment the rows that may satisfy the condition: all that do, and no others unless there is a `rest`.
     sealed: Vec<RoaringBitmap>,
-    /// What segments cannot answer.
+    /// The condition that segments cannot answer.
     rest: Option<BoundExpr>,
 }
 
@@ -133,7 +133,7 @@ impl FoundRows {
     }
 }
 
-/// What was done to sealed rows.
+/// The result of changing segment rows.
 pub struct BulkDone {
     /// Those that satisfied the condition.
     pub matched: u64,
@@ -356,7 +356,7 @@ fn note_columns(expr: &BoundExpr, read: &mut [bool]) {
     });
 }
 
-/// What a condition asks of the columns of segments, and the rest of it.
+/// The part of a condition that segments answer, and the rest.
 fn conditions(
     context: &DmlContext<'_>,
     def: &TableDef,

@@ -83,7 +83,7 @@ impl SharedPlanCache {
         &self.shards[(hash >> 32) as usize % SHARDS]
     }
 
-    /// What is known of a text.
+    /// The entry of a text.
     pub fn find(&self, text: &[u8], settings: &BindSettings) -> Option<Arc<CacheEntry>> {
         let hash = self.hash(text, settings);
         let shard = self.shard(hash).lock();
