@@ -21,7 +21,7 @@ pub enum Invoker {
     Definer(AccountKey),
 }
 
-/// What is touched.
+/// The object of a need.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Object {
     /// The server: static privileges on `*.*`, any of which will do together with the dynamic ones, by name.
@@ -137,7 +137,7 @@ impl Needed {
     }
 }
 
-/// What is asked for a table that the server makes, beside grants or in place of them.
+/// The rule for a table that the server makes, beside grants or instead of them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerTableRule {
     /// Grants decide.
@@ -175,7 +175,7 @@ pub struct Subject<'a> {
     pub account: &'a AccountKey,
     /// The host that the client comes from, as errors about tables show it.
     pub client_host: &'a str,
-    /// What the account may do with the roles that are active.
+    /// The grants of the account with its active roles.
     pub access: &'a AccessMap,
     /// All accounts, for definers.
     pub accounts: &'a Accounts,
@@ -183,7 +183,7 @@ pub struct Subject<'a> {
     pub all_roles: bool,
     /// Rules of tables that the server makes.
     pub server_tables: &'a dyn ServerTables,
-    /// What LOCK TABLES lets be used, where it is in force.
+    /// The tables that LOCK TABLES allows, while it is in force.
     pub locked: Option<&'a LockedNames>,
 }
 

@@ -44,7 +44,7 @@ impl Database {
     }
 }
 
-/// What a table name stands for.
+/// The object of a table name.
 #[derive(Clone, Debug)]
 pub enum TableEntry {
     /// A base table.

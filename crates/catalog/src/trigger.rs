@@ -21,7 +21,7 @@ impl TriggerTime {
     }
 }
 
-/// What happens to a row that a trigger runs for.
+/// The change of a row that a trigger runs for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TriggerEvent {
     /// It comes: NEW is there, OLD is not.

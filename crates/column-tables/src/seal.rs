@@ -17,7 +17,7 @@ pub const SEAL_ROWS_MAX: usize = 1 << 16;
 /// Bytes of stored rows that end a seal early: they are in memory until the segment is written.
 const SEAL_BYTES_MAX: usize = 64 << 20;
 
-/// What a seal has done.
+/// The result of a seal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SealOutcome {
     /// Rows that are in the new segment.

@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// Rows that are copied between two looks of others at how far it is.
 const ROWS_PER_NOTE: u64 = 256;
 
-/// What an ALTER needs beyond other definition statements.
+/// The parameters of ALTER beyond those of other definition statements.
 #[derive(Clone, Copy, Debug)]
 pub struct AlterEnv {
     /// Whether bad values in a copy are errors.

@@ -122,7 +122,7 @@ pub fn convert_to_column(value: Value, to: &SqlType, name: &str, statement: &Sta
     Ok(stored)
 }
 
-/// What rows that were there before a column was added have in it.
+/// The value of an added column in older rows.
 pub fn value_for_older_rows(column: &ColumnDef, statement: &StatementContext) -> SqlResult<Value> {
     Ok(match &column.default {
         ColumnDefault::Literal(value) => value.clone(),
@@ -173,7 +173,7 @@ pub fn columns_of_text(text: &str, found: &mut Vec<String>) {
     }
 }
 
-/// What DEFAULT (…) may not hold (3770).
+/// The expressions that DEFAULT (…) may not have (3770).
 pub fn check_default(expr: &Expr, name: &str, registry: &Registry) -> SqlResult<()> {
     match forbidden(expr).or_else(|| resolved_call(expr, registry)) {
         Some(what) => Err(SqlError::new(ErrorCode::DefaultValueGenerated, &[&name, &what])),
@@ -181,7 +181,7 @@ pub fn check_default(expr: &Expr, name: &str, registry: &Registry) -> SqlResult<
     }
 }
 
-/// What a generated column may not hold (3763, 3102).
+/// The expressions that a generated column may not have (3763, 3102).
 pub fn check_generated(expr: &Expr, name: &str, registry: &Registry) -> SqlResult<()> {
     check_no_array_cast(expr)?;
     match disallowed(expr, registry) {
@@ -197,7 +197,7 @@ fn check_no_array_cast(expr: &Expr) -> SqlResult<()> {
     if found { Err(SqlError::unsupported(ARRAY_CAST)) } else { Ok(()) }
 }
 
-/// What a CHECK may not hold (3814, 3815).
+/// The expressions that a CHECK may not have (3814, 3815).
 pub fn check_condition(expr: &Expr, name: &str, registry: &Registry) -> SqlResult<()> {
     check_no_array_cast(expr)?;
     match disallowed(expr, registry) {

@@ -54,7 +54,7 @@ pub fn resolve_table(statement: &CreateTable, selected: &[ColumnDef], context: &
     Ok(table)
 }
 
-/// What has to hold of every table.
+/// The checks of every table.
 pub fn check_table(table: &TableDef, context: &DdlContext<'_>) -> SqlResult<()> {
     if table.columns.len() > COLUMNS_MAX {
         return Err(SqlError::new(ErrorCode::TooManyFields, &[]));

@@ -79,7 +79,7 @@ impl LockedTables {
     }
 }
 
-/// What is left of a time that all waits of a statement take together.
+/// The rest of the time-out of all waits of a statement together.
 struct WaitBudget {
     wait: LockWait,
     since: Instant,

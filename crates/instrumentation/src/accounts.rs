@@ -34,7 +34,7 @@ pub fn host_without_port(host: &str) -> &str {
     }
 }
 
-/// What is known of an account since the start.
+/// The counts of an account since the start.
 #[derive(Clone, Debug, Default)]
 pub struct AccountStatistics {
     /// How many there are now.
@@ -49,9 +49,9 @@ pub struct AccountStatistics {
     pub errors: ErrorsByNumber,
     /// Their transactions.
     pub transactions: TransactionTotals,
-    /// What they waited for.
+    /// Their waits.
     pub waits: TimesByEvent,
-    /// What they have done with files.
+    /// Their use of files.
     pub files: TimesByEvent,
     /// Stages of their statements.
     pub stages: TimesByEvent,

@@ -12,7 +12,7 @@ pub(crate) const RECENT_MAX: usize = 10;
 #[derive(Debug)]
 pub struct CountedEvents<E>(Mutex<Events<E>>);
 
-/// What is known of them.
+/// Their counts.
 #[derive(Debug)]
 pub(crate) struct Events<E> {
     pub totals: TimesByEvent,

@@ -12,9 +12,9 @@ pub const OTHER: &str = "memory/squall/other";
 
 /// Texts of prepared statements.
 pub const PREPARED: &str = "memory/squall/prepared_statement_texts";
-/// What queries have reserved: sorts, joins, groups.
+/// Reservations of queries: sorts, joins, groups.
 pub const QUERIES: &str = "memory/squall/queries";
-/// What open transactions have written, after their last statements.
+/// Writes of open transactions, after their last statements.
 pub const TRANSACTIONS: &str = "memory/squall/transactions";
 
 /// `@variables` of sessions.
@@ -43,7 +43,7 @@ impl SessionPart {
     }
 }
 
-/// What is known of a session's memory, in the order of [`OF_SESSIONS`].
+/// The parts of a session's memory, in the order of [`OF_SESSIONS`].
 pub fn of_session(process: &Process) -> [SessionPart; OF_SESSIONS.len()] {
     let prepared = process.prepared.list();
     let texts = prepared.iter().map(|prepared| prepared.text.len() as u64).sum();

@@ -25,7 +25,7 @@ pub fn key_of(schema: Option<&Arc<str>>, digest: &Digest) -> u128 {
     digest.hash ^ schema.map_or(0, |schema| xxh3_128(schema.as_bytes()) | 1)
 }
 
-/// What is known of statements with one digest in one database.
+/// The counts of statements with one digest in one database.
 #[derive(Clone, Debug)]
 pub struct StatementStatistics {
     /// Their default database.
@@ -107,7 +107,7 @@ fn merge_into(all: &mut ByDigest, statistics: &StatementStatistics) {
         .merge(statistics);
 }
 
-/// What one session has counted.
+/// The counts of one session.
 #[derive(Debug, Default)]
 pub struct CountedStatements(Mutex<Counted>);
 
@@ -162,7 +162,7 @@ impl CountedStatements {
         self.0.lock().recent.clear();
     }
 
-    /// What was counted, by kind.
+    /// The counts, by kind.
     pub fn by_event(&self) -> EventTotals {
         self.0.lock().by_event.clone()
     }
@@ -190,7 +190,7 @@ pub fn count_event(events: &mut EventTotals, event: &'static str, change: impl F
     }
 }
 
-/// What the server keeps of statements by digest.
+/// The server's counts of statements by digest.
 #[derive(Debug)]
 pub struct Statements {
     all: Mutex<ByDigest>,

@@ -20,7 +20,7 @@ const TABLES_MAX: usize = 1 << 16;
 /// A table, and the index by which rows were found.
 pub type TableKey = (TableId, Option<IndexId>);
 
-/// What was done with rows of a table along an index.
+/// The uses of rows of a table along an index.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TableTotals {
     /// Rows read.
@@ -70,7 +70,7 @@ impl TableTotals {
 /// By table and index.
 pub type ByTable = FxHashMap<TableKey, TableTotals>;
 
-/// What one session has counted.
+/// The counts of one session.
 #[derive(Debug, Default)]
 pub struct CountedTables(Mutex<Vec<(TableKey, TableTotals)>>);
 
@@ -119,7 +119,7 @@ impl CountedTables {
     }
 }
 
-/// What the server keeps.
+/// The counts that the server keeps.
 #[derive(Debug, Default)]
 pub struct Tables(Mutex<ByTable>);
 
@@ -136,7 +136,7 @@ impl Tables {
         }
     }
 
-    /// What all sessions have counted of tables that are there.
+    /// The counts of all sessions for existing tables.
     pub fn snapshot<'s>(
         &self,
         sessions: impl Iterator<Item = &'s CountedTables>,

@@ -704,7 +704,7 @@ impl SystemInner {
         )
     }
 
-    /// What is kept of a job; `None` if there is none.
+    /// The record of a job; `None` if there is none.
     pub fn read_job(&self, kind: &str, number: u64) -> SqlResult<Option<JobRecord>> {
         let key = self.jobs.row_key(&job_key(kind, number))?;
         let row = self.store.get(&self.jobs, &key)?;

@@ -98,7 +98,7 @@ fn holds(text: &[u8], word: &[u8]) -> bool {
     text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word))
 }
 
-/// What stands between a word and the string that follows it.
+/// The part between a word and the string that follows it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Between {
     Nothing,

@@ -20,7 +20,7 @@ pub struct VirtualColumn {
     pub invisible: bool,
 }
 
-/// What a scan wants of a column: a value between two others.
+/// The range of a column that a scan wants: a value between two others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnRange {
     /// Ordinal of the column.
@@ -34,7 +34,7 @@ pub struct ColumnRange {
 /// Rows that are made part by part, while others are on their way to the client.
 pub type RowParts = Box<dyn Iterator<Item = SqlResult<Vec<Vec<Value>>>> + Send>;
 
-/// What a scan wants.
+/// The request of a scan.
 #[derive(Clone, Copy, Debug)]
 pub struct VirtualScan<'a> {
     /// The statement: whose privileges and settings count.

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// What an allocator has taken from the system.
+/// The memory that the allocator has taken from the system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AllocatedMemory {
     /// Bytes now.
@@ -49,7 +49,7 @@ pub struct ServerState {
     pub jobs: JobSystem,
     /// The connections.
     pub processes: Arc<ProcessList>,
-    /// What performance_schema tells.
+    /// The counts for performance_schema.
     pub statistics: Statistics,
     /// Tells what the process's allocator has taken, if it counts.
     pub allocated_memory: Option<fn() -> AllocatedMemory>,

@@ -83,9 +83,9 @@ pub struct Who<'a> {
     pub account: &'a AccountKey,
     /// The host that the client comes from.
     pub client_host: &'a str,
-    /// What the account may do with the roles that are active.
+    /// The grants of the account with its active roles.
     pub access: &'a AccessMap,
-    /// What LOCK TABLES lets be used, where it is in force.
+    /// The tables that LOCK TABLES allows, while it is in force.
     pub locked: Option<&'a LockedNames>,
 }
 

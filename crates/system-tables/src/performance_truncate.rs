@@ -6,7 +6,7 @@ use squall_instrumentation::transactions::TransactionTotals;
 use squall_server_state::ServerState;
 use squall_types::file_use;
 
-/// What TRUNCATE TABLE forgets.
+/// The counts that TRUNCATE TABLE resets.
 enum Counted {
     Digests,
     Events,

@@ -7,7 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-/// What a file that is to take another's place is called until it is complete, behind the other's whole name.
+/// The suffix of a file that will replace another, until it is complete.
 const NEW: &str = ".new";
 
 /// Makes the names in a folder durable: what was made, renamed or removed in it.

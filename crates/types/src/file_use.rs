@@ -38,7 +38,7 @@ pub const EVENTS: &[&str] = &[REDO_LOG, STATEMENT_LOG, COLUMN_SEGMENT, HISTORY_S
 /// Files that are not open any more whose sums are kept by themselves.
 const CLOSED_MAX: usize = 4096;
 
-/// What was done with a file, or with all of a kind.
+/// The counts of a file, or of all files of a kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileTotals {
     /// Reads.
@@ -167,11 +167,11 @@ fn files() -> MutexGuard<'static, Files> {
 pub struct FileSums {
     /// Where it is.
     pub path: PathBuf,
-    /// What it is used for.
+    /// Its use.
     pub event: &'static str,
     /// How often it is open.
     pub open: u64,
-    /// What was done with it.
+    /// Its counts.
     pub totals: FileTotals,
 }
 

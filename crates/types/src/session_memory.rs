@@ -12,7 +12,7 @@ pub trait MemoryBudget: std::fmt::Debug + Send + Sync {
     fn give_back(&self, bytes: usize);
 }
 
-/// What the statements of one session have reserved, and the most it has been. Bytes.
+/// The reservations of one session's statements, and their maximum, in bytes.
 #[derive(Debug, Default)]
 pub struct SessionMemory {
     reserved: AtomicUsize,
@@ -23,7 +23,7 @@ pub struct SessionMemory {
 }
 
 impl SessionMemory {
-    /// What its [`Charge`]s are taken from. The first one stays.
+    /// The pool of its [`Charge`]s. The first one stays.
     pub fn set_budget(&self, budget: Arc<dyn MemoryBudget>) {
         let _ = self.budget.set(budget);
     }
@@ -45,7 +45,7 @@ impl SessionMemory {
         self.reserved.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// What is reserved now.
+    /// The current reservation.
     pub fn reserved(&self) -> usize {
         self.reserved.load(Ordering::Relaxed)
     }
@@ -77,7 +77,7 @@ impl Charge {
     /// Sizes that differ by less than this count as the same.
     const STEP_BYTES: usize = 64 << 10;
 
-    /// What is charged, bytes.
+    /// The charged bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

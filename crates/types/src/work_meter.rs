@@ -14,12 +14,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
-/// What something has taken on all threads.
+/// The cost of some work on all threads.
 #[derive(Debug)]
 pub struct Meter {
     /// Processor time, added to when a thread drops the meter; `None` if it is not measured.
     nanos: Option<AtomicU64>,
-    /// What was done with files.
+    /// The use of files.
     files: Arc<FileTimes>,
 }
 

@@ -15,7 +15,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What a job has come to that was done before it was submitted.
+/// The result of a job that was done before it was submitted.
 pub struct DoneJob {
     /// When it was begun, microseconds since 1970 UTC.
     pub started_micros: i64,
@@ -23,7 +23,7 @@ pub struct DoneJob {
     pub error: Option<SqlError>,
     /// Its output by parts, as they are to be read.
     pub output: Vec<Vec<u8>>,
-    /// What it has changed, not committed.
+    /// Its uncommitted changes.
     pub changes: Option<Transaction>,
 }
 

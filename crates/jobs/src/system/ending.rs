@@ -24,7 +24,7 @@ pub(crate) struct Ending {
     pub output: EndedOutput,
     /// Bytes that count of what is kept of it, once its row is written.
     pub kept_bytes: u64,
-    /// What it has changed last, to be committed with its end.
+    /// Its last changes, to be committed with its end.
     pub transaction: Option<Transaction>,
     /// It has no row yet, and its submitter waits for that.
     pub is_new: bool,
@@ -50,7 +50,7 @@ impl Ending {
         }
     }
 
-    /// What it has changed could not be committed.
+    /// Makes the job failed: its changes could not be committed.
     fn fail(&mut self, lost: SqlError) {
         (self.state, self.error) = (JobState::Failed, Some(lost));
         self.output.last = None;

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-/// What the keeper is told.
+/// A message to the keeper.
 pub(crate) enum Note {
     /// A job has ended that was never begun.
     Ended(Box<Ending>),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What a job has come to.
+/// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobState {
     /// It waits for a worker.
@@ -180,7 +180,7 @@ pub struct JobInfo {
     pub kind: String,
     /// Its number within the kind, from 1.
     pub number: u64,
-    /// What it has come to.
+    /// Its state.
     pub state: JobState,
     /// See [`NewJob::priority`].
     pub priority: i16,

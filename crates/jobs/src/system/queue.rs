@@ -39,7 +39,7 @@ pub(crate) struct Live {
     ended_async: Notify,
 }
 
-/// What changes of a job.
+/// The part of a job that changes.
 #[derive(Clone, Debug)]
 pub(crate) struct Status {
     pub state: JobState,
@@ -101,7 +101,7 @@ impl Live {
         self.status.lock().payload.clone()
     }
 
-    /// What has become of it.
+    /// Its state.
     pub fn status(&self) -> Status {
         let status = self.status.lock();
         Status { error: status.error.clone(), payload: None, output: None, ..*status }

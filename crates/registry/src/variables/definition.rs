@@ -101,7 +101,7 @@ impl DefaultValue {
     }
 }
 
-/// What setting a variable does.
+/// The effect of setting a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// What its doc says.
@@ -128,11 +128,11 @@ pub struct VariableDef {
     pub scope: Scope,
     /// Type and range.
     pub kind: Kind,
-    /// What it is until it is set.
+    /// Its default.
     pub default: DefaultValue,
     /// One sentence on what it does.
     pub doc: &'static str,
-    /// What setting it does.
+    /// The effect of setting it.
     pub effect: Effect,
     /// Whether SET PERSIST takes it.
     pub persistable: bool,

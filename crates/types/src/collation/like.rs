@@ -482,7 +482,7 @@ mod tests {
         assert_eq!(find(ci, "é", "e", 1), None);
     }
 
-    /// What LIKE means.
+    /// Whether a text matches a LIKE pattern, by its definition.
     fn matches_slowly(text: &[char], parts: &[Part]) -> bool {
         match parts.split_first() {
             None => text.is_empty(),

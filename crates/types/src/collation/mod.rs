@@ -51,7 +51,7 @@ impl CollationId {
     /// `ascii_general_ci`.
     pub const ASCII_GENERAL_CI: CollationId = CollationId(11);
 
-    /// What is known of the collation; ids that are none have what `utf8mb4_0900_ai_ci` has.
+    /// The properties of the collation; unknown ids have those of `utf8mb4_0900_ai_ci`.
     pub fn info(self) -> &'static Collation {
         registry::by_id(self).unwrap_or_else(registry::default_collation)
     }

@@ -16,7 +16,7 @@ use base64::engine::general_purpose::STANDARD;
 use memchr::memchr;
 use std::borrow::Cow;
 
-/// What a mark begins with.
+/// The first byte of a mark.
 pub(super) const MARK: u8 = 1;
 
 /// Bytes of a mark.

@@ -6,7 +6,7 @@ use super::{DEPTH_MAX, Json, JsonError};
 use crate::Decimal;
 use std::borrow::Cow;
 
-/// What stands next in a document. Members come as they are written, also those of one name.
+/// The next part of a document. Members come as they are written, also those of one name.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event<'a> {
     /// `{`.

@@ -8,7 +8,7 @@ use super::DIMENSION_BYTES;
 /// Sums that are kept beside each other.
 const LANES: usize = 8;
 
-/// What DISTANCE measures.
+/// The metrics of DISTANCE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Metric {
     /// The length of the straight line between them.
@@ -27,7 +27,7 @@ impl Metric {
         Metric::ALL.into_iter().find(|metric| metric.name().eq_ignore_ascii_case(name))
     }
 
-    /// What definitions call it.
+    /// Its name in definitions.
     pub fn name(self) -> &'static str {
         match self {
             Metric::Euclidean => "euclidean",
