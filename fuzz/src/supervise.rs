@@ -39,7 +39,7 @@ pub fn run(options: &Options) -> Result<(), String> {
         running = still;
     }
     if failures.is_empty() {
-        // What is left there is nothing that anybody needs.
+        // The files that are left there are not needed.
         let _ = std::fs::remove_dir_all(&folder);
         return Ok(());
     }

@@ -1,6 +1,6 @@
 //! Stack frames of the server's own functions: large ones are found before a nested statement finds them.
 //!
-//! A frame is what a function's prologue takes from the stack pointer, which stands in the first instructions of its code. They are read from
+//! A frame is what a function's prologue takes from the stack pointer, which is in the first instructions of its code. They are read from
 //! the binary of the tests, whose frames are larger than those of an optimized one. The compiler's own list of frame
 //! sizes (`-Z emit-stack-sizes`) is not in stable Rust.
 

@@ -60,6 +60,7 @@ pub fn run(root: &Path) -> Result<(), String> {
     }
     script_folders(root, &mut findings)?;
     one_feature_set(root, &mut findings)?;
+    benchmarks(root, &mut findings)?;
     for finding in &findings {
         eprintln!("tidy: {finding}");
     }
@@ -132,6 +133,19 @@ fn script_folders(root: &Path, findings: &mut Vec<String>) -> Result<(), String>
         if entry.is_dir() && !runner.contains(&format!("\"{name}\"")) {
             findings.push(format!("sql-tests/{name} is not run by crates/squall/tests/golden.rs"));
         }
+    }
+    Ok(())
+}
+
+/// The page of benchmarks is what the results make it.
+fn benchmarks(root: &Path, findings: &mut Vec<String>) -> Result<(), String> {
+    let output = std::process::Command::new("python3")
+        .current_dir(root)
+        .args(["bench/report.py", "--check"])
+        .output()
+        .map_err(|error| format!("python3 bench/report.py --check: {error}"))?;
+    if !output.status.success() {
+        findings.push(String::from_utf8_lossy(&output.stderr).trim_end().to_owned());
     }
     Ok(())
 }

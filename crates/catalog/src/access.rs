@@ -1,4 +1,4 @@
-//! What a session may do: the grants of an account and its active roles, looked up level by level.
+//! The privileges of a session: the grants of an account and its active roles, looked up level by level.
 
 use crate::account::{AccountDef, AccountKey, Accounts, Restrictions, TableGrant, common_restrictions, like};
 use crate::privilege::Privileges;
@@ -22,11 +22,11 @@ pub struct AccessMap {
     pub tables: BTreeMap<(String, String), TableGrant>,
     /// By database, whether it is a function, and name in lower case.
     pub routines: BTreeMap<(String, bool, String), Privileges>,
-    /// What it was made of: the account, and its roles. `None` for one that was not there.
+    /// The source: the account, and its roles. `None` for one that was not there.
     made_of: Vec<(AccountKey, Option<Arc<AccountDef>>)>,
-    /// The roles that everybody had then.
+    /// The mandatory roles of that version.
     mandatory_roles: Arc<[AccountKey]>,
-    /// What of `global` does not hold for a database.
+    /// The part of `global` that is revoked for a database.
     pub restrictions: Restrictions,
     /// Whether names of databases in grants are no patterns.
     partial_revokes: bool,

@@ -40,7 +40,7 @@ impl AccountKey {
     }
 }
 
-/// The parts of a text between separators that stand in no quotes.
+/// The parts of a text between separators that are in no quotes.
 fn split_outside_quotes(text: &str, separator: char) -> Vec<&str> {
     let (mut parts, mut from, mut quote) = (Vec::new(), 0, None);
     for (at, character) in text.char_indices() {
@@ -179,17 +179,17 @@ impl Accounts {
         self.accounts.values().any(|account| !account.restrictions.is_empty())
     }
 
-    /// Whether a role is one that everybody has.
+    /// Whether a role is mandatory: all accounts have it.
     pub fn is_mandatory(&self, role: &AccountKey) -> bool {
         self.mandatory_roles.contains(role) && self.accounts.contains_key(role)
     }
 
-    /// Whether an account has been granted a role, or everybody has.
+    /// Whether an account has been granted a role, or the role is mandatory.
     pub fn is_granted(&self, role: &AccountKey, account: &AccountDef) -> bool {
         account.roles.contains_key(role) || (self.is_mandatory(role) && *role != account.key())
     }
 
-    /// The roles of an account: those granted to it, and those that everybody has.
+    /// The roles of an account: those granted to it, and the mandatory ones.
     pub fn granted_roles(&self, account: &AccountDef) -> BTreeSet<AccountKey> {
         let everybodys = self.mandatory_roles.iter().filter(|role| self.is_granted(role, account));
         account.roles.keys().chain(everybodys).cloned().collect()

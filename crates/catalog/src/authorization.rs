@@ -1,8 +1,8 @@
-//! What a statement needs to be run, and the one function that says whether it may.
+//! The needs of a statement, and the one function that checks them.
 //!
-//! The code that knows what names mean (the binder for rows, the session for definitions and commands) writes down a [`Need`]
-//! for each object that a statement touches: the object, the privileges, and as whom it is touched. [`Subject::check`]
-//! compares them with the accounts' grants as they are now. It must not know what a statement is.
+//! The code that knows what names mean (the binder for rows, the session for definitions and commands) records a [`Need`] for
+//! each object that a statement uses: the object, the privileges, and the account. [`Subject::check`] compares them with the
+//! accounts' grants as they are now. It must not know what a statement is.
 
 use crate::access::AccessMap;
 use crate::account::{AccountKey, Accounts};
@@ -21,7 +21,7 @@ pub enum Invoker {
     Definer(AccountKey),
 }
 
-/// What is touched.
+/// The object of a need.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Object {
     /// The server: static privileges on `*.*`, any of which will do together with the dynamic ones, by name.
@@ -137,18 +137,18 @@ impl Needed {
     }
 }
 
-/// What is asked for a table that the server makes, beside grants or in place of them.
+/// The rule for a table that the server makes, beside grants or instead of them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerTableRule {
     /// Grants decide.
     Grants,
-    /// Everybody may.
+    /// No privilege is needed.
     Everybody,
     /// This is asked instead.
     Instead(Need),
-    /// Nobody may: the database is closed (1044).
+    /// No account may: the database is closed (1044).
     ClosedDatabase,
-    /// Nobody may, whatever is granted (1142).
+    /// No account may, whatever is granted (1142).
     ClosedTable,
 }
 
@@ -168,14 +168,14 @@ impl ServerTables for NoServerTables {
     }
 }
 
-/// Who asks.
+/// The account that asks.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     /// The account that matched.
     pub account: &'a AccountKey,
     /// The host that the client comes from, as errors about tables show it.
     pub client_host: &'a str,
-    /// What the account may do with the roles that are active.
+    /// The grants of the account with its active roles.
     pub access: &'a AccessMap,
     /// All accounts, for definers.
     pub accounts: &'a Accounts,
@@ -183,7 +183,7 @@ pub struct Subject<'a> {
     pub all_roles: bool,
     /// Rules of tables that the server makes.
     pub server_tables: &'a dyn ServerTables,
-    /// What LOCK TABLES lets be used, where it is in force.
+    /// The tables that LOCK TABLES allows, while it is in force.
     pub locked: Option<&'a LockedNames>,
 }
 
@@ -192,8 +192,8 @@ impl Subject<'_> {
     ///
     /// # Errors
     /// MySQL's for the first need that is not met: 1142, 1143, 1044, 1227, 1370; 1356 inside of a view, where a definer that
-    /// is gone is 1449, or 1045 for those who may not know; 1044 for changes in databases whose tables are made when they are
-    /// read.
+    /// is gone is 1449, or 1045 for accounts that may not know; 1044 for changes in databases whose tables are made when they
+    /// are read.
     pub fn check<'n>(&self, needs: impl IntoIterator<Item = &'n Need>) -> SqlResult<()> {
         needs.into_iter().try_for_each(|need| self.check_one(need))
     }

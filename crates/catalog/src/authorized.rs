@@ -1,4 +1,4 @@
-//! What may be run: plans that the one check has let through.
+//! Authorized plans: the one check has accepted them.
 //!
 //! Everything that runs a plan takes it as an [`Authorized`] value, and only [`Subject::authorize`] makes one of a plan. So a
 //! way around the check does not compile.
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// A plan that says what it touches once it is run.
 pub trait Touches {
-    /// What it needs.
+    /// Its needs.
     fn needs(&self) -> Vec<Need>;
 
     /// Whether it keeps to the tables that LOCK TABLES has locked.
@@ -33,7 +33,8 @@ impl<T: Touches> Touches for Arc<T> {
     }
 }
 
-/// What its subject may run. Only [`Subject::authorize`] makes one; parts of a plan may be run if the plan may.
+/// A plan that its subject may run. Only [`Subject::authorize`] makes one; parts of a plan may be run if the plan
+/// may.
 #[derive(Clone, Copy, Debug)]
 pub struct Authorized<T>(T);
 
@@ -42,7 +43,7 @@ impl<T> Authorized<T> {
         Authorized(value)
     }
 
-    /// What may be run, without the proof that it may.
+    /// The plan, without the proof that it may run.
     pub fn into_inner(self) -> T {
         self.0
     }
@@ -54,7 +55,7 @@ impl<T> Authorized<T> {
 }
 
 impl<T> Authorized<Arc<T>> {
-    /// What is shared, borrowed.
+    /// A borrow of a shared plan.
     pub fn shared(&self) -> Authorized<&T> {
         Authorized(&self.0)
     }
@@ -71,7 +72,7 @@ impl<'p, T> Authorized<&'p T> {
         part(self.0).map(Authorized)
     }
 
-    /// What is borrowed, for as long as the plan is there.
+    /// The borrowed plan, while it exists.
     pub fn get(self) -> &'p T {
         self.0
     }

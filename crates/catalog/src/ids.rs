@@ -1,4 +1,4 @@
-//! Identifiers that never change while an object lives, whatever it is renamed to.
+//! Identifiers that never change while an object exists, also when it is renamed.
 
 macro_rules! id {
     ($(#[$doc:meta] $name:ident($inner:ty);)*) => {

@@ -18,7 +18,7 @@ pub struct Partitioning {
     pub is_subpartition_counted: bool,
 }
 
-/// What rows are divided by.
+/// The partitioning function.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PartitionScheme {
     /// HASH (expression).

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Privileges(pub u64);
 
-/// What a privilege can be granted on.
+/// The levels that a privilege can be granted at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PrivilegeLevel {
     /// `*.*`.
@@ -94,7 +94,7 @@ impl Privileges {
             | Self::SHOW_VIEW.0
             | Self::TRIGGER.0,
     );
-    /// What can be granted on columns.
+    /// The privileges that can be granted on columns.
     pub const ALL_COLUMN: Privileges =
         Privileges(Self::SELECT.0 | Self::INSERT.0 | Self::UPDATE.0 | Self::REFERENCES.0);
     /// ALL on a routine.

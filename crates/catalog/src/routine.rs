@@ -61,7 +61,7 @@ pub struct RoutineParameter {
     pub name: String,
     /// Which way values go.
     pub mode: RoutineParameterMode,
-    /// What an argument is converted to, as for a column of that type.
+    /// The type that an argument is converted to, as for a column.
     pub sql_type: SqlType,
 }
 
@@ -94,7 +94,7 @@ impl SqlDataAccess {
 /// A stored procedure or function: its body as text, parsed and bound when it is used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoutineDef {
-    /// Its name, as it was written; found whatever the case.
+    /// Its name, as it was written; found in any letter case.
     pub name: String,
     /// Procedure or function.
     pub kind: RoutineKind,
@@ -130,11 +130,11 @@ pub struct RoutineDef {
     pub altered_micros: i64,
 }
 
-/// What a routine is found by in its database: the kind, and the name in lower case.
+/// The key of a routine in its database: the kind, and the name in lower case.
 pub type RoutineName = (RoutineKind, String);
 
 impl RoutineDef {
-    /// What it is found by.
+    /// Its key.
     pub fn key(&self) -> RoutineName {
         (self.kind, self.name.to_lowercase())
     }

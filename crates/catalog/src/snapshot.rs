@@ -44,7 +44,7 @@ impl Database {
     }
 }
 
-/// What a table name stands for.
+/// The object of a table name.
 #[derive(Clone, Debug)]
 pub enum TableEntry {
     /// A base table.
@@ -198,7 +198,7 @@ impl Catalog {
         })
     }
 
-    /// The stored procedure or function of that name, whatever its case.
+    /// The stored procedure or function of that name, in any letter case.
     pub fn routine(&self, database: &str, kind: RoutineKind, name: &str) -> Option<&Arc<RoutineDef>> {
         let routines = &self.databases.get(database)?.routines;
         if routines.is_empty() {

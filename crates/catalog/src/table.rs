@@ -60,7 +60,7 @@ pub struct ColumnDef {
     pub sql_type: SqlType,
     /// Whether NULL is allowed.
     pub nullable: bool,
-    /// What INSERT stores when no value is given.
+    /// The value that INSERT stores when none is given.
     pub default: ColumnDefault,
     /// ON UPDATE CURRENT_TIMESTAMP.
     pub on_update_now: bool,
@@ -101,7 +101,7 @@ pub struct GeneratedKind {
     pub key_part: Option<FunctionalPart>,
 }
 
-/// What a hidden column holds for a functional key part.
+/// The content of a hidden column of a functional key part.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FunctionalPart {
     /// The expression's value, which is the key's. The collation is that of the connection that made the key, which
@@ -131,7 +131,7 @@ pub struct IndexDef {
     pub invisible: bool,
     /// COMMENT.
     pub comment: String,
-    /// What it is built as.
+    /// Its structure.
     pub index_type: IndexType,
     /// Made with a foreign key, which needs it: it goes when a key comes that begins with its columns.
     pub generated: bool,
@@ -230,7 +230,7 @@ impl ForeignKey {
     }
 }
 
-/// What happens to child rows.
+/// The action on child rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReferentialAction {
     /// RESTRICT (also the default, NO ACTION).
@@ -277,7 +277,7 @@ impl From<String> for EngineName {
     }
 }
 
-/// What a key is built as.
+/// The structure of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexType {
     /// An entry for each row, in the order of its parts.
@@ -302,10 +302,10 @@ pub enum IndexType {
     Vector(VectorGraph),
 }
 
-/// What the graph of a vector index is like.
+/// The options of a vector index's graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VectorGraph {
-    /// What its distances are.
+    /// Its metric.
     pub metric: Metric,
     /// M: how many neighbours a vector has on each level above the lowest.
     pub links: u8,
@@ -325,7 +325,7 @@ impl IndexType {
         IndexType::Vector(VectorGraph { metric: Metric::Euclidean, links: 0 }),
     ];
 
-    /// What statements and the stored catalog call it.
+    /// Its name in statements and in the stored catalog.
     pub fn name(self) -> &'static str {
         match self {
             IndexType::BTree => "BTREE",
@@ -347,10 +347,10 @@ impl IndexType {
     }
 }
 
-/// What WITH PARSER calls the parser of documents.
+/// The name of the parser of documents in WITH PARSER.
 pub const JSON_PARSER: &str = "json_kv";
 
-/// What WITH PARSER calls the parser that takes words apart.
+/// The name of the ngram parser in WITH PARSER.
 pub const NGRAM_PARSER: &str = "ngram";
 
 impl IndexDef {
@@ -390,7 +390,7 @@ impl IndexDef {
         self.index_type == IndexType::Columnar
     }
 
-    /// What its graph of vectors is like, if it is one.
+    /// The options of its graph, if it is a vector index.
     pub fn vector_graph(&self) -> Option<VectorGraph> {
         match self.index_type {
             IndexType::Vector(graph) => Some(graph),

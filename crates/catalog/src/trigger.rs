@@ -21,7 +21,7 @@ impl TriggerTime {
     }
 }
 
-/// What happens to a row that a trigger runs for.
+/// The change of a row that a trigger runs for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TriggerEvent {
     /// It comes: NEW is there, OLD is not.
@@ -56,7 +56,7 @@ impl TriggerEvent {
 /// A trigger of a table: its body as text, parsed and bound when it is used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TriggerDef {
-    /// Its name, which no other trigger of the database has, whatever the case.
+    /// Its name, which no other trigger of the database has, in any letter case.
     pub name: String,
     /// BEFORE or AFTER.
     pub time: TriggerTime,

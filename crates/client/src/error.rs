@@ -79,7 +79,7 @@ impl From<ErrPacket<'_>> for ClientError {
 /// Why [`Client::load_local`](crate::Client::load_local) failed.
 #[derive(Debug)]
 pub enum LoadError {
-    /// The text could not be had.
+    /// The text could not be read.
     Source(String),
     /// The server or the connection.
     Client(ClientError),

@@ -1,4 +1,4 @@
-//! A blocking MySQL client: what the shell and the server's tests talk to a server with.
+//! A blocking MySQL client: the shell and the server's tests use it.
 //!
 //! It works on one thread and keeps nothing it was not asked to keep: rows are read one by one. [`Client::connect`],
 //! then [`Client::query`] and [`Client::next_result`], or [`Client::prepare`] and [`Client::execute`].

@@ -1,4 +1,4 @@
-//! TLS without looking at the certificate.
+//! TLS without a check of the certificate.
 //!
 //! Servers make their own certificates, so that there is nothing to check them by: as with the `PREFERRED` mode of other
 //! clients, TLS here keeps listeners out, not impostors.

@@ -1,7 +1,7 @@
-//! Columns and indexes of sealed segments in memory, within a bound.
+//! Columns and indexes of segments in memory, within a bound.
 //!
-//! Replacement is CLOCK (Corbató, 1968): entries stand in a ring, a use marks one, and the hand takes the mark off or, where
-//! there is none, takes the entry out. A use is one relaxed store, not a move in a list.
+//! Replacement is CLOCK (Corbató, 1968): entries are in a ring, a use marks one, and the hand removes the mark, or an entry
+//! without a mark. A use is one relaxed store, not a move in a list.
 
 use crate::coded::{CodedColumn, Dictionary};
 use crate::error::Result;
@@ -79,7 +79,7 @@ pub struct CacheStatus {
     pub hits: u64,
     /// Look-ups that had to load it.
     pub misses: u64,
-    /// Entries that made room for others.
+    /// Entries that were removed to free memory.
     pub evictions: u64,
 }
 

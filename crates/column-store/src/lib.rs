@@ -1,7 +1,7 @@
-//! Column tables: sealed segments, their indexes, and the kernels that answer from them.
+//! Column tables: segments, their indexes, and the kernels that answer from them.
 //!
-//! A column table is a list of sealed [`Segment`]s, immutable Parquet files, and a delta of rows and deletes that lies
-//! in the row store, so that one commit covers all of it (`docs/decisions/0015-column-tables.md`).
+//! A column table is a list of [`Segment`]s, immutable Parquet files, and delta rows and deletes in the row store, so
+//! that one commit covers all of it (`docs/decisions/0015-column-tables.md`).
 //!
 //! Knows: MySQL's types, Arrow arrays, Parquet. Must not know: the catalog, SQL text, plans, collations (conditions on
 //! strings that need one come as functions and are asked once per dictionary value), sessions.

@@ -1,6 +1,6 @@
-//! Where sealed rows are: what a scan by column gives for the key of a row that is to be changed.
+//! The address of a segment row, which a scan by column gives instead of the key of a row that is to be changed.
 //!
-//! A change of many rows needs their segments and positions, and a key would have to be looked for in every segment.
+//! A change of many rows needs their segments and positions; a key would have to be searched in every segment.
 //!
 //! ```text
 //! 0xFF | segment's number u64 | position u32   (big-endian)

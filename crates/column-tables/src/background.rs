@@ -19,7 +19,7 @@ pub struct TableWork {
     pub rows_sealed: u64,
     /// Segments that were merged into others.
     pub merged_segments: u64,
-    /// Whether the work is complete; otherwise somebody else is at it, or has the table.
+    /// Whether the work is complete; otherwise another thread does it, or has the table locked.
     pub complete: bool,
 }
 

@@ -1,8 +1,8 @@
-//! Many sealed rows of a table are changed at a time, by the manifest of its segments.
+//! Changes many segment rows of a table at a time, by its manifest.
 //!
-//! The session that deletes or replaces them holds the table alone (`row_store::Transaction::begin_bulk_change`). Segments get
-//! longer bitmaps of deleted positions, and new versions of rows are segments of their own, in the same commit. Rows that are
-//! in no segment yet are changed one by one, as ever.
+//! The session that deletes or replaces them has the exclusive lock of the table
+//! (`row_store::Transaction::begin_bulk_change`). Segments get longer bitmaps of deleted positions, and new versions of rows
+//! are segments of their own, in the same commit. Delta rows are changed one by one, as always.
 
 use crate::columns::TableColumns;
 use crate::entry::{SegmentEntry, entry_name};
@@ -100,7 +100,7 @@ impl BulkChange {
         self.deleted + self.replaced
     }
 
-    /// What becomes of the table's manifest.
+    /// What happens to the table's manifest.
     pub fn finish(self) -> ManifestChange {
         let changed = self.entries.into_iter().map(|(number, entry)| (entry_name(number), Some(entry.encode())));
         let written = self.written.into_iter().map(|entry| (entry.name, Some(entry.content)));

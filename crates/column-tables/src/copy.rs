@@ -1,8 +1,8 @@
-//! Copies of a row table's columns are made of all its rows once, and of those that have changed from then on.
+//! Column copies of row tables: made of all rows once, and of changed rows from then on.
 //!
-//! Rows that are not as they were copied have marks in the row store, of the same commit as the change. A reader takes them
-//! from the row store, and the rest from segments; sealing copies them and takes the marks away. A copy that has not been made
-//! completely is not read: its manifest lacks an entry that says so.
+//! A row that has changed since it was copied has a mark in the row store, written by the commit of the change. A reader takes
+//! marked rows from the row store, and the others from segments. Sealing copies them and removes the marks. An incomplete copy
+//! is not read: its manifest lacks the entry that says it is complete.
 
 use crate::entry::{complete_name, entry_name};
 use crate::level::load::SegmentLoad;
@@ -64,8 +64,8 @@ impl ColumnTable {
         Ok(())
     }
 
-    /// Copies all rows if that has not been done: nothing may be sealed before. `false` if somebody else seals. The caller has
-    /// the turn.
+    /// Copies all rows if that has not been done: nothing may be sealed before. `false` if another thread seals. The caller
+    /// holds the right to seal.
     pub(crate) fn complete_copy(
         self: &Arc<Self>,
         store: &RowStore,
@@ -75,7 +75,7 @@ impl ColumnTable {
         Ok(self.copy_is_complete(store, table)? || self.copy_all(store, table, check)?)
     }
 
-    /// Copies all rows as they are in one snapshot; `false` if somebody else seals.
+    /// Copies all rows as they are in one snapshot; `false` if another thread seals.
     fn copy_all(
         self: &Arc<Self>,
         store: &RowStore,

@@ -11,7 +11,7 @@ pub(crate) const SEAL_FROM: u64 = 1 << 14;
 /// Changes from which on a table is sealed once no session changes it any more.
 pub(crate) const SEAL_IDLE_FROM: u64 = 1 << 8;
 
-/// How long to wait with a table that cannot be sealed at the moment, or is being changed.
+/// How long to wait with a table that cannot be sealed now, or is being changed.
 pub(crate) const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Tables that have many delta rows.

@@ -1,4 +1,4 @@
-//! The sealed level of one table: which segments there are at a sequence number, and their rows by key.
+//! The level of segments of one table: its segments at a sequence number, and their rows by key.
 
 pub(crate) mod load;
 mod load_block;
@@ -38,7 +38,7 @@ pub(crate) const COMPRESSION: TableCompression = TableCompression::Zstd;
 const FIRST_READ: u32 = 16;
 const READ: u32 = 1024;
 
-/// What a column table has beside its row store's part. One for all sessions.
+/// The level of a column table below its row store's part. One for all sessions.
 pub struct ColumnTable {
     pub(crate) id: TableId,
     /// What of the table it has.
@@ -65,7 +65,7 @@ pub struct ColumnTable {
     status: Mutex<TableStatus>,
 }
 
-/// What the background has done to a table since the start.
+/// The background work on a table since the start.
 #[derive(Clone, Debug, Default)]
 pub struct TableStatus {
     /// Segments made of delta rows.
@@ -76,13 +76,13 @@ pub struct TableStatus {
     pub rows_sealed: u64,
     /// The work that is under way, or the last that has done something: when it began, and how long it took if it has ended.
     pub work: Option<(Instant, Option<Duration>)>,
-    /// What is done now.
+    /// The current work.
     pub state: TableState,
     /// Why the last attempt failed, if it did.
     pub last_error: Option<String>,
 }
 
-/// What is being done to a table.
+/// The work on a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TableState {
     /// Nothing.
@@ -238,7 +238,7 @@ impl ColumnTable {
         self.replaced.lock().extend(segments.map(|segment| (seqno, segment)));
     }
 
-    /// Lets go of the segments that no reader can ask for any more.
+    /// Drops the segments that no reader can ask for any more.
     pub(crate) fn forget_replaced(&self, store: &RowStore) {
         self.replaced.lock().retain(|(seqno, segment)| {
             let past = store.is_past(*seqno);

@@ -1,4 +1,4 @@
-//! Segments become fewer: small ones are merged, and those with many deleted rows are written anew.
+//! Merges small segments, and rewrites segments with many deleted rows.
 
 use crate::entry::entry_name;
 use crate::level::{ColumnTable, SegmentManifest};
@@ -27,7 +27,7 @@ pub(crate) enum MergeOutcome {
     Merged(usize),
     /// There is nothing to merge.
     Nothing,
-    /// Somebody else seals or merges.
+    /// Another thread seals or merges.
     Busy,
 }
 

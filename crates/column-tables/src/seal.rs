@@ -17,7 +17,7 @@ pub const SEAL_ROWS_MAX: usize = 1 << 16;
 /// Bytes of stored rows that end a seal early: they are in memory until the segment is written.
 const SEAL_BYTES_MAX: usize = 64 << 20;
 
-/// What a seal has done.
+/// The result of a seal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SealOutcome {
     /// Rows that are in the new segment.
@@ -37,8 +37,8 @@ impl ColumnTable {
         }
     }
 
-    /// Moves up to [`SEAL_ROWS_MAX`] delta rows of the table into a segment, on `threads` threads; `None` if somebody else is
-    /// at it.
+    /// Moves up to [`SEAL_ROWS_MAX`] delta rows of the table into a segment, on `threads` threads; `None` if another thread
+    /// is at it.
     pub fn seal(&self, store: &RowStore, table: &HeldTable, threads: usize) -> SqlResult<Option<SealOutcome>> {
         let Some(mut sealing) = self.sealing(store, table)? else { return Ok(None) };
         let changes_before = self.delta_changes();

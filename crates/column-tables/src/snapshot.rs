@@ -1,4 +1,4 @@
-//! A table as an analytic scan reads it: segments with the positions that count, and delta rows.
+//! A table as an analytic scan reads it: segments with their valid positions, and delta rows.
 
 use crate::columns::coded_array;
 use crate::decode::{ColumnDecoder, append_column};

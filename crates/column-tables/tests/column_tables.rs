@@ -1,4 +1,4 @@
-//! Column tables through the row store's interface: whatever is sealed, everybody reads and changes the same rows.
+//! Column tables through the row store's interface: readers and writers see the same rows, sealed or not.
 
 use proptest::prelude::*;
 use squall_catalog::{
@@ -330,7 +330,7 @@ fn many_rows_are_changed_only_by_who_has_the_table_alone() {
     let locked = other_locks(&fixture);
     assert!(matches!(locked, Err(StoreError::Sql(error)) if error.is(ErrorCode::LockNowait)));
     txn.commit().unwrap();
-    // The snapshot still has all of them, and who has it may not change what is no more.
+    // The snapshot still has all of them, and its transaction may not change rows that are gone.
     assert_eq!(fixture.rows(&mut late, Direction::Forward).len(), 10);
     assert!(late.begin_bulk_change(&fixture.table).unwrap().is_none(), "it has changed since");
     let gone = late.get_locked(&fixture.table, &key(&fixture.table, ("ada", 3)), FOR_UPDATE);
@@ -602,7 +602,7 @@ fn a_copy_that_has_not_been_made_is_made_and_not_sealed() {
     };
     let rows = || count(&fixture);
     assert_eq!(rows(), None);
-    // What somebody has sealed already is not there twice, either.
+    // Rows that were sealed already are not there twice, either.
     fixture.seal();
     assert_eq!((rows(), segment_files(&fixture)), (None, 1));
     let merged = fixture.column_table.optimize(&fixture.store, &fixture.held(), 1, &|| Ok(())).unwrap();

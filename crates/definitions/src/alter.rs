@@ -1,4 +1,4 @@
-//! Carrying ALTER TABLE out: the definition alone, new keys, or a copy of all rows.
+//! Runs ALTER TABLE: the definition alone, new keys, or a copy of all rows.
 
 use crate::alter_table::{Alteration, Work, alter_table as resolve_alteration};
 use crate::constraint::parent_name;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// Rows that are copied between two looks of others at how far it is.
 const ROWS_PER_NOTE: u64 = 256;
 
-/// What an ALTER needs beyond other definition statements.
+/// The parameters of ALTER beyond those of other definition statements.
 #[derive(Clone, Copy, Debug)]
 pub struct AlterEnv {
     /// Whether bad values in a copy are errors.

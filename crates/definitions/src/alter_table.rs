@@ -1,4 +1,4 @@
-//! ALTER TABLE: the actions applied to a definition, and what has to be done to the rows for it.
+//! ALTER TABLE: the actions applied to a definition, and the necessary work on the rows.
 
 use crate::column::{resolve_column, resolve_default};
 use crate::constant;
@@ -21,12 +21,12 @@ use squall_parser::ast::{
 };
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, StringKind};
 
-/// What ALTER TABLE comes to.
+/// The result of ALTER TABLE's actions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alteration {
     /// The definition afterwards, with the id and the name of the table before, whatever RENAME TO says.
     pub table: TableDef,
-    /// What happens to the rows.
+    /// The work on the rows.
     pub work: Work,
     /// AUTO_INCREMENT = n.
     pub auto_increment: Option<u64>,
@@ -34,7 +34,7 @@ pub struct Alteration {
     pub keys_switch: bool,
 }
 
-/// What happens to the rows, from nothing to everything.
+/// The work on the rows, from none to a copy of all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Work {
     /// Only the definition changes.

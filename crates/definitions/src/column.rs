@@ -1,4 +1,4 @@
-//! One column as written, made into a [`ColumnDef`].
+//! Makes a [`ColumnDef`] of a column of the syntax tree.
 
 use crate::constant;
 use crate::context::DdlContext;

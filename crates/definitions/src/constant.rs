@@ -122,7 +122,7 @@ pub fn convert_to_column(value: Value, to: &SqlType, name: &str, statement: &Sta
     Ok(stored)
 }
 
-/// What rows that were there before a column was added have in it.
+/// The value of an added column in older rows.
 pub fn value_for_older_rows(column: &ColumnDef, statement: &StatementContext) -> SqlResult<Value> {
     Ok(match &column.default {
         ColumnDefault::Literal(value) => value.clone(),
@@ -173,7 +173,7 @@ pub fn columns_of_text(text: &str, found: &mut Vec<String>) {
     }
 }
 
-/// What DEFAULT (…) may not hold (3770).
+/// The expressions that DEFAULT (…) may not have (3770).
 pub fn check_default(expr: &Expr, name: &str, registry: &Registry) -> SqlResult<()> {
     match forbidden(expr).or_else(|| resolved_call(expr, registry)) {
         Some(what) => Err(SqlError::new(ErrorCode::DefaultValueGenerated, &[&name, &what])),
@@ -181,7 +181,7 @@ pub fn check_default(expr: &Expr, name: &str, registry: &Registry) -> SqlResult<
     }
 }
 
-/// What a generated column may not hold (3763, 3102).
+/// The expressions that a generated column may not have (3763, 3102).
 pub fn check_generated(expr: &Expr, name: &str, registry: &Registry) -> SqlResult<()> {
     check_no_array_cast(expr)?;
     match disallowed(expr, registry) {
@@ -190,14 +190,14 @@ pub fn check_generated(expr: &Expr, name: &str, registry: &Registry) -> SqlResul
     }
 }
 
-/// `CAST(… AS type ARRAY)` stands in keys only (1235).
+/// `CAST(… AS type ARRAY)` is in keys only (1235).
 fn check_no_array_cast(expr: &Expr) -> SqlResult<()> {
     let mut found = false;
     expr.visit(&mut |expr| found |= matches!(expr, Expr::Cast(cast) if cast.array));
     if found { Err(SqlError::unsupported(ARRAY_CAST)) } else { Ok(()) }
 }
 
-/// What a CHECK may not hold (3814, 3815).
+/// The expressions that a CHECK may not have (3814, 3815).
 pub fn check_condition(expr: &Expr, name: &str, registry: &Registry) -> SqlResult<()> {
     check_no_array_cast(expr)?;
     match disallowed(expr, registry) {
@@ -206,7 +206,7 @@ pub fn check_condition(expr: &Expr, name: &str, registry: &Registry) -> SqlResul
     }
 }
 
-/// What stands in no expression whose value the row alone has to decide.
+/// What is in no expression whose value the row alone has to decide.
 pub fn disallowed(expr: &Expr, registry: &Registry) -> Option<String> {
     forbidden(expr).or_else(|| volatile_call(expr)).or_else(|| resolved_call(expr, registry))
 }
@@ -225,7 +225,7 @@ fn resolved_call(expr: &Expr, registry: &Registry) -> Option<String> {
     found
 }
 
-/// Subqueries, variables, parameters and aggregates stand in no definition.
+/// Subqueries, variables, parameters and aggregates are in no definition.
 fn forbidden(expr: &Expr) -> Option<String> {
     let mut found = None;
     expr.visit(&mut |expr| {

@@ -1,4 +1,4 @@
-//! CHECK and FOREIGN KEY constraints as written, made into the catalog's.
+//! Makes the catalog's constraints of CHECK and FOREIGN KEY of the syntax tree.
 
 use crate::constant;
 use crate::context::DdlContext;

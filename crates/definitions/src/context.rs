@@ -1,11 +1,11 @@
-//! What resolving a definition may look at.
+//! What resolving a definition may read.
 
 use squall_catalog::{Catalog, TableDef};
 use squall_registry::{Registry, StatementContext};
 use squall_row_store::{EngineTraits, Engines};
 use squall_types::{CollationId, SqlMode, SqlResult};
 
-/// What resolving a definition may look at.
+/// The context in which a definition is resolved.
 #[derive(Clone, Copy, Debug)]
 pub struct DdlContext<'a> {
     /// The statement: sql_mode, warnings, the time.
@@ -30,7 +30,7 @@ impl DdlContext<'_> {
         self.statement.settings.sql_mode
     }
 
-    /// What the engine of a table is like.
+    /// The traits of a table's engine.
     ///
     /// # Errors
     /// 1286 if it is not there.

@@ -1,4 +1,4 @@
-//! Carrying CREATE TABLE out.
+//! Runs CREATE TABLE.
 
 use crate::constraint::parent_name;
 use crate::create_table::resolve_table;

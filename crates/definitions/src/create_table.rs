@@ -1,4 +1,4 @@
-//! CREATE TABLE: the statement made into a [`TableDef`].
+//! CREATE TABLE: makes a [`TableDef`] of the statement.
 
 use crate::column::resolve_column;
 use crate::constraint::{add_check, add_foreign_key};
@@ -54,7 +54,7 @@ pub fn resolve_table(statement: &CreateTable, selected: &[ColumnDef], context: &
     Ok(table)
 }
 
-/// What has to hold of every table.
+/// The checks of every table.
 pub fn check_table(table: &TableDef, context: &DdlContext<'_>) -> SqlResult<()> {
     if table.columns.len() > COLUMNS_MAX {
         return Err(SqlError::new(ErrorCode::TooManyFields, &[]));

@@ -1,4 +1,4 @@
-//! Types of columns as written, made into [`SqlType`]s with MySQL's limits.
+//! Makes [`SqlType`]s of column types, with MySQL's limits.
 
 use squall_parser::ast::{CharacterAttributes, DataType, IntegerKind, LobSize, NumericSign, SqlString};
 use squall_planner::bind::geometry_kind;

@@ -129,7 +129,7 @@ pub fn rename_tables(state: &ServerState, env: &DdlEnv, statement: &RenameTable)
     })
 }
 
-/// What a name stands for, and the tables whose foreign keys name it and change with it.
+/// The object of a name, and the tables whose foreign keys name it and change with it.
 pub fn with_children(catalog: &Catalog, name: QualifiedName) -> Vec<QualifiedName> {
     let children = referring_keys(catalog, &name).into_iter().map(|(database, child, _)| (database, child));
     children.chain([name.clone()]).collect()

@@ -15,7 +15,7 @@ use squall_types::{CollationId, ErrorCode, SqlError, SqlResult};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The next catalog while a definition makes it. Everybody may look at it; tables that were there before are changed by
+/// The next catalog while a definition makes it. All threads may read it; tables that were there before are changed by
 /// who has them locked.
 pub struct CatalogEdit<'a> {
     catalog: &'a mut Catalog,
@@ -44,7 +44,7 @@ impl ReservedId {
 }
 
 /// The catalog of now. Where that has the version given it may be about to be followed: the store goes by a definition from when that
-/// is durable, a moment before the catalog is published. Then the next one.
+/// is durable, shortly before the catalog is published. Then the next one.
 pub fn newer_catalog(state: &ServerState, version: u64) -> Arc<Catalog> {
     let catalog = state.catalog.load();
     if catalog.version != version {

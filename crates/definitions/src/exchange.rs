@@ -1,4 +1,4 @@
-//! EXCHANGE PARTITION: a partition and a table change places, whatever their size.
+//! EXCHANGE PARTITION: exchanges a partition with a table; the time does not depend on their size.
 
 use crate::edit::change_catalog;
 use crate::execute::{DdlEnv, QualifiedName, base_table};
@@ -92,7 +92,7 @@ fn check_exchange(whole: &TableDef, table: &TableDef) -> SqlResult<()> {
     Ok(())
 }
 
-/// What has to be the same of columns.
+/// The properties of columns that have to be equal.
 fn shape_of_column(column: &ColumnDef) -> ColumnDef {
     ColumnDef {
         id: squall_catalog::ColumnId(0),
@@ -103,7 +103,7 @@ fn shape_of_column(column: &ColumnDef) -> ColumnDef {
     }
 }
 
-/// What has to be the same of keys: a part by its column's place.
+/// The properties of keys that have to be equal: a part by its column's position.
 fn shape_of_index(def: &TableDef, index: &IndexDef) -> (IndexDef, Vec<usize>) {
     let shape =
         IndexDef { id: IndexId(0), parts: Vec::new(), comment: String::new(), invisible: false, ..index.clone() };

@@ -1,4 +1,4 @@
-//! Carrying definition statements out: locks, the next catalog, the commit that makes it durable.
+//! Runs definition statements: locks, the next catalog, the commit that makes it durable.
 //!
 //! Everything here may wait for locks and disks, so the session runs it where blocking is allowed. The order is always:
 //! exclusive locks of the tables concerned ([`crate::locked`]), then the DDL mutex, then the catalog is read again, edited
@@ -13,7 +13,7 @@ use squall_system_tables::Who;
 use squall_types::{CollationId, ErrorCode, Level, SqlError, SqlResult};
 use std::sync::Arc;
 
-/// What a definition statement runs with, owned so that it can move to another thread.
+/// The environment of a definition statement, owned so that it can move to another thread.
 #[derive(Clone)]
 pub struct DdlEnv {
     /// The statement.
@@ -40,7 +40,7 @@ pub struct DdlEnv {
     pub account: AccountKey,
     /// The host that the client comes from.
     pub client_host: Box<str>,
-    /// What the account may do.
+    /// The account's grants.
     pub access: Arc<AccessMap>,
 }
 
@@ -68,7 +68,7 @@ impl DdlEnv {
         self.context.diagnostics.push(Level::Note, error);
     }
 
-    /// What definitions in a database are resolved with.
+    /// The context in which definitions of a database are resolved.
     pub fn ddl_context<'a>(&'a self, catalog: &'a Catalog, database: &'a str) -> DdlContext<'a> {
         DdlContext {
             statement: &self.context,

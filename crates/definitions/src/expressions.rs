@@ -1,4 +1,5 @@
-//! Expressions of a definition, bound before the definition is: what does not bind would make a table that takes no row.
+//! Expressions of a definition are bound before the definition is published: otherwise a table could be made that takes
+//! no row.
 
 use crate::constant;
 use crate::context::DdlContext;

@@ -1,4 +1,4 @@
-//! Keys as written, made into [`IndexDef`]s with MySQL's rules and limits.
+//! Makes [`IndexDef`]s of keys, with MySQL's rules and limits.
 
 use crate::context::DdlContext;
 use crate::functional_key::{add_cells_column, add_hidden_column};

@@ -1,9 +1,8 @@
-//! Tables that a definition has for itself, and the only way to get them.
+//! Tables that a definition has locked exclusively, and the only way to get them.
 //!
-//! A name may stand for another table, and a table may have another definition, each time a lock was waited for. So names
-//! are looked up again after the locks are had, until what they stand for is what is locked. What a definition changes it
-//! changes through the [`LockedTable`]s that come out of this: there is no other way to make one, and none outlives its
-//! locks.
+//! After each wait for a lock a name may mean another table, and a table may have another definition. So names are looked
+//! up again when the locks are taken, until they mean the locked tables. A definition changes tables through the
+//! [`LockedTable`]s of this module: nothing else makes them, and none outlives its locks.
 
 use crate::execute::{DdlEnv, QualifiedName, base_table};
 use squall_catalog::{Catalog, TableDef, TableEntry, TableId};
@@ -80,7 +79,7 @@ impl LockedTables {
     }
 }
 
-/// What is left of a time that all waits of a statement take together.
+/// The rest of the time-out of all waits of a statement together.
 struct WaitBudget {
     wait: LockWait,
     since: Instant,
@@ -94,7 +93,7 @@ impl WaitBudget {
     fn left(&self) -> LockWait {
         match self.wait {
             LockWait::Timeout(time) => {
-                // Never nothing: who has waited his turn gets a lock that is free.
+                // Never nothing: a waiter gets the lock when it is free.
                 LockWait::Timeout(time.saturating_sub(self.since.elapsed()).max(Duration::from_millis(1)))
             }
             other => other,

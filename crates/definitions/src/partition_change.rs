@@ -6,7 +6,7 @@ use squall_catalog::{PartitionValues, Partitioning, TableDef, TableId};
 use squall_parser::ast::{self, AlterAction, Ident, PartitionNames};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
-/// What an action does to the rows.
+/// The effect of an action on the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartitionChange {
     /// Nothing: the definition says it all.

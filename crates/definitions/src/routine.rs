@@ -7,10 +7,10 @@ use squall_server_state::accounts::AccountChange;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 
-/// What the creator of a routine may do with it.
+/// The privileges that the creator of a routine gets on it.
 pub const OF_CREATOR: Privileges = Privileges::EXECUTE.union(Privileges::ALTER_ROUTINE);
 
-/// What to do where a routine of the name is there already.
+/// How to act if a routine of the name exists already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IfThere {
     /// 1304.

@@ -69,7 +69,7 @@ pub fn for_each_sorted_row(
     for_each_row(&state.runtime, &statement, query, &types, each).map_err(SqlError::from)
 }
 
-/// The rows of a table that is altered, which nobody needs SELECT for.
+/// The rows of a table that is altered, which needs no SELECT privilege.
 struct OrderedRows<'a> {
     query: BoundQuery,
     database: &'a str,

@@ -1,4 +1,4 @@
-//! What one of our operators has to say about itself, and what follows from that for DataFusion.
+//! The properties of our operators, and DataFusion's trait made from them.
 
 use datafusion::common::{Result, Statistics, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -15,10 +15,10 @@ pub trait Operator: ExecutionPlan + Sized + 'static {
     /// Its name in plans.
     fn label(&self) -> &str;
 
-    /// What is known of its rows: columns, order, partitions, bounds.
+    /// The properties of its rows: columns, order, partitions, bounds.
     fn output(&self) -> &Arc<PlanProperties>;
 
-    /// What stands behind its name in plans for people.
+    /// The text behind its name in EXPLAIN.
     fn describe(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
         Ok(())
     }
@@ -67,7 +67,7 @@ pub trait Operator: ExecutionPlan + Sized + 'static {
     /// When it cannot begin.
     fn stream(&self, partition: usize, task: Arc<TaskContext>) -> Result<SendableRecordBatchStream>;
 
-    /// What it counts.
+    /// Its metrics.
     fn counters(&self) -> Option<&ExecutionPlanMetricsSet> {
         None
     }
@@ -99,7 +99,7 @@ pub trait Operator: ExecutionPlan + Sized + 'static {
     }
 }
 
-/// What [`Operator::over`] of an operator with one input is given.
+/// The argument of [`Operator::over`] for an operator with one input.
 ///
 /// # Errors
 /// When there is none.
@@ -110,14 +110,14 @@ pub(crate) fn only_input(mut inputs: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<
     }
 }
 
-/// What DataFusion should do with the rows of each input.
+/// The distribution and order that DataFusion should give the rows of each input.
 pub(crate) fn distribution<T: Operator>(operator: &T) -> Vec<Distribution> {
     let one =
         if operator.takes_partitions() { Distribution::UnspecifiedDistribution } else { Distribution::SinglePartition };
     vec![one; operator.inputs().len()]
 }
 
-/// What is asked of each input before [`Operator::estimate`].
+/// The statistics of each input for [`Operator::estimate`].
 pub(crate) fn asked_of_inputs<T: Operator>(operator: &T, partition: Option<usize>) -> Vec<ChildStats> {
     let asked = || if operator.asks_inputs() { ChildStats::At(partition) } else { ChildStats::Skip };
     operator.inputs().iter().map(|_| asked()).collect()

@@ -1,11 +1,10 @@
 //! Physical plans that several executions of one query run, one after another.
 //!
-//! A plan may be kept if nothing in it is of the execution that it was made for: its functions depend on their arguments alone, what it reads are
-//! rows of tables along paths that constants decide, and its operators find the statement, its snapshot and its memory when they are
-//! executed. Expressions find the statement in the plan's [`ExecutionSlot`]. Before each run the operators are copied as if they had never run
-//! (`ExecutionPlan::reset_state`).
+//! A plan may be kept if nothing in it belongs to one execution: its functions depend only on their arguments, it reads rows of tables along
+//! paths that constants decide, and its operators find the statement, its snapshot and its memory when they are executed. Expressions find the
+//! statement in the plan's [`ExecutionSlot`]. Before each run the operators are copied as if they had never run (`ExecutionPlan::reset_state`).
 //!
-//! Operators are listed one by one: one that is not known to be of this kind keeps its plan from being kept.
+//! Operators are listed one by one: a plan with an operator that is not in the list is not kept.
 
 use crate::access::RowTable;
 use crate::access::scan::RowScanExec;
@@ -113,7 +112,7 @@ impl ReusablePlan {
         reset_plan_states(self.plan.clone()).map_err(sql_error_from)
     }
 
-    /// Lets go of the statement that has run last.
+    /// Drops the statement that has run last.
     pub fn end_execution(&self) {
         self.slot.put(Arc::new(StatementContext::default()), Arc::default());
     }
@@ -128,7 +127,7 @@ fn rows_of(table: &Table, env: &StatementEnv) -> u64 {
     env.store.table_stats(table).row_count
 }
 
-/// What a plan consists of.
+/// The tables of a plan, and its number of operators.
 #[derive(Default)]
 struct Found {
     tables: Vec<Arc<Table>>,

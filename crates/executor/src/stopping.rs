@@ -1,7 +1,7 @@
 //! KILL and time limits inside of planning.
 //!
-//! DataFusion's rules know nothing of statements. While a statement is planned its [`KillState`] stands beside the thread
-//! that plans it, and every rule looks at it before it looks at a node of the plan.
+//! DataFusion's rules know nothing of statements. While a thread plans a statement, it has the statement's [`KillState`],
+//! and every rule checks it before each node of the plan.
 
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;

@@ -1,4 +1,4 @@
-//! Operators that read tables, as EXPLAIN and MySQL's counters look at plans.
+//! Operators that read tables, for EXPLAIN and MySQL's counters.
 
 use crate::access::RowTable;
 use crate::access::column_scan::ColumnScanExec;

@@ -1,7 +1,7 @@
 //! FastBit's languages: paths, column specifications, queries, rows as text, result files.
 //!
-//! Everything here turns text into values or into SQL text and touches nothing else. Reading order: [`path`], [`columns`],
-//! [`query`] (and in it the lexer, the tree, the parser, the way into SQL), [`row_text`], [`result_file`].
+//! Everything here makes values or SQL text of text and uses nothing else. Reading order: [`path`], [`columns`], [`query`]
+//! (and in it the lexer, the tree, the parser, the way into SQL), [`row_text`], [`result_file`].
 //!
 //! Must not know: tables, sessions, files.
 

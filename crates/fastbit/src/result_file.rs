@@ -1,4 +1,4 @@
-//! What a query leaves behind: the status, and files of rows that are read again as SQL.
+//! The result of a query: the status, and files of rows that are read again as SQL.
 //!
 //! A file has a row per line, its values separated by comma and blank, texts in double quotes with quotes in them doubled,
 //! and `NULL` where there is no value.

@@ -1,9 +1,9 @@
-//! A column of a table at a moment.
+//! A column of a table at one time.
 
 use squall_types::Value;
 use std::sync::Arc;
 
-/// Values by row: those of another moment, and which of them differ. Moments share what they have in common.
+/// Values by row: those of another snapshot, and which of them differ. Snapshots share equal values.
 #[derive(Clone, Debug)]
 pub struct Column {
     base: Arc<Vec<Value>>,
@@ -21,12 +21,12 @@ impl Column {
         }
     }
 
-    /// How many rows it had at the moment whose values it shares.
+    /// How many rows it had in the snapshot whose values it shares.
     pub(crate) fn base_rows(&self) -> usize {
         self.base.len()
     }
 
-    /// The column at another moment, with other values in rows that are in ascending order.
+    /// The column in another snapshot, with other values in rows that are in ascending order.
     pub(crate) fn with(&self, changed: Vec<(u32, Value)>) -> Column {
         Column { base: self.base.clone(), changed: Arc::new(changed) }
     }

@@ -1,9 +1,9 @@
 //! Snapshots of tables over time, in files that each hold a slice of time and are dropped whole.
 //!
-//! A *snapshot* is what a set of tables held at one moment. It is appended as one frame, in which only tables are that have
+//! A *snapshot* is what a set of tables had at one time. It is appended as one frame, in which only tables are that have
 //! changed since the snapshot before, and of those only what differs from a *key block*, the table's last full copy in the same
-//! slice. So a table at a moment is found by a binary search and read from two places at most, and neighbouring snapshots are
-//! neighbours in the file. `docs/formats/history.md` has the bytes, `docs/decisions/0023-history.md` the reasons.
+//! slice. So a table at one time is found by a binary search and at most two reads, and neighbouring snapshots are neighbours
+//! in the file. `docs/formats/history.md` has the bytes, `docs/decisions/0023-history.md` the reasons.
 //!
 //! ```text
 //! history/  00001424…339.slice  |frame|frame|frame|…      an hour

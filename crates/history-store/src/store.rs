@@ -1,4 +1,4 @@
-//! All slices of a directory: appending, and letting go of what is old.
+//! All slices of a directory: appending, and removing old ones.
 
 pub(crate) mod reader;
 pub(crate) mod slice;
@@ -22,7 +22,7 @@ const SLICE_BYTES_MAX: u64 = 64 << 20;
 const STEP_MICROS: i64 = 10;
 const FLOOR_FILE: &str = "floor";
 
-/// What a table holds at a moment.
+/// What a table has at one time.
 #[derive(Debug)]
 pub struct TableContent<'a> {
     /// Its name.
@@ -71,9 +71,9 @@ impl HistoryStore {
         Ok(store)
     }
 
-    /// Appends what tables hold at a moment, each of which is let go of before the next is asked for; gives the time that the snapshot got: with five digits behind the second's point,
-    /// and later than that of every other, whatever the clock says. When this returns, the snapshot survives whatever happens
-    /// to the machine.
+    /// Appends what tables have at one time, each of which is dropped before the next is asked for; gives the time that the snapshot got: with five
+    /// digits behind the second's point, and later than that of every other, whatever the clock says. When this returns, the snapshot survives
+    /// whatever happens to the machine.
     ///
     /// # Errors
     /// When the disk does not take it; then nothing has changed.
@@ -132,7 +132,7 @@ impl HistoryStore {
         Ok(None)
     }
 
-    /// Lets go of every snapshot older than that; slices of which none is left are deleted.
+    /// Drops every snapshot older than that; slices of which none is left are deleted.
     ///
     /// # Errors
     /// When a file cannot be deleted; its snapshots are not to be seen in any case.
@@ -152,7 +152,7 @@ impl HistoryStore {
     /// The same, and remembered: it stays so if the process ends before any slice is as old.
     ///
     /// # Errors
-    /// As above; when it cannot be remembered nothing is let go of.
+    /// As above; when it cannot be remembered nothing is dropped.
     pub fn discard_before(&self, ts_micros: i64) -> Result<()> {
         if ts_micros > self.floor_micros.load(Ordering::Acquire) {
             write_floor(&self.directory, ts_micros)?;
@@ -160,7 +160,7 @@ impl HistoryStore {
         self.retain_from(ts_micros)
     }
 
-    /// Lets go of everything.
+    /// Drops everything.
     ///
     /// # Errors
     /// When a file cannot be deleted.
@@ -193,7 +193,7 @@ impl HistoryStore {
     }
 
     /// Reads snapshots from one time to another, both of them included, microseconds since 1970 UTC; with `backward` the last one
-    /// first. Slices that begin or are let go of later do not matter to it.
+    /// first. Slices that begin or are dropped later do not matter to it.
     pub fn reader(&self, from_micros: i64, to_micros: i64, backward: bool) -> Reader {
         let from_micros = from_micros.max(self.floor_micros.load(Ordering::Acquire));
         let all = self.slices.read();

@@ -1,4 +1,4 @@
-//! Who has connected, and what they have run.
+//! Accounts that have connected, and counts of what they have run.
 
 use crate::errors::{ErrorsByNumber, merge_errors};
 use crate::memory::{self, SessionPart};
@@ -34,7 +34,7 @@ pub fn host_without_port(host: &str) -> &str {
     }
 }
 
-/// What is known of an account since the start.
+/// The counts of an account since the start.
 #[derive(Clone, Debug, Default)]
 pub struct AccountStatistics {
     /// How many there are now.
@@ -49,9 +49,9 @@ pub struct AccountStatistics {
     pub errors: ErrorsByNumber,
     /// Their transactions.
     pub transactions: TransactionTotals,
-    /// What they waited for.
+    /// Their waits.
     pub waits: TimesByEvent,
-    /// What they have done with files.
+    /// Their use of files.
     pub files: TimesByEvent,
     /// Stages of their statements.
     pub stages: TimesByEvent,
@@ -66,7 +66,7 @@ pub struct AccountStatistics {
 pub struct Accounts(Mutex<BTreeMap<AccountKey, AccountStatistics>>);
 
 impl Accounts {
-    /// Somebody has connected.
+    /// A client has connected.
     pub fn connected(&self, process: &Process) {
         let mut accounts = self.0.lock();
         let account = accounts.entry(AccountKey::of(process)).or_default();
@@ -100,7 +100,7 @@ impl Accounts {
         accounts
     }
 
-    /// Forgets who is not connected any more, and counts the others' connections anew.
+    /// Forgets accounts without connections, and sets the others' connection counts to what is open.
     pub fn clear(&self) {
         self.0.lock().retain(|_, account| {
             account.total_connections = account.current_connections;

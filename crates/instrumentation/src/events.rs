@@ -1,4 +1,4 @@
-//! Events of one kind of one session: sums by name, the one that lasts, and the last ones that are over.
+//! Events of one kind of one session: sums by name, the current one, and the last ended ones.
 
 use crate::timed::TimesByEvent;
 use parking_lot::{Mutex, MutexGuard};
@@ -12,7 +12,7 @@ pub(crate) const RECENT_MAX: usize = 10;
 #[derive(Debug)]
 pub struct CountedEvents<E>(Mutex<Events<E>>);
 
-/// What is known of them.
+/// Their counts.
 #[derive(Debug)]
 pub(crate) struct Events<E> {
     pub totals: TimesByEvent,

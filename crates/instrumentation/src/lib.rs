@@ -1,6 +1,6 @@
-//! What the server counts and shows of what it does: the process list, and the numbers behind performance_schema.
+//! Instrumentation: the process list, and the numbers behind performance_schema.
 //!
-//! A session counts by itself, in its [`Process`], without sharing anything on a statement's way; [`Statistics`] has what is of no session any more.
+//! A session counts by itself, in its [`Process`], and shares nothing while a statement runs; [`Statistics`] has the counts of ended sessions.
 //! Readers add both up.
 //!
 //! From the bottom up: [`totals`], [`timed`], [`events`], [`recent`], [`statement_kind`], [`statements`], [`tables`], [`transactions`], [`prepared`], [`errors`],

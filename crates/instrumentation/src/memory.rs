@@ -1,4 +1,4 @@
-//! Memory by what it is for: what the parts of the server know of themselves, asked for when somebody looks.
+//! Memory by its use: the parts of the server count it themselves, and a reader asks them.
 
 use crate::process::Process;
 use parking_lot::Mutex;
@@ -12,9 +12,9 @@ pub const OTHER: &str = "memory/squall/other";
 
 /// Texts of prepared statements.
 pub const PREPARED: &str = "memory/squall/prepared_statement_texts";
-/// What queries have reserved: sorts, joins, groups.
+/// Reservations of queries: sorts, joins, groups.
 pub const QUERIES: &str = "memory/squall/queries";
-/// What open transactions have written, after their last statements.
+/// Writes of open transactions, after their last statements.
 pub const TRANSACTIONS: &str = "memory/squall/transactions";
 
 /// `@variables` of sessions.
@@ -43,7 +43,7 @@ impl SessionPart {
     }
 }
 
-/// What is known of a session's memory, in the order of [`OF_SESSIONS`].
+/// The parts of a session's memory, in the order of [`OF_SESSIONS`].
 pub fn of_session(process: &Process) -> [SessionPart; OF_SESSIONS.len()] {
     let prepared = process.prepared.list();
     let texts = prepared.iter().map(|prepared| prepared.text.len() as u64).sum();
@@ -93,7 +93,7 @@ pub const NAMES: &[&str] = &[
     "memory/squall/write_buffers",
 ];
 
-/// Between which numbers a part's memory was when somebody looked.
+/// The least and the greatest memory of a part that readers have seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// The fewest things.
@@ -111,7 +111,7 @@ pub struct Seen {
 pub struct MemorySeen(Mutex<BTreeMap<&'static str, Seen>>);
 
 impl MemorySeen {
-    /// Somebody looks.
+    /// A reader looks.
     pub fn look(&self, part: &PartMemory) -> Seen {
         let PartMemory { name, count, bytes } = *part;
         let mut seen = self.0.lock();

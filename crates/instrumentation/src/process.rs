@@ -1,4 +1,4 @@
-//! The process list: who is connected and what each is doing.
+//! The process list: the connections, and what each is doing.
 
 use crate::errors::CountedErrors;
 use crate::prepared::PreparedUses;
@@ -32,7 +32,7 @@ pub struct Process {
     pub host: String,
     /// KILL and time-outs.
     pub kill: Arc<KillState>,
-    /// What it does now.
+    /// Its current action.
     pub activity: Mutex<Activity>,
     /// When that began, microseconds since 1970 UTC.
     pub since_micros: AtomicI64,
@@ -42,7 +42,7 @@ pub struct Process {
     pub status: SessionStatus,
     /// Whether what it does is counted, if anything is: `INSTRUMENTED` in `performance_schema.threads`.
     pub is_instrumented: AtomicBool,
-    /// What it has run.
+    /// The statements that it has run.
     pub statements: CountedStatements,
     /// Rows of tables that it has read and changed.
     pub tables: CountedTables,
@@ -50,21 +50,21 @@ pub struct Process {
     pub errors: CountedErrors,
     /// Its transactions.
     pub transactions: CountedTransactions,
-    /// What it has waited for.
+    /// Its waits.
     pub waits: CountedWaits,
-    /// What its statements have done with files.
+    /// Its statements' use of files.
     pub files: Arc<FileTimes>,
-    /// What its statements have reserved.
+    /// The reservations of its statements.
     pub memory: Arc<SessionMemory>,
-    /// What its open transaction has written; the most that one has.
+    /// The bytes that its open transaction has written; the most of any.
     pub written_bytes: AtomicU64,
     /// The most that one has written, bytes.
     pub written_bytes_high: AtomicU64,
     /// How its connection is encrypted, if it is.
     pub tls: Option<Arc<TlsUse>>,
-    /// What goes through its client's socket, if it has one.
+    /// The counts of its client's socket, if it has one.
     pub socket: Option<Arc<SocketUse>>,
-    /// What had gone through it at the last FLUSH STATUS.
+    /// These counts at the last FLUSH STATUS.
     socket_flushed: Mutex<SocketTotals>,
     /// Where that is; `None` for a Unix socket.
     pub peer: Option<IpAddr>,
@@ -89,7 +89,7 @@ impl std::fmt::Debug for Process {
     }
 }
 
-/// What a connection does.
+/// The action of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct Activity {
     /// `Sleep`, `Query`, `Execute`, `Prepare` …
@@ -102,7 +102,7 @@ pub struct Activity {
     pub database: String,
 }
 
-/// What becomes of rows and files.
+/// What happens to rows and files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {
     /// LOAD DATA reads a file.
@@ -177,7 +177,7 @@ impl TransferProgress {
         }
     }
 
-    /// What the process list says; `None` if nothing is under way.
+    /// The state in the process list; `None` if nothing is running.
     pub fn shown(&self) -> Option<String> {
         let rows = self.rows.load(Ordering::Relaxed);
         match self.running.load(Ordering::Relaxed) {
@@ -370,7 +370,7 @@ impl Process {
         self.socket.is_some()
     }
 
-    /// What went through its socket since the last FLUSH STATUS.
+    /// The counts of its socket since the last FLUSH STATUS.
     pub fn socket_since_flush(&self) -> SocketTotals {
         let totals = self.socket.as_ref().map_or_else(SocketTotals::default, |socket| socket.totals());
         totals.since(&self.socket_flushed.lock())
@@ -538,7 +538,7 @@ impl ProcessList {
         self.processes.read().len()
     }
 
-    /// Whether nobody is connected.
+    /// Whether no client is connected.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

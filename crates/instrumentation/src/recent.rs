@@ -16,19 +16,19 @@ pub struct RecentStatement {
     pub event_id: u64,
     /// The name of its kind.
     pub event: &'static str,
-    /// What it was counted as by digest.
+    /// Its digest and database.
     pub key: Option<u128>,
-    /// The number of the transaction that it found open; found out when somebody asks.
+    /// The number of the transaction that it found open; found when a reader asks.
     pub transaction: Option<u64>,
-    /// What it took and gave.
+    /// Its counts.
     pub measured: Measured,
     /// Its text, or the beginning of a long one.
     pub text: Vec<u8>,
-    /// What it ended with.
+    /// The error that it ended with.
     pub error: Option<Box<SqlError>>,
 }
 
-/// What a statement shows of itself.
+/// The texts of a statement.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shown<'s> {
     /// Its text.
@@ -37,7 +37,7 @@ pub struct Shown<'s> {
     pub error: Option<&'s SqlError>,
 }
 
-/// A ring of them. Once it is full, places and the room of their texts are used again and again.
+/// A ring of them. Once it is full, its entries and the memory of their texts are used again.
 #[derive(Debug, Default)]
 pub struct Recent {
     statements: Vec<RecentStatement>,

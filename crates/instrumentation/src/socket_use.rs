@@ -102,7 +102,7 @@ impl SocketUse {
         add(&self.written_bytes, bytes as u64);
     }
 
-    /// What was counted.
+    /// The counts.
     pub fn totals(&self) -> SocketTotals {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         SocketTotals {

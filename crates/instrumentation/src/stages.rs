@@ -1,5 +1,5 @@
-//! Stages of statements that a session runs one by one, by MySQL's names. Look-ups by cached plans have none: they are over before anybody
-//! could see them.
+//! Stages of statements that a session runs one by one, by MySQL's names. Look-ups by cached plans have none: they are over before a
+//! reader could see them.
 
 use crate::events::{CountedEvents, Events};
 use crate::timed::{Timed, merge_event};

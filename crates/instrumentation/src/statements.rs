@@ -1,8 +1,8 @@
 //! Statements by digest and by kind.
 //!
-//! Each session counts its own, under a lock that only readers of performance_schema share. What sessions
-//! that are gone have counted, and what is too much for one, is kept by the server. Nothing is counted twice, and no
-//! statement writes to memory that another session writes to.
+//! Each session counts its own, under a lock that only readers of performance_schema share. The server keeps the
+//! counts of ended sessions, and what is too much for one. Nothing is counted twice, and no statement writes to
+//! memory that another session writes to.
 
 use crate::recent::{Recent, RecentStatement, SAMPLE_BYTES_MAX, Shown};
 use crate::totals::{Histogram, Measured, Totals};
@@ -25,7 +25,7 @@ pub fn key_of(schema: Option<&Arc<str>>, digest: &Digest) -> u128 {
     digest.hash ^ schema.map_or(0, |schema| xxh3_128(schema.as_bytes()) | 1)
 }
 
-/// What is known of statements with one digest in one database.
+/// The counts of statements with one digest in one database.
 #[derive(Clone, Debug)]
 pub struct StatementStatistics {
     /// Their default database.
@@ -107,7 +107,7 @@ fn merge_into(all: &mut ByDigest, statistics: &StatementStatistics) {
         .merge(statistics);
 }
 
-/// What one session has counted.
+/// The counts of one session.
 #[derive(Debug, Default)]
 pub struct CountedStatements(Mutex<Counted>);
 
@@ -162,7 +162,7 @@ impl CountedStatements {
         self.0.lock().recent.clear();
     }
 
-    /// What was counted, by kind.
+    /// The counts, by kind.
     pub fn by_event(&self) -> EventTotals {
         self.0.lock().by_event.clone()
     }
@@ -190,17 +190,17 @@ pub fn count_event(events: &mut EventTotals, event: &'static str, change: impl F
     }
 }
 
-/// What the server keeps of statements by digest.
+/// The server's counts of statements by digest.
 #[derive(Debug)]
 pub struct Statements {
     all: Mutex<ByDigest>,
-    /// Those for which there was no room.
+    /// The statements beyond the bound of digests.
     others: Mutex<Totals>,
     digests_max: AtomicU64,
 }
 
 impl Statements {
-    /// Room for so many digests.
+    /// The greatest number of digests.
     pub fn new(digests_max: u64) -> Statements {
         Statements { all: Mutex::default(), others: Mutex::default(), digests_max: AtomicU64::new(digests_max) }
     }
@@ -220,7 +220,7 @@ impl Statements {
         }
     }
 
-    /// All statements of all sessions, and the sums of those for which there was no room.
+    /// All statements of all sessions, and the sums of those beyond the bound.
     pub fn snapshot<'s>(
         &self,
         sessions: impl Iterator<Item = &'s CountedStatements>,

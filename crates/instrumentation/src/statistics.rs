@@ -1,4 +1,4 @@
-//! What was counted of sessions that are gone, and what is counted for all of them.
+//! Counts of ended sessions, and counts for all sessions.
 
 use crate::accounts::Accounts;
 use crate::memory::MemorySeen;
@@ -24,19 +24,19 @@ pub struct Statistics {
     pub measures_processor_time: AtomicBool,
     /// Statements by digest, of sessions that are gone.
     pub statements: Statements,
-    /// What is known of accounts, and users and hosts.
+    /// The counts of accounts, users and hosts.
     pub accounts: Accounts,
     /// Rows of tables that sessions that are gone have read and changed.
     pub tables: Tables,
     /// The least and the most memory that each part has been seen with.
     pub memory_seen: MemorySeen,
-    /// What went through sockets that are gone.
+    /// The counts of closed sockets.
     pub sockets_of_gone: Mutex<SocketTotals>,
     /// Which waits are kept.
     pub wait_consumers: WaitConsumers,
     /// The last statements of connections that are gone, with their threads.
     pub recent_of_gone: Mutex<VecDeque<(u64, RecentStatement)>>,
-    /// What they waited for.
+    /// The last waits of closed sessions.
     pub waits_of_gone: Mutex<VecDeque<(u64, WaitEvent)>>,
 }
 

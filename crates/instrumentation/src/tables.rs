@@ -1,10 +1,10 @@
 //! Rows read and changed, by table and index.
 //!
-//! A session counts its own, in a short list under a lock that only readers share. What is too much for one session, and
-//! what sessions that are gone have counted, is kept by the server.
+//! A session counts its own, in a short list under a lock that only readers share. The server keeps the counts of ended
+//! sessions, and what is too much for one.
 //!
 //! A scan of many rows is timed by itself. A look-up or a change of single rows is not, as two looks at the clock would cost
-//! as much as the look-up: what a statement took, less what is known, is shared out among the rows that it touched.
+//! as much as the look-up: a statement's time, less the known parts, is divided among the rows that it used.
 
 use crate::timed::Timed;
 use parking_lot::Mutex;
@@ -14,13 +14,13 @@ use squall_registry::{TableOperation, TableUse};
 
 /// Tables and indexes that a session counts before it hands what it knows over.
 const SESSION_TABLES_MAX: usize = 64;
-/// Tables and indexes that the server keeps; tables that were dropped are forgotten when somebody looks.
+/// Tables and indexes that the server keeps; dropped tables are forgotten at the next read.
 const TABLES_MAX: usize = 1 << 16;
 
 /// A table, and the index by which rows were found.
 pub type TableKey = (TableId, Option<IndexId>);
 
-/// What was done with rows of a table along an index.
+/// The uses of rows of a table along an index.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TableTotals {
     /// Rows read.
@@ -70,7 +70,7 @@ impl TableTotals {
 /// By table and index.
 pub type ByTable = FxHashMap<TableKey, TableTotals>;
 
-/// What one session has counted.
+/// The counts of one session.
 #[derive(Debug, Default)]
 pub struct CountedTables(Mutex<Vec<(TableKey, TableTotals)>>);
 
@@ -119,7 +119,7 @@ impl CountedTables {
     }
 }
 
-/// What the server keeps.
+/// The counts that the server keeps.
 #[derive(Debug, Default)]
 pub struct Tables(Mutex<ByTable>);
 
@@ -136,7 +136,7 @@ impl Tables {
         }
     }
 
-    /// What all sessions have counted of tables that are there.
+    /// The counts of all sessions for existing tables.
     pub fn snapshot<'s>(
         &self,
         sessions: impl Iterator<Item = &'s CountedTables>,

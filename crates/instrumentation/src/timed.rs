@@ -1,4 +1,4 @@
-//! Counts and times of what happens again and again.
+//! Counts and times of repeated events.
 
 use squall_types::file_use::IoTotals;
 
@@ -49,7 +49,7 @@ impl Timed {
 /// Times by the names of events. There are few that a session meets.
 pub type TimesByEvent = Vec<(&'static str, Timed)>;
 
-/// What was done with files, as times.
+/// The use of files, as times.
 pub fn times_of_files(files: &[(&'static str, IoTotals)]) -> TimesByEvent {
     files.iter().map(|(event, io)| (*event, Timed::from(*io))).collect()
 }

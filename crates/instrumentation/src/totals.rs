@@ -7,7 +7,7 @@ pub const PICOS_PER_MICRO: u64 = 1_000_000;
 /// Picoseconds of a nanosecond.
 pub const PICOS_PER_NANO: u64 = 1_000;
 
-/// What is known of a statement that has ended.
+/// The counts of a statement that has ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Measured {
     /// When it began, microseconds since 1970 UTC.

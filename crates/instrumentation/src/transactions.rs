@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 /// How many that are over are kept, as in MySQL's default of `performance_schema_events_transactions_history_size`.
 const RECENT_MAX: usize = 10;
 
-/// What has become of one.
+/// The state of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionOutcome {
     /// It is open.
@@ -32,7 +32,7 @@ pub struct TransactionEvent {
     pub start_micros: i64,
     /// The same; 0 while it is open.
     pub end_micros: i64,
-    /// What has become of it.
+    /// Its state.
     pub outcome: TransactionOutcome,
     /// Whether it may change nothing.
     pub read_only: bool,
@@ -69,7 +69,7 @@ impl TransactionTotals {
     }
 }
 
-/// What one session has counted.
+/// The counts of one session.
 #[derive(Debug, Default)]
 pub struct CountedTransactions(Mutex<Counted>);
 

@@ -1,6 +1,6 @@
 //! What sessions wait for, by MySQL's kind of names: sums, and the last waits of each session.
 //!
-//! Only what really waits is an event: a commit until it is durable, a lock that another session holds, a file. A look-up has none.
+//! Only a real wait is an event: a commit until it is durable, a lock that another session holds, a file. A look-up has none.
 
 use crate::events::{CountedEvents, Events};
 use crate::timed::{Timed, merge_event};
@@ -10,7 +10,7 @@ use squall_types::file_use;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// A commit: from the moment when it is applied to the one when it is as durable as it is to be.
+/// A commit: from when it is applied until it is as durable as `durability` asks.
 pub const COMMIT: &str = "wait/synch/cond/squall/commit";
 /// The lock of a row or a unique entry.
 pub const ROW_LOCK: &str = "wait/lock/row/squall/record";
@@ -19,7 +19,7 @@ pub const TABLE_LOCK: &str = "wait/lock/metadata/sql/mdl";
 /// Rows of tables that are read and changed.
 pub const TABLE_IO: &str = "wait/io/table/sql/handler";
 
-/// What sessions count themselves.
+/// Waits that sessions count themselves.
 pub const OF_SESSIONS: &[&str] = &[TABLE_LOCK, ROW_LOCK, COMMIT];
 
 fn nanos(time: Duration) -> u64 {
@@ -44,7 +44,7 @@ pub struct WaitEvent {
     pub start_micros: i64,
     /// How long it took; `None` while it lasts.
     pub nanos: Option<u64>,
-    /// What was locked: a table, and the index if it was an entry of one.
+    /// The object of the lock: a table, and the index if it was an entry of one.
     pub object: Option<(TableId, Option<IndexId>)>,
     /// Which histories it is in: [`OF_HISTORY`], [`OF_HISTORY_LONG`].
     pub kept: u8,
@@ -117,7 +117,7 @@ impl WaitConsumers {
     }
 }
 
-/// What one session has waited for.
+/// The waits of one session.
 pub type CountedWaits = CountedEvents<WaitEvent>;
 
 impl Events<WaitEvent> {

@@ -1,8 +1,8 @@
-//! What workers are at, so that the next process knows which jobs were running when this one ended.
+//! Claims of workers: the next process reads which jobs were running when this one ended.
 //!
-//! Each worker of a kind has a place, and a record for it with the jobs that it has begun and whose ends are not in the store's log; it
-//! writes over the last one, and waits for nothing: the record is in the log before whatever the job commits. A job that is in a
-//! place and whose row says that it is queued, and knows of no such attempt, was running.
+//! Each worker of a kind has a record with the jobs that it has begun and whose ends are not in the store's log. It overwrites the
+//! record and does not wait: the record is in the log before anything that the job commits. A job in such a record, whose row is queued
+//! and does not know this attempt, was running.
 
 use squall_row_store::RowStore;
 use squall_types::{SqlError, SqlResult};

@@ -11,10 +11,10 @@
 //!            then visible          whatever the job commits              waiters wake up
 //! ```
 //!
-//! A *lease* on a running job is the life of the process: a job that a worker had begun when the store was closed (see
-//! `claims`) belongs to a process that is gone, and [`OnRestart`] says what becomes of it. Nothing here polls: workers wait on a condition
-//! variable and end when they have been idle for a while (but those without work look now and then whether their handler lets go of what it has
-//! kept); a client that waits for a job is woken by it.
+//! A *lease* on a running job is the life of the process: a job that a worker had begun when the store was closed (see `claims`) belongs to a
+//! process that is gone, and [`OnRestart`] says what happens to it. Nothing here polls: workers wait on a condition variable and end when they
+//! have been idle for a while (idle ones only ask their handler now and then to drop what it has kept). A job wakes the clients that wait for
+//! it.
 //!
 //! Knows: the row store. Must not know: SQL text, sessions, what any job does.
 //!

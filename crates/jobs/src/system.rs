@@ -184,7 +184,7 @@ impl JobSystem {
             while !queue.workers.is_empty() {
                 kind.workers_gone.wait(&mut queue);
             }
-            // They let go of the kind, and with it of what its handler has, after they have said that they are gone.
+            // They drop the kind, and with it what its handler has, after they have said that they are gone.
             let threads = std::mem::take(&mut queue.threads);
             drop(queue);
             for thread in threads.into_values() {
@@ -570,7 +570,7 @@ impl KindInner {
         }
     }
 
-    /// Lets jobs in, and sees to it that there is somebody to do them.
+    /// Lets jobs in, and makes sure that a worker runs them.
     fn admit(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue>, jobs: Vec<Arc<Live>>) {
         for live in jobs {
             queue.push(live.clone());
@@ -700,7 +700,7 @@ impl SystemInner {
         )
     }
 
-    /// What is kept of a job; `None` if there is none.
+    /// The record of a job; `None` if there is none.
     pub fn read_job(&self, kind: &str, number: u64) -> SqlResult<Option<JobRecord>> {
         let key = self.jobs.row_key(&job_key(kind, number))?;
         let row = self.store.get(&self.jobs, &key)?;

@@ -549,7 +549,7 @@ fn the_oldest_go_when_there_is_too_much_of_them() {
         until(&kind, &[7, 8], 5);
         assert_eq!(kind.kept_bytes(), 8_008);
         assert_eq!((kind.outcome(6), kind.was_given(6), kind.was_given(9)), (Ok(None), true, false));
-        // One that has all the room.
+        // One that takes all the space.
         done(&kind, 8_096);
         until(&kind, &[9], 7);
         assert_eq!(kind.kept_bytes(), 8_100);

@@ -1,6 +1,6 @@
 //! Diagnostics of a statement.
 
-/// Who sends statements.
+/// The client that sends statements.
 #[derive(Clone, Debug, Default)]
 pub struct Client {
     /// `CONNECTION_ID()`.
@@ -30,7 +30,7 @@ impl Client {
 /// A statement or another command, as far as it has come.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
-    /// Who sent it.
+    /// The client that sent it.
     pub client: &'a Client,
     /// Number of the statement in its session.
     pub query_id: u64,

@@ -1,4 +1,4 @@
-//! The error log: what the program itself has to say. One for the process, since whatever runs in it may have to.
+//! The error log: messages of the program itself. One for the process, since any part of it may write there.
 
 use crate::file::{LogFile, Rotation};
 use crate::text::{push_json_string, push_on_one_line};

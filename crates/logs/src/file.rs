@@ -42,7 +42,7 @@ pub struct LogFile {
     buffers: Buffers,
     /// A part of an entry was written, so that the next one has to begin a line.
     torn: AtomicBool,
-    /// When somebody has to look after the file next, microseconds since 1970.
+    /// When the file has to be checked next, microseconds since 1970.
     next_look: AtomicI64,
     /// Entries that were not written, of all logs.
     lost: Arc<AtomicU64>,
@@ -144,7 +144,7 @@ impl LogFile {
         written
     }
 
-    /// Whether entries wait in memory until somebody drains them, or are written at once.
+    /// Whether entries wait in memory until a thread drains them, or are written at once.
     pub fn set_buffered(&self, buffered: bool) {
         self.buffered.store(buffered, Ordering::Relaxed);
     }
@@ -195,7 +195,7 @@ impl LogFile {
         {
             return;
         }
-        // Somebody who is exchanging the file right now looks at it anyway.
+        // A thread that is exchanging the file now looks at it anyway.
         let Some(_changing) = self.change.try_lock() else { return };
         let target = self.target.load();
         let Some(path) = &target.path else { return };

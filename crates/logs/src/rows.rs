@@ -1,6 +1,7 @@
 //! The newest entries in memory, for the logs that are tables.
 //!
-//! Every core has its own part, so that sessions of different cores do not meet; a reader takes the parts one by one.
+//! Every core has its own part, so that sessions of different cores do not wait for each other; a reader takes the
+//! parts one by one.
 
 use crate::entry::{Entry, Work};
 use crossbeam_utils::CachePadded;
@@ -22,7 +23,7 @@ pub struct LogRow {
     pub micros: u64,
     /// How long its session had been there.
     pub session_micros: u64,
-    /// Who it was, see [`Client::user_host`](crate::Client).
+    /// The client, see [`Client::user_host`](crate::Client).
     pub user_host: String,
     /// The user as the client gave it.
     pub user: String,

@@ -1,4 +1,4 @@
-//! Moments as logs write them.
+//! Times as logs write them.
 
 use squall_types::temporal::TimeZone;
 use std::sync::Arc;

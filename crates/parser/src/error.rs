@@ -19,8 +19,8 @@ pub struct ParseError {
 const NEAR_CHARACTERS: usize = 80;
 
 impl ParseError {
-    /// 1064: the token at `offset` cannot stand there. Also for what turns out to be a word of the grammar later
-    /// on, such as the name of a type that does not exist.
+    /// 1064: the token at `offset` is not allowed there. Also for what proves to be a word of the grammar later on,
+    /// such as the name of a type that does not exist.
     pub fn syntax(sql: &[u8], offset: usize) -> Self {
         let offset = offset.min(sql.len());
         let rest = &sql[offset..];

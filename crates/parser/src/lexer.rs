@@ -17,7 +17,7 @@ const MARIADB_VERSION: u32 = 101199;
 /// So many digits are always an integer of 64 bits.
 const DIGITS_MAX: usize = 18;
 
-/// What the previous token asks of the next.
+/// The requirement of the previous token on the next one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Start,

@@ -58,7 +58,7 @@ impl Default for ParseOptions {
     }
 }
 
-/// A statement and how it stands in the text.
+/// A statement and its position in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parsed {
     /// The statement.

@@ -24,7 +24,7 @@ pub enum NormalizedLiteral {
     String(Range<usize>),
 }
 
-/// Normalizes texts; its room is used again.
+/// Normalizes texts; its buffer is used again.
 #[derive(Debug, Default)]
 pub struct Normalizer {
     statement: Vec<u8>,

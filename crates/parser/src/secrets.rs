@@ -1,6 +1,6 @@
-//! What of a statement's text must not be written down: passwords, tokens, and credentials inside of addresses.
+//! The parts of a statement's text that must not be logged: passwords, tokens, and credentials inside of addresses.
 //!
-//! Works on tokens, so that it can be done for text that no grammar takes. Whatever it is unsure of it hides.
+//! Works on tokens, so it also serves text that no grammar accepts. It hides everything that it is unsure of.
 
 use std::ops::Range;
 
@@ -98,7 +98,7 @@ fn holds(text: &[u8], word: &[u8]) -> bool {
     text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word))
 }
 
-/// What stands between a word and the string that follows it.
+/// The part between a word and the string that follows it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Between {
     Nothing,

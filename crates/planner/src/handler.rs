@@ -1,4 +1,4 @@
-//! HANDLER … READ: a step through a table along one of its indexes, from where the last step has ended.
+//! HANDLER … READ: one step through a table along an index, from the end of the step before.
 
 use crate::bind::{Binder, BoundQuery, OutputColumn, RowTable};
 use crate::dml::target::{RowMaker, Target};
@@ -16,7 +16,7 @@ use squall_types::session_memory::GrowingCharge;
 use squall_types::{ErrorCode, RowWriter, SqlError, SqlResult, Value};
 use std::ops::Bound;
 
-/// What errors of arguments are about.
+/// The name of the statement in errors of its arguments.
 const READ: &str = "HANDLER ... READ";
 
 /// Rows that a reader wants unless LIMIT says otherwise.
@@ -56,7 +56,7 @@ enum Step {
     Key(BinaryOp, Vec<BoundExpr>),
 }
 
-/// A part of an index, and what becomes of the position at its end.
+/// A part of an index, and what happens to the position at its end.
 struct Piece {
     range: KeyRange,
     direction: Direction,
@@ -64,7 +64,7 @@ struct Piece {
     end: Position,
 }
 
-/// What READ has found.
+/// The result of READ.
 #[derive(Debug)]
 pub struct HandlerRows {
     rows: Vec<Vec<Value>>,
@@ -226,7 +226,7 @@ impl HandlerRead {
         Position { index: self.index, next: None, previous: Some(Bound::Unbounded) }
     }
 
-    /// What is to be read; `None` where there is nothing.
+    /// The range to read; `None` if it is empty.
     fn piece(
         &self,
         (env, parameters): (&StatementEnv, &[Value]),

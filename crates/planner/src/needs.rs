@@ -1,4 +1,4 @@
-//! What bound statements need to be allowed: each table and column that they touch, and as whom.
+//! The privileges that a bound statement needs: each table and column that it uses, and for which account.
 
 use crate::bind::{BoundQuery, TableUse, columns_read};
 use crate::dml::DmlPlan;
@@ -14,15 +14,15 @@ use squall_parser::ast::{Expr, LockStrength};
 use squall_types::SqlResult;
 use std::sync::Arc;
 
-/// What FOR UPDATE needs one of, beside SELECT.
+/// The privileges of which FOR UPDATE needs one, beside SELECT.
 const TO_LOCK: Privileges = Privileges::UPDATE.union(Privileges::DELETE).union(Privileges::LOCK_TABLES);
 
-/// What a query needs.
+/// The needs of a query.
 pub fn of_query(query: &BoundQuery) -> Vec<Need> {
     of_tables(&query.tables)
 }
 
-/// What EXPLAIN of a query needs besides, because it shows what views are made of: the account that asks has to see it, not only the definer.
+/// The further needs of EXPLAIN, because it shows the inside of views: the account that asks has to see it, not only the definer.
 pub fn of_shown_views(query: &BoundQuery) -> Vec<Need> {
     let views = query.tables.iter().filter(|table| table.view.is_some());
     let shown = views.map(|view| {
@@ -35,13 +35,13 @@ pub fn of_shown_views(query: &BoundQuery) -> Vec<Need> {
     shown.chain(of_tables(&inside)).collect()
 }
 
-/// What reading columns of a table needs, and of no other.
+/// The needs of reading columns of one table.
 fn of_columns(database: &Arc<str>, table: &TableDef, columns: &[usize]) -> Option<Need> {
     let object = object_of(database, &table.name.as_str().into(), Some(table), columns, |_| None);
     (!table.temporary).then(|| Need::new(object, Privileges::SELECT, "SELECT"))
 }
 
-/// What an expression over the row of a table that is changed needs.
+/// The needs of an expression over the row of a changed table.
 pub fn of_expr(target: &Target, expr: &BoundExpr) -> Vec<Need> {
     let mut needs = Vec::new();
     reads_of_target(target, std::iter::once(expr), &mut needs);
@@ -307,7 +307,7 @@ fn object_of(
     }
 }
 
-/// The names that a column is asked for by: who reads the value of an expression reads its columns.
+/// The names that a column is asked for by: reading the value of an expression reads its columns.
 fn push_names(definition: &TableDef, ordinal: usize, names: &mut Vec<Arc<str>>) {
     let Some(column) = definition.columns.get(ordinal) else { return };
     let expression = column.generated.as_ref().filter(|_| column.functional_part().is_some());

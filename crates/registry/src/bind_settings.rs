@@ -1,4 +1,4 @@
-//! What a session has set that the meaning of its statements depends on.
+//! The settings of a session that change the meaning of its statements.
 
 use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, SqlMode};

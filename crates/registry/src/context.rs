@@ -1,4 +1,4 @@
-//! What a running statement knows of its session: settings frozen at its start, and the places it writes to.
+//! The context of a running statement: its session's settings at its start, and what it writes to.
 
 pub mod fulltext;
 pub mod nested;
@@ -26,7 +26,7 @@ use tokio::sync::Notify;
 /// Settings and side effects of one statement. Shared by every operator and function of it, on any thread.
 #[derive(Debug)]
 pub struct StatementContext {
-    /// What its session had set when it began.
+    /// The settings of its session when it began.
     pub settings: Arc<BindSettings>,
     /// Start of the statement, microseconds since 1970 UTC: what `NOW()` says (or `SET timestamp` said).
     pub now_micros: i64,
@@ -64,17 +64,17 @@ pub struct StatementContext {
     pub variables: VariableValues,
     /// Rows read from tables so far; see [`StatementContext::examined`].
     pub rows_examined: AtomicU64,
-    /// What it has done with tables so far.
+    /// Its uses of tables so far.
     pub table_uses: TableUses,
     /// How it has read and sorted so far; see [`StatementContext::planned`].
     pub plan_counts: Mutex<PlanCounts>,
-    /// What it and others of its session have reserved.
+    /// The reservations of its session.
     pub memory: Arc<SessionMemory>,
     /// For functions that run statements themselves; `None` where there is no session.
     pub nested: Option<Arc<dyn NestedStatements>>,
     /// Stored programs that it calls and that run statements themselves.
     pub programs: Programs,
-    /// What counts words for MATCH.
+    /// The counter of words for MATCH.
     pub fulltext: FulltextSlot,
     /// The server reads for itself, on behalf of no account: no privilege is asked for.
     pub is_of_server: bool,

@@ -41,7 +41,7 @@ pub struct ExprType {
     pub coercibility: Coercibility,
 }
 
-/// What binding may know of one argument.
+/// The properties of one argument for binding.
 #[derive(Clone, Debug)]
 pub struct Argument<'a> {
     /// Its type.
@@ -61,7 +61,7 @@ pub enum Volatility {
     Volatile,
 }
 
-/// What a [`ScalarKernel`] keeps between calls.
+/// The state that a [`ScalarKernel`] keeps between calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelMemory {
     /// Nothing: sessions may share it.

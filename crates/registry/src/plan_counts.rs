@@ -1,4 +1,4 @@
-//! How statements read, sorted and grouped, in MySQL's counters of it.
+//! MySQL's counters of how statements read, sorted and grouped.
 
 /// What one statement has done, or many have. Names and meanings are those of MySQL's status variables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -123,7 +123,7 @@ impl Registry {
         self.virtual_tables.insert(key, table);
     }
 
-    /// The virtual table of that name, whatever the case.
+    /// The virtual table of that name, in any letter case.
     pub fn virtual_table(&self, database: &str, name: &str) -> Option<&Arc<dyn VirtualTable>> {
         self.virtual_tables.get(&(database.to_ascii_lowercase(), name.to_ascii_lowercase()))
     }

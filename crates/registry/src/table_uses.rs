@@ -4,7 +4,7 @@ use parking_lot::Mutex;
 use squall_catalog::{IndexId, TableId};
 use std::time::Duration;
 
-/// What is done with a row.
+/// A use of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableOperation {
     /// It is read.
@@ -24,7 +24,7 @@ pub struct TableUse {
     pub table: TableId,
     /// The index by which the rows were found; `None` for all rows of the table, and for new ones.
     pub index: Option<IndexId>,
-    /// What was done.
+    /// The use.
     pub operation: TableOperation,
     /// With how many rows. A look-up that finds nothing is one, too.
     pub rows: u64,
@@ -35,7 +35,7 @@ pub struct TableUse {
 /// Kinds of uses that one statement keeps apart; whatever comes beyond is not counted.
 const USES_MAX: usize = 256;
 
-/// What a statement has done with tables so far. Its threads note what they did by batches, not row by row.
+/// The uses of tables by a statement so far. Its threads note what they did by batches, not row by row.
 #[derive(Debug, Default)]
 pub struct TableUses(Mutex<Vec<TableUse>>);
 

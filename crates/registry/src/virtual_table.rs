@@ -20,7 +20,7 @@ pub struct VirtualColumn {
     pub invisible: bool,
 }
 
-/// What a scan wants of a column: a value between two others.
+/// The range of a column that a scan wants: a value between two others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnRange {
     /// Ordinal of the column.
@@ -34,7 +34,7 @@ pub struct ColumnRange {
 /// Rows that are made part by part, while others are on their way to the client.
 pub type RowParts = Box<dyn Iterator<Item = SqlResult<Vec<Vec<Value>>>> + Send>;
 
-/// What a scan wants.
+/// The request of a scan.
 #[derive(Clone, Copy, Debug)]
 pub struct VirtualScan<'a> {
     /// The statement: whose privileges and settings count.
@@ -96,17 +96,17 @@ impl VirtualScan<'_> {
 pub trait VirtualTable: Debug + Send + Sync {
     /// Its database, lower case.
     fn database(&self) -> &str;
-    /// Its name as shown; found whatever the case.
+    /// Its name as shown; found in any letter case.
     fn name(&self) -> &str;
     /// Its columns.
     fn columns(&self) -> &[VirtualColumn];
-    /// Its rows at this moment; each has a value per column, held as the column's type says.
+    /// Its rows now; each has a value per column, held as the column's type says.
     fn rows(&self, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>>;
     /// Whether its rows are to be asked for in [parts](VirtualTable::parts).
     fn has_parts(&self) -> bool {
         false
     }
-    /// Its rows in parts, each of which is made when it is asked for. Rows have to be between the first and the last moment
+    /// Its rows in parts, each of which is made when it is asked for. Rows have to be between the first and the last time
     /// that the conditions allow, if the table looks at them at all.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use crate::engine::{Keyspace, Slice};
 use crate::pending_files::PendingFiles;
 
-/// A key and what becomes of it: a new value, or `None` to remove it.
+/// A key and what happens to it: a new value, or `None` to remove it.
 pub(crate) type KeyChange = (Slice, Option<Slice>);
 
 /// Changes of one keyspace.
@@ -56,12 +56,12 @@ impl Batch {
         self.parts.is_empty() && self.files.is_empty()
     }
 
-    /// What changes by keys, keyspace by keyspace.
+    /// The changes by keys, keyspace by keyspace.
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// What changes by files.
+    /// The changes by files.
     pub fn files(&self) -> &[PendingFiles] {
         &self.files
     }

@@ -94,7 +94,7 @@ impl<'a> Reader<'a> {
         self.0.is_empty()
     }
 
-    /// What has not been taken off.
+    /// The rest of the bytes.
     pub fn rest(&self) -> &'a [u8] {
         self.0
     }

@@ -1,4 +1,4 @@
-//! What a commit changes, as the engine takes it and as others have to be told of it.
+//! The changes of a commit, for the engine and for those who have to know of them.
 
 use crate::batch::{Batch, Part};
 use crate::engine::{Engine, Slice};
@@ -20,7 +20,7 @@ use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a change takes in the log and in memory beside its key and value, roughly.
+/// The bytes of a change in the log and in memory beside its key and value, roughly.
 pub(crate) const CHANGE_OVERHEAD_BYTES: usize = 32;
 
 /// A transaction's changes, and what others have to be told of them.
@@ -37,11 +37,11 @@ pub(crate) struct Changes {
     pub manifests: Vec<(Arc<TableData>, Vec<Slice>)>,
     /// All keys.
     pub keys: Vec<(TableId, Keys)>,
-    /// What goes to the log and to the engine's buffers.
+    /// The batch for the log and the engine's buffers.
     pub bytes: usize,
 }
 
-/// What a commit adds to a table's statistics.
+/// The differences that a commit adds to a table's statistics.
 pub(crate) struct Counts {
     pub data: Arc<TableData>,
     /// Rows inserted less rows deleted.
@@ -54,7 +54,7 @@ pub(crate) struct Counts {
     pub counter: u64,
 }
 
-/// What has to be told of a table's changes, by keys.
+/// The changes of a table by keys, for those that must know.
 #[derive(Default)]
 struct Told {
     rows: Vec<Slice>,
@@ -63,7 +63,7 @@ struct Told {
     count: u64,
 }
 
-/// What keys of a table stand for.
+/// The meaning of a table's keys.
 struct KeyKinds<'t> {
     data: &'t TableData,
     copy: Option<&'t SealedLevel>,

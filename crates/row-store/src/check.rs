@@ -1,4 +1,4 @@
-//! CHECK TABLE: whether the indexes of a table say of its rows what these are.
+//! CHECK TABLE: compares the indexes of a table with its rows.
 
 use crate::bulk::collect_entries;
 use crate::engine::Slice;
@@ -14,7 +14,7 @@ use std::cmp::Ordering;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// What is wrong with an index.
+/// A difference between an index and the rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexFault {
     /// The index's name.

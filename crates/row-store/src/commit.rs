@@ -1,9 +1,8 @@
-//! Commits: one atomic batch each, and one sync for all that wait together.
+//! Commits: one atomic batch each, and one sync for all commits that wait (group commit).
 //!
 //! A commit's thread checks the changes, appends them to the log and applies them to the engine's buffers; a thread of its own
-//! syncs the log, and while it does so, the next commits are applied and gather. A commit is seen, and its locks are
-//! given back, when it is as durable as it is to be: no session reads or builds on what a power cut or a failed sync would
-//! take back.
+//! syncs the log, and while it does so, the next commits are applied and gather. A commit becomes visible, and its locks are
+//! released, when it is as durable as `durability` asks: no session reads what a power cut or a failed sync could take back.
 
 use crate::batch::{Batch, Part};
 use crate::changes::{CHANGE_OVERHEAD_BYTES, Changes, Counts};
@@ -39,7 +38,7 @@ const WAIT_FOR_FILES: Duration = Duration::from_millis(1);
 /// How long the commits that allow a delay wait for others: about as long as a sync takes.
 const COMMIT_DELAY: Duration = Duration::from_micros(200);
 
-/// The locks of one owner; given back when dropped.
+/// The locks of one owner; released when dropped.
 pub(crate) struct HeldLocks {
     pub table: Arc<LockTable>,
     pub owner: Owner,
@@ -102,9 +101,9 @@ impl Drop for HeldLocks {
 /// A transaction on its way to be committed.
 pub(crate) struct CommitRequest {
     pub writes: WriteSet,
-    /// What new entries of manifests of sealed rows stand for.
+    /// The objects that new entries of manifests name.
     pub sealed: Vec<Box<dyn UncommittedRows>>,
-    /// What is to be checked, and since when.
+    /// The reads to check, and the snapshot they were made at.
     pub reads: Option<(ReadSet, u64)>,
     /// The sequence number to unregister once that is done.
     pub since: Option<u64>,
@@ -141,7 +140,7 @@ impl Applied {
     }
 }
 
-/// What the commit thread has to do.
+/// The work of the commit thread.
 #[derive(Default)]
 struct Queue {
     /// Applied commits that wait for the disk.
@@ -153,7 +152,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// What has come is to be done at a sequence number; whether the commit thread has to be told.
+    /// Adds work for a sequence number; returns whether the commit thread has to be woken.
     fn make_due(&mut self, due: Instant) -> bool {
         let is_news = self.due.is_none_or(|known| due < known);
         if is_news {
@@ -175,7 +174,7 @@ struct StopsCommits<'a>(&'a Committer);
 impl Drop for StopsCommits<'_> {
     fn drop(&mut self) {
         self.0.closing.store(true, Ordering::Release);
-        // The lock of the log comes first: who holds it has looked whether the store is closing.
+        // The lock of the log comes first: its holder has checked whether the store is closing.
         let log = self.0.log.lock();
         let left = (std::mem::take(&mut *self.0.queue.lock()), std::mem::take(&mut *self.0.deferred.lock()));
         drop(log);
@@ -195,7 +194,7 @@ pub(crate) struct PreparedCommit {
     durability: Durability,
 }
 
-/// What all commits go through.
+/// The common path of all commits.
 pub(crate) struct Committer {
     pub db: Engine,
     pub meta: Keyspace,
@@ -278,7 +277,7 @@ impl Committer {
         self.redo.write().map_err(|error| self.log_failed(error))
     }
 
-    /// Commits, or puts the commit aside until a global read lock is given back.
+    /// Commits, or defers the commit until a global read lock is released.
     pub fn commit_prepared(&self, commit: PreparedCommit) {
         let mut log = self.log.lock();
         // Where the store is closing the deferred ones are not looked at any more.
@@ -293,7 +292,7 @@ impl Committer {
         let sequence = self.check_and_apply(&mut log, changes, reads.as_ref());
         since.into_iter().for_each(|since| log.unregister(since));
         if sequence.is_ok() || self.gate.is_stopped() {
-            // Whatever becomes of the sync: the log may have it when it is read again.
+            // Whatever the result of the sync: the log may have it when it is read again.
             sealed.into_iter().for_each(|rows| rows.keep());
         }
         match (sequence, durability) {
@@ -484,7 +483,7 @@ impl Committer {
         self.redo.sync().map_err(|error| self.log_failed(error))
     }
 
-    /// The error of a log that could not be written. Where there was no room for more of it, nothing else is wrong.
+    /// The error of a log that could not be written. Where the disk had no space for it, nothing else is wrong.
     fn log_failed(&self, error: std::io::Error) -> SqlError {
         if self.redo.is_failed() {
             self.gate.stop(Error::Io(error))

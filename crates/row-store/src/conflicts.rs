@@ -1,4 +1,4 @@
-//! Which rows of a bulk load meet others on a unique key, and who of them stays.
+//! Rows of a bulk load that have the unique key of another row, and which of the two stays.
 
 use crate::index_key::{is_exclusive_entry, split_index_id};
 use crate::sorter::{Record, Sorted};

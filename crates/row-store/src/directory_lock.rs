@@ -6,7 +6,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// What is locked.
+/// The locked file.
 const LOCK_FILE: &str = "lock";
 /// How long a directory is waited for. A process that was killed has its files open until the system has taken its memory apart.
 pub(crate) const WAIT_MAX: Duration = Duration::from_secs(2);
@@ -17,7 +17,7 @@ const WAIT_STEP: Duration = Duration::from_millis(5);
 pub struct DirectoryLock(File);
 
 impl DirectoryLock {
-    /// Locks a directory, which is made if it is not there; waits two seconds for somebody who may be just letting go of it. What the
+    /// Locks a directory, which is made if it is not there; waits two seconds for a process that may be about to release it. What the
     /// last one has left in it is durable then.
     ///
     /// # Errors

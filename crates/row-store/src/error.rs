@@ -3,7 +3,7 @@
 use crate::engine::Error;
 use squall_types::{ErrorCode, SqlError};
 
-/// What an operation of a transaction returns.
+/// The result of an operation of a transaction.
 pub type StoreResult<T> = Result<T, StoreError>;
 
 /// Why an operation of a transaction did not happen.

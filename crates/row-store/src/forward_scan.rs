@@ -2,12 +2,12 @@
 //!
 //! The engine's own iterator merges its memory tables and files through a heap of boxed iterators, compares and moves
 //! every entry several times, and looks in every block for the range's end: 0.3 to 0.4 µs a row. This scan reads the same
-//! parts with what a scan needs: the source that has given the least entry goes on until another one has a lesser one,
-//! and the range's end is looked for in the entries alone.
+//! parts with less work: the source of the least entry goes on until another source has a lesser one, and the range's end
+//! is searched in the entries only.
 //!
-//! Two things cannot be had from outside of the engine, and a scan that needs them is left to it:
+//! Two things are not reachable from outside of the engine. A scan that needs them uses the engine's iterator:
 //!
-//! - a memory table that is on its way to a file; there is one for a part of a second now and then;
+//! - a memory table that is on its way to a file; one exists now and then for a part of a second;
 //! - files as they were at an earlier snapshot. When the engine writes files anew it leaves out old versions of rows that a
 //!   snapshot still sees if that is older than the new files, and keeps the old files for it. So a scan reads the present
 //!   files only at sequence numbers after which they are known to have been there already ([`FilesSeen`]).

@@ -1,8 +1,8 @@
-//! Whether changes may go on: there is room for them, and nothing has gone wrong with what was written before.
+//! Whether changes may go on: there is space for them, and no write has failed before.
 //!
-//! The engine stops for good at its first failed write, so a full disk has to be found out before the engine meets it.
-//! A part of the free space is therefore never given to changes: what the engine still has to write of what it was given
-//! (buffers that become files, and the largest merge of files that may come). See `docs/decisions/0004-full-disk.md`.
+//! The engine stops for good at its first failed write, so a full disk has to be found before the engine meets it. So a
+//! part of the free space is reserved for what the engine still has to write (buffers that become files, and the largest
+//! merge of files that may come). See `docs/decisions/0004-full-disk.md`.
 
 use crate::engine::Error;
 use crate::error::{engine_error, io_error_text};
@@ -18,13 +18,13 @@ const NO_SPACE: i32 = 28;
 /// A change is written to the log and once more to a table's file.
 const TIMES_WRITTEN: i64 = 2;
 
-/// Room beyond the engine's for what makes room again: deletes, and small records.
+/// Space beyond the engine's for changes that free space: deletes, and small records.
 const ROOM_FOR_REMOVAL: i64 = 8 << 20;
 
-/// What is kept free beside what the engine is known to need.
+/// The free space beyond the engine's known needs, in bytes.
 const MARGIN: i64 = 4 << 20;
 
-/// What a definition needs at least: a DROP writes a few hundred bytes before it gives files back.
+/// The least space for a definition: a DROP writes a few hundred bytes before it frees files.
 const DEFINITION_BYTES: i64 = 1 << 20;
 
 /// Whether changes may go on.
@@ -124,8 +124,8 @@ impl WriteGate {
     }
 
     /// Whether a transaction may be committed. Statements have been checked before, but several transactions may have
-    /// counted on the same room. A small one, such as a DELETE that makes room, may use that of a merge: while a merge
-    /// is going on its room is in use and kept back all the same, and on a full disk nothing could be deleted.
+    /// counted on the same space. A small one, such as a DELETE that frees space, may use that of a merge: while a
+    /// merge is going on its space is in use and kept back all the same, and on a full disk nothing could be deleted.
     pub fn check_commit(&self, bytes: usize) -> SqlResult<()> {
         self.check_stopped()?;
         let merge = if bytes as u64 <= ROOM_FOR_REMOVAL as u64 { 0 } else { self.room_for_merge() };
@@ -171,8 +171,8 @@ impl WriteGate {
         }
     }
 
-    /// The error of making or removing a table's files. Without room for them only the statement fails: the engine does it
-    /// as a whole or not at all. After any other error it is not known what the disk has.
+    /// The error of making or removing a table's files. Without space for them only the statement fails: the engine does
+    /// it as a whole or not at all. After any other error it is not known what the disk has.
     pub fn files_failed(&self, error: Error) -> SqlError {
         match &error {
             Error::Io(cause) if cause.kind() == std::io::ErrorKind::StorageFull => engine_error(error),
@@ -199,20 +199,20 @@ fn read_only(reason: &str) -> SqlError {
     )
 }
 
-/// Room on the disk for files that others write beside the store's. What the engine may need is never given away, so that it does
-/// not meet a full disk because of them.
+/// Disk space for files that others write beside the store's. What the engine may need is never given away, so that it does not
+/// meet a full disk because of them.
 #[derive(Clone)]
 pub struct DiskRoom(pub(crate) Arc<WriteGate>);
 
 impl DiskRoom {
-    /// Room for `bytes` that are written once, or error 1021.
+    /// Space for `bytes` that are written once, or error 1021.
     pub fn take(&self, bytes: u64) -> SqlResult<()> {
         self.check(bytes)?;
         self.0.free.fetch_sub(i64::try_from(bytes).unwrap_or(i64::MAX).min(1 << 50), Ordering::Relaxed);
         Ok(())
     }
 
-    /// Whether there would be room now; otherwise error 1021.
+    /// Whether there would be space now; otherwise error 1021.
     pub fn check(&self, bytes: u64) -> SqlResult<()> {
         self.0.check_temporary(usize::try_from(bytes.div_ceil(TIMES_WRITTEN as u64)).unwrap_or(usize::MAX))
     }
@@ -236,9 +236,9 @@ mod tests {
         assert!(gate.check_commit(0).unwrap_err().is(ErrorCode::ErrorDuringCommit));
         assert!(gate.check_temporary(0).unwrap_err().is(ErrorCode::DiskFull));
         assert!(gate.check_definition(true).unwrap_err().is(ErrorCode::DiskFull));
-        // What makes room again is let through.
+        // Changes that free space are let through.
         gate.check_definition(false).unwrap();
-        // The room of a merge is for small commits only.
+        // The space of a merge is for small commits only.
         gate.reserve(0, 1 << 60);
         assert!(gate.check_addition(0, "t").unwrap_err().is(ErrorCode::RecordFileFull));
         assert!(gate.check_commit(1 << 30).unwrap_err().is(ErrorCode::ErrorDuringCommit));

@@ -31,7 +31,7 @@ pub(crate) struct IndexCodec {
     pub name: String,
     pub unique: bool,
     pub parts: Vec<IndexedColumn>,
-    /// What rows are filed under instead of the columns' values.
+    /// The kind of keys that replaces the columns' values.
     pub terms: Option<TermSource>,
     /// Whether it is a copy of columns, and its entries are marks of rows.
     pub is_copy: bool,
@@ -327,7 +327,7 @@ impl IndexCodec {
         })
     }
 
-    /// The parts' values that a storage key of this index holds; `None` for the parts that cannot be had back.
+    /// The parts' values that a storage key of this index holds; `None` for the parts that cannot be restored.
     pub fn decode(&self, key: &[u8]) -> Option<Vec<Option<Value>>> {
         let (_, mut rest) = split_index_id(key)?;
         let mut values = Vec::with_capacity(self.parts.len());
@@ -337,12 +337,12 @@ impl IndexCodec {
         Some(values)
     }
 
-    /// Whether every part can be had back from a key.
+    /// Whether every part can be restored from a key.
     pub fn is_covering(&self) -> bool {
         self.terms.is_none() && !self.is_copy && self.parts.iter().all(|column| column.part.is_reversible())
     }
 
-    /// For each part whether it can be had back from a key.
+    /// For each part whether it can be restored from a key.
     pub fn reversible_parts(&self) -> Vec<bool> {
         if self.terms.is_some() || self.is_copy {
             return Vec::new();

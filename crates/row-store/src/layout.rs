@@ -1,4 +1,4 @@
-//! Layouts: which columns a stored row has and where they lie.
+//! Layouts: which columns a stored row has, and where.
 //!
 //! A row names its layout by a number that is counted per table. A layout is written once and never changes, so rows
 //! of any age can be read: a column that a row's layout lacks was added later, one that the table lacks was dropped.

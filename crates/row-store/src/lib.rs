@@ -19,7 +19,7 @@
 //!    AUTO_INCREMENT counters that moved, are appended to the log (`redo`) and applied to the engine's memory tables
 //!    (`Committer::apply`). Readers do not see them: they read at an earlier snapshot (`VisibleSnapshot`).
 //! 4. The commit thread (`Committer::run`) takes all commits that have gathered and syncs the log: one write, one sync.
-//! 5. Then readers see them, and their locks are given back.
+//! 5. Then readers see them, and their locks are released.
 //! 6. The tickets are completed, which wakes their connections.
 //! 7. After each 24 MB of changes the background thread (`maintenance`) has the memory tables written to files.
 //!

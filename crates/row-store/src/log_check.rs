@@ -1,4 +1,4 @@
-//! The redo log of a store that is not open: what is in it, and a new end for it.
+//! The redo log of a store that is not open: checks its contents, and can set a new end.
 
 use crate::directory_lock::DirectoryLock;
 use crate::error::io_error;
@@ -12,7 +12,7 @@ impl RowStore {
     /// Reads the log of the store in a directory and says what is there, and what is wrong. Nothing is changed.
     ///
     /// # Errors
-    /// If somebody has the store open, or a file cannot be read.
+    /// If a process has the store open, or a file cannot be read.
     pub fn check_log(directory: &Path) -> SqlResult<LogContents> {
         let _lock = DirectoryLock::take(directory)?;
         read(directory)

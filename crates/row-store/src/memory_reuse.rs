@@ -1,5 +1,5 @@
-//! Bulk work frees memory and takes the same amount again right away: an allocator that gives freed memory back to the system at once has it
-//! cleared anew each time. A load of six million rows spent a third of its processor time on that.
+//! Bulk work frees memory and takes the same amount again at once. If the allocator returns it to the system, the system clears it each
+//! time: a third of the processor time of a load of six million rows.
 
 use parking_lot::Mutex;
 use std::sync::Arc;

@@ -71,7 +71,7 @@ pub(crate) fn prepared_key(number: u64) -> Vec<u8> {
     key
 }
 
-/// What keys of the parts of a prepared transaction begin with.
+/// The beginning of keys of the parts of a prepared transaction.
 pub(crate) fn prepared_parts(number: u64) -> Vec<u8> {
     let mut key = vec![PREPARED_PART];
     key.extend_from_slice(&number.to_be_bytes());

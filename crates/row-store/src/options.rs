@@ -121,7 +121,7 @@ impl TransactionOptions {
     }
 }
 
-/// What to do when a lock is taken.
+/// How to act on a lock that another transaction holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockWait {
     /// Wait in line; 1205 after this long.
@@ -156,7 +156,7 @@ pub enum LockMode {
 pub struct LockRequest {
     /// Shared or exclusive.
     pub mode: LockMode,
-    /// What to do when it is taken.
+    /// How to act when another transaction holds it.
     pub wait: LockWait,
 }
 

@@ -1,4 +1,4 @@
-//! What places rows of a partitioned table.
+//! The function that gives each row of a partitioned table its partition.
 
 use squall_catalog::{PartitionSet, TableDef};
 use squall_types::{SqlResult, Value};

@@ -1,9 +1,8 @@
-//! Files that become their tables' by a batch of the log.
+//! Files of a large transaction, which a batch of the log makes part of their tables.
 //!
-//! A large transaction is not copied into the log: each of its tables gets files of what has changed, which lie in a folder of
-//! their own until a batch of the log names them. From then on they are the tables', and a server that dies before it has
-//! told the tables so finds them there when it reads the log again. Those that no batch names are removed
-//! (`docs/decisions/0042-toolkit.md`).
+//! A large transaction is not copied into the log: each of its tables gets files of the changes, in a folder of their own
+//! until a batch of the log names them. From then on they belong to the tables; a server that dies before it has registered
+//! them does so when it reads the log again. Files that no batch names are removed (`docs/decisions/0042-toolkit.md`).
 
 use crate::engine::{self, AbstractTree, Engine, Keyspace, SeqNo};
 use crate::table_files::{MadeFile, add_files, path_in};

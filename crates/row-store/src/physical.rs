@@ -1,4 +1,4 @@
-//! How a column's values lie in a row, whatever their declaration says beyond that.
+//! The physical form of a column's values in a row.
 
 use squall_types::hex::UUID_BYTES;
 use squall_types::{IntWidth, SqlType};

@@ -1,14 +1,14 @@
 //! Branches of global transactions, from their beginning until they are committed or rolled back: XA.
 //!
-//! What a prepared branch has written and locked is kept in the store's own records, beside the transaction itself in memory:
+//! The writes and locks of a prepared branch are kept in the store's own records, beside the transaction in memory:
 //!
 //! ```text
 //! p number          version | format u64 | global | branch | parts
 //! q number part     items: 1 table rows | 2 key value | 3 key (removed) | 4 table key exclusive (locked)
 //! ```
 //!
-//! The record with `p` comes last, and is synced: a branch is prepared when it is there, and parts without one are nobody's. The commit of
-//! a branch removes it in the same batch that has the branch's changes. So a crash finds a branch prepared or committed, and all of it.
+//! The record with `p` comes last, and is synced: a branch is prepared when this record exists; parts without it are removed. The commit
+//! of a branch removes the record in the batch of the branch's changes. So after a crash a branch is prepared or committed, as a whole.
 
 use crate::batch::Batch;
 use crate::bytes::{Malformed, Reader, Writer};
@@ -38,7 +38,7 @@ const LOCKED: u8 = 4;
 /// The name of a branch of a global transaction.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Xid {
-    /// What its parts are.
+    /// The form of its parts.
     pub format: u64,
     /// The global transaction.
     pub global: Vec<u8>,
@@ -163,8 +163,8 @@ impl Branches {
         prepared.map(|(xid, _)| xid.clone()).collect()
     }
 
-    /// Prepares a branch: from now on it is there until somebody commits it or rolls it back, whatever becomes of the session and the server.
-    /// Blocks.
+    /// Prepares a branch: from now on it exists until a session commits it or rolls it back, also after the end of its session and of the
+    /// server. Blocks.
     ///
     /// # Errors
     /// Those of [`Transaction`]'s end and of writing. The transaction is rolled back then.

@@ -1,4 +1,4 @@
-//! Rows on their way from the store to the level below it.
+//! Sealing: moves rows from the store to the level below it.
 
 use crate::commit::SealRequest;
 use crate::engine::{Iter, Slice, Snapshot};
@@ -60,8 +60,8 @@ impl Sealing {
         }
         let rows = snapshot.range(keyspace, range.to_slices());
         let sealing = Sealing { store: store.clone(), table: table.clone(), level, snapshot, keys, rows, all };
-        // Commits that were applied before changes were noted are not seen by everybody yet, and may still be taken back by
-        // a failed sync.
+        // Commits that were applied before changes were noted are not visible to all readers yet, and may still be taken
+        // back by a failed sync.
         store.committer().advance_or_sync(sealing.snapshot.clone())?;
         Ok(Some(sealing))
     }

@@ -27,7 +27,7 @@ const FILE_BUFFER_BYTES: usize = 256 << 10;
 /// Records from one mark of a run to the next.
 const MARK_RECORDS: usize = 2048;
 
-/// What a record costs beside its bytes, in bytes, where ranges are to cost alike.
+/// The cost of a record beside its bytes, in bytes, for ranges of equal cost.
 const RECORD_COST: u64 = 64;
 
 /// A key with its value, and a number that tells equal keys apart.
@@ -254,7 +254,7 @@ impl Sorter {
     }
 }
 
-/// What has been sorted.
+/// The sorted runs.
 pub(crate) struct Sorted {
     taken: Vec<Taken>,
     runs: Vec<Run>,
@@ -266,7 +266,7 @@ impl Sorted {
         self.bytes() == 0
     }
 
-    /// What the records take, with their headers.
+    /// The bytes of the records, with their headers.
     pub fn bytes(&self) -> usize {
         let in_memory: usize = self.taken.iter().map(|taken| taken.arena.len()).sum();
         in_memory + self.runs.iter().map(|run| run.bytes as usize).sum::<usize>()

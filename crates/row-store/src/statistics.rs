@@ -23,7 +23,7 @@ const SAMPLE_ENTRIES: u64 = 20_000;
 /// Small tables are not sampled anew for every few changes.
 const CHANGES_UNSAMPLED_MIN: u64 = 200;
 
-/// What is known of a table's size.
+/// Statistics of a table's size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TableStatistics {
     /// Committed rows; exact while the store is open, an estimate after a crash.
@@ -114,7 +114,7 @@ impl RowStore {
     }
 }
 
-/// What a row weighs where nothing is known of it, in index entries.
+/// The weight of a row without statistics, in index entries.
 const ENTRIES_PER_ROW: f64 = 3.0;
 
 /// Bytes and number of records.

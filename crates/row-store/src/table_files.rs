@@ -1,9 +1,8 @@
 //! Files of a table, made beside the engine's own: on as many threads as wanted, and the table's all at once.
 //!
-//! The engine's ingestion has one writer, and makes a Bloom filter of everything. Here each thread makes the files of a range of keys, and
-//! entries that are not looked up by their whole key get no filter. What is done when the files become the table's is what
-//! the engine's ingestion does (`lsm_tree::tree::ingest`): its buffer becomes a file before, and all of them have one new sequence number, so that
-//! they are seen from one sequence number on.
+//! The engine's ingestion has one writer, and makes a Bloom filter of everything. Here each thread makes the files of a range of keys, and entries
+//! that are not looked up by their whole key get no filter. The files become the table's as in the engine's ingestion (`lsm_tree::tree::ingest`):
+//! its buffer becomes a file before, and all of them have one new sequence number, so that they are seen from one sequence number on.
 
 use crate::engine::{self, AbstractTree, Engine, Keyspace, SeqNo, Slice};
 use crate::gate::WriteGate;
@@ -33,7 +32,7 @@ pub(crate) struct MadeFile {
     pub last: Slice,
 }
 
-/// What files are made of, and where.
+/// The source of files, and their folder.
 pub(crate) struct FilePlan<'t> {
     pub keyspace: &'t Keyspace,
     pub gate: &'t WriteGate,

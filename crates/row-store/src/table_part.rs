@@ -1,4 +1,4 @@
-//! What of a table lies in a level outside of the store, and where the table's keyspace has what belongs to that level.
+//! The part of a table that a level outside of the store has, and its entries in the table's keyspace.
 
 use crate::engine::Slice;
 use crate::index_key::{KeyRange, index_range, push_index_id, split_index_id, successor};
@@ -8,11 +8,11 @@ use std::ops::Bound;
 /// The number of the index that is the manifest of sealed rows; real ones are counted from 1.
 const LIST: IndexId = IndexId(u32::MAX);
 
-/// What follows the number of an index that is a column copy: entries of its manifest, and marks of rows.
+/// The byte behind the number of an index that is a column copy: entries of its manifest, and marks of rows.
 const COPY_LIST: u8 = 0;
 const COPY_MARK: u8 = 1;
 
-/// What of a table a level has.
+/// The part of a table that a level has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TablePart {
     /// Its rows: those that the store does not have. The store has delta rows, and markers of those that are gone.

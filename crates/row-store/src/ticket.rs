@@ -30,7 +30,7 @@ struct TicketState {
     done: Condvar,
 }
 
-/// What is to be done when a commit is.
+/// The action when a commit is done.
 type WhenDone = Box<dyn FnOnce(SqlResult<()>) + Send>;
 
 #[derive(Default)]
@@ -78,8 +78,8 @@ impl CommitTicket {
         }
     }
 
-    /// Has `action` called with the result before anybody who waits is told; at once if the commit is done already. There is one
-    /// action of a commit. It is called on the commit thread, so it must not wait for anything that waits for a commit, nor for long.
+    /// Has `action` called with the result before the waiters are told; at once if the commit is done already. There is one action of
+    /// a commit. It is called on the commit thread, so it must not wait for anything that waits for a commit, nor for long.
     pub fn when_done(&self, action: impl FnOnce(SqlResult<()>) + Send + 'static) {
         let mut inner = self.0.inner.lock();
         match inner.result.clone() {

@@ -1,8 +1,8 @@
 //! Files of a table that no load will finish any more.
 //!
 //! The engine makes files of a load one after the other and adds them to the table at the end; those of a load that was
-//! given up stay until the next start unless they are removed here. Other files whose makers are still at work look just
-//! the same, so files go only while no other task makes any.
+//! given up stay until the next start unless they are removed here. Files of other running tasks look the same, so files
+//! are removed only while no other task makes any.
 
 use crate::engine::{AbstractTree, Engine, Keyspace};
 use std::ops::Range;
@@ -10,7 +10,7 @@ use std::ops::Range;
 /// The engine's folder of files within that of a table.
 const FILES_FOLDER: &str = "tables";
 
-/// What loads that were given up may have left.
+/// Files that abandoned loads may have left.
 #[derive(Debug, Default)]
 pub(crate) struct UnusedFiles {
     /// Loads that make files now.
@@ -20,7 +20,7 @@ pub(crate) struct UnusedFiles {
 }
 
 impl UnusedFiles {
-    /// Removes them, unless somebody makes files at this moment; then it has to be tried again.
+    /// Removes them, unless a task makes files now; then it has to be tried again.
     pub fn remove(&mut self, db: &Engine, keyspace: &Keyspace) {
         if self.suspects.is_empty() || self.makers > 0 {
             return;

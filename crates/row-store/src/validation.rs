@@ -13,7 +13,7 @@ use std::ops::Bound;
 /// Ranges kept per table before they are taken for the whole table.
 const RANGES_MAX: usize = 4096;
 
-/// What a transaction has read.
+/// The reads of a transaction.
 #[derive(Default)]
 pub(crate) struct ReadSet(Mutex<FxHashMap<TableId, Vec<KeyRange>>>);
 

@@ -1,7 +1,7 @@
 //! The sequence number at which readers read.
 //!
 //! The engine shows a batch as soon as it is applied. Readers see it when it is as durable as its commit has promised, so
-//! that no client is told of a change that a power cut, or a failed sync, takes back.
+//! that no client learns of a change that a power cut, or a failed sync, takes back.
 
 use crate::engine::Snapshot;
 use parking_lot::Mutex;
@@ -24,7 +24,7 @@ impl VisibleSnapshot {
         self.seqno.load(Ordering::Acquire)
     }
 
-    /// For reading at this moment.
+    /// For reading what is visible now.
     pub fn snapshot(&self) -> Snapshot {
         self.snapshot.lock().clone()
     }

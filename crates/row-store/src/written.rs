@@ -2,7 +2,7 @@
 
 use crate::engine::Slice;
 
-/// What became of a key: its new value, or nothing.
+/// The write to a key: its new value, or its removal.
 pub(crate) type Change = Option<Slice>;
 
 /// A key, the step at which it was written, and what became of it.

@@ -1,4 +1,4 @@
-//! Accounts: kept as records of the store, read as one immutable snapshot.
+//! Accounts: records of the store, read as one immutable snapshot.
 
 use crate::account_codec;
 use arc_swap::ArcSwap;
@@ -20,7 +20,7 @@ pub struct AccountStore {
     settings: Arc<parking_lot::Mutex<Settings>>,
 }
 
-/// What variables say of all accounts.
+/// The settings of variables for all accounts.
 #[derive(Debug, Default)]
 struct Settings {
     mandatory_roles: Arc<[AccountKey]>,

@@ -336,7 +336,7 @@ pub fn merge_switches(names: &[&str], default: &str, before: &str, change: &str)
     merged.collect::<Vec<_>>().join(",")
 }
 
-/// A locale by its name, whatever the case.
+/// A locale by its name, in any letter case.
 fn locale(definition: &VariableDef, value: &Value) -> SqlResult<Checked> {
     let Value::String(name) = value else { return Err(wrong_type(definition)) };
     let found = LOCALES.iter().find(|known| known.eq_ignore_ascii_case(name));

@@ -1,4 +1,4 @@
-//! What the server knows whatever its sessions are.
+//! The state of a server that does not belong to sessions.
 
 use crate::accounts::AccountStore;
 use crate::globals::GlobalVariables;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// What an allocator has taken from the system.
+/// The memory that the allocator has taken from the system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AllocatedMemory {
     /// Bytes now.
@@ -47,11 +47,11 @@ pub struct ServerState {
     pub globals: Arc<GlobalVariables>,
     /// Work done later.
     pub jobs: JobSystem,
-    /// Who is connected.
+    /// The connections.
     pub processes: Arc<ProcessList>,
-    /// What performance_schema tells.
+    /// The counts for performance_schema.
     pub statistics: Statistics,
-    /// Tells what the process's allocator has taken, where somebody knows.
+    /// Tells what the process's allocator has taken, if it counts.
     pub allocated_memory: Option<fn() -> AllocatedMemory>,
     /// Where queries run.
     pub runtime: Arc<QueryRuntime>,
@@ -152,7 +152,7 @@ impl ServerState {
         self.interrupt(process);
     }
 
-    /// Ends the connections of clients who may not stay while the server is offline. Their roles are those that they begin with.
+    /// Ends the connections of clients that may not stay while the server is offline. Their default roles count.
     pub fn end_connections_of_users(&self) {
         let accounts = self.accounts.load_full();
         let all_roles = Values(&self.globals.load_values()).on(ids::ACTIVATE_ALL_ROLES_ON_LOGIN);

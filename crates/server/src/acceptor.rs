@@ -47,7 +47,7 @@ impl Listeners {
                     io::Error::new(error.kind(), format!("cannot listen on {}: {error}", path.display()))
                 })?;
                 listener.set_nonblocking(true)?;
-                // Accounts decide who gets in, not the file system.
+                // Accounts decide which clients get in, not the file system.
                 fs::set_permissions(path, fs::Permissions::from_mode(0o777))?;
                 Some((listener, path.clone()))
             }

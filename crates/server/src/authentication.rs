@@ -69,7 +69,7 @@ impl From<ReadError> for AuthError {
     }
 }
 
-/// What the client said first.
+/// The client's first answer.
 #[derive(Debug)]
 pub(crate) struct FirstResponse {
     /// The plugin that made the response; empty if the client did not say.

@@ -1,12 +1,13 @@
-//! Looking for a client's next command for a moment before the loop goes to sleep.
+//! Busy polling: a loop looks for a client's next command for a short time before it sleeps.
 //!
-//! To put a core to sleep and wake it again takes tens of microseconds, in a virtual machine above all: several times what a
-//! small statement does. A client that sends its next command as soon as it has the answer is served faster, and with less
-//! of the machine's time, by a loop that stays awake for it. The loop gives way to its other connections between looks, and finds
-//! their commands by the way. A client that takes longer is looked for ever more rarely.
+//! To put a core to sleep and wake it again takes tens of microseconds, mostly in a virtual machine: several times the time of a
+//! small statement. A client that sends its next command as soon as it has the answer is served faster, and with less of the
+//! machine's time, by a loop that stays awake for it. Between two looks the loop serves its other connections. A client that
+//! takes longer is polled more and more rarely.
 //!
-//! Where threads wait for cores, all this would be wrong: a thread that stays awake uses up its share of the core and then waits
-//! longer than one who has slept. So a loop that had to wait for its core sleeps as soon as it can. (The kernel does the same for network devices, `net.core.busy_poll`, and hypervisors for halted cores.)
+//! Where threads wait for cores, polling is wrong: a thread that stays awake uses up its share of the core and then waits longer than one that slept.
+//! So a loop that had to wait for its core sleeps as soon as it can. (The kernel does the same for network devices, `net.core.busy_poll`, and
+//! hypervisors for halted cores.)
 
 use std::cell::Cell;
 use std::pin::pin;
@@ -15,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use crate::packet_stream::{PacketStream, ReadError};
 
-/// A look at the clock that comes so much later than the one before means that the core was somebody else's meanwhile.
+/// A look at the clock that comes so much later than the one before means that another thread had the core meanwhile.
 const GAP_MAX: Duration = Duration::from_micros(100);
 /// Most of a second that a loop may have waited for its core.
 const DELAY_MAX: Duration = Duration::from_millis(10);
@@ -53,7 +54,7 @@ const VAIN_FREE: u32 = 2;
 /// Commands that are not looked for after many vain looks in a row, as a power of two.
 const SKIPPED_MAX_LOG2: u32 = 10;
 
-/// What one connection knows of its client.
+/// One connection's record of how quickly its client sends.
 #[derive(Debug)]
 pub(crate) struct BusyPoll {
     waiting_since: Instant,

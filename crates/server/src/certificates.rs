@@ -16,7 +16,8 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use squall_types::durable_files::{Readers, name_new, new_path, write_new};
 
-/// What is made, in the order in which it gets its names: the authority's key and certificate, and the server's.
+/// The files that are made, in the order in which they get their names: the authority's key and certificate, and the
+/// server's.
 const FILES: [&str; 4] = ["ca-key.pem", "ca.pem", "server-key.pem", "server-cert.pem"];
 
 /// Reads the certificate, making one first if there is none.

@@ -1,4 +1,4 @@
-//! Conversion between UTF-8, which is inside, and the character set of a client.
+//! Conversion between UTF-8, which the server uses, and the character set of a client.
 
 use std::borrow::Cow;
 

@@ -72,7 +72,7 @@ impl From<ReadError> for End {
     }
 }
 
-/// What the client sends cannot be uncompressed.
+/// The client's bytes cannot be uncompressed.
 fn corrupt() -> End {
     End::Because(SqlError::new(ErrorCode::NetUncompressError, &[]))
 }

@@ -9,7 +9,7 @@ pub(crate) struct ConnectionPermit(Arc<AtomicUsize>);
 
 impl ConnectionPermit {
     /// Counts one more connection, unless there is one more than `connections_max` already: the last place is for an
-    /// account that administers connections, which is not known before somebody has logged in.
+    /// account that administers connections, which is not known before the client has logged in.
     pub(crate) fn take(count: &Arc<AtomicUsize>, connections_max: usize) -> Option<Self> {
         let more = |current| (current <= connections_max).then_some(current + 1);
         count.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).ok()?;

@@ -1,4 +1,4 @@
-//! What is known of a connection once its client is.
+//! What the server knows of a connection after the handshake.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,7 @@ use squall_wire::handshake::Nonce;
 
 use crate::connection_limit::Place;
 
-/// Who is at the other end.
+/// The client.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer {
     /// `None` for a Unix socket.
@@ -28,7 +28,7 @@ impl Peer {
     }
 }
 
-/// What stays the same for the whole connection.
+/// The properties of a connection that never change.
 #[derive(Debug)]
 pub(crate) struct Established {
     pub(crate) connection_id: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Established {
     pub(crate) peer: Peer,
     /// Kept for as long as the connection lives.
     pub(crate) place: Place,
-    /// What client and server can both do.
+    /// The capabilities of both client and server.
     pub(crate) capabilities: Capabilities,
     /// How packets are compressed once the client has logged in.
     pub(crate) compression: Option<Compression>,

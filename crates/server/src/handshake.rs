@@ -18,10 +18,10 @@ use crate::established::{Established, Peer};
 use crate::packet_stream::{PacketStream, ReadError};
 use crate::shared::Shared;
 
-/// The longest packet accepted from somebody who has not authenticated.
+/// The longest packet accepted from a client that has not authenticated.
 pub(crate) const HANDSHAKE_PACKET_BYTES_MAX: usize = 128 << 10;
 
-/// What the server can do, beside compression.
+/// The server's capabilities, without compression.
 const OFFERED: Capabilities = Capabilities(
     Capabilities::LONG_PASSWORD.0
         | Capabilities::FOUND_ROWS.0
@@ -243,7 +243,7 @@ async fn authenticate(
     shared.backend.connect(established.connection_id, &account, info, on_kill).map_err(HandshakeError::Refused)
 }
 
-/// What an account demands besides its password; `Err(None)` is a plain refusal.
+/// The demands of an account besides its password; `Err(None)` is a plain refusal.
 fn check_account(
     account: &Account,
     io: &PacketStream,

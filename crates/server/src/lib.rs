@@ -1,11 +1,11 @@
 //! The socket server: listeners, TLS, authentication, event loops, shutdown.
 //!
-//! A connection's life is once down this list:
+//! A connection goes down this list once:
 //! - `acceptor`: accepts sockets on one thread and hands them to event loops;
 //! - `event_loop`: one thread with one single-threaded runtime per core; `neighbours`: its connections;
-//! - `steering`: which of them a connection is best served by;
+//! - `steering`: which event loop serves a connection best;
 //! - `handshake` and `authentication`: greeting, TLS, password, session;
-//! - `command_loop`: reads a command, has the session answer it, and so on until someone ends it;
+//! - `command_loop`: reads a command, has the session answer it, and so on until the connection ends;
 //! - `result_writer`: what a session calls to answer, written as packets;
 //! - `packet_stream`: packets on a socket, with timeouts and back-pressure.
 //!

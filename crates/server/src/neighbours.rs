@@ -11,7 +11,7 @@ use crate::busy_poll::Awake;
 use crate::shared::Shared;
 use crate::transport::Socket;
 
-/// What the connections of one loop share: how to wake them all. Never leaves the loop's thread.
+/// The state that the connections of one loop share: how to wake them all. Never leaves the loop's thread.
 #[derive(Debug, Default)]
 pub(crate) struct Neighbours {
     /// The number of the loop.
@@ -81,7 +81,7 @@ struct Member {
     activity: Rc<Activity>,
 }
 
-/// Whether a connection is answering a command, for those who look whether its client is still there.
+/// Whether a connection is answering a command, for the check whether its client is still there.
 #[derive(Debug)]
 pub(crate) struct Activity {
     socket: Socket,

@@ -22,13 +22,13 @@ use crate::transport::{Socket, Transport};
 
 /// Past this many bytes a result is sent on before more of it is made.
 const FLUSH_BYTES: usize = 64 << 10;
-/// What an idle connection's write buffer may keep.
+/// The greatest write buffer that an idle connection keeps, in bytes.
 const WRITE_BUFFER_KEPT_BYTES: usize = 128 << 10;
 /// So much is compressed at once, while others on the event loop wait.
 const COMPRESSED_BYTES: usize = 256 << 10;
-/// Room for a read when nothing says how much will come.
+/// Buffer size of a read when the length is not known.
 const READ_BYTES_MIN: usize = 4 << 10;
-/// Room for one read of a long packet. A header alone cannot make the server reserve what it announces.
+/// Buffer size of one read of a long packet. A header alone cannot make the server reserve what it announces.
 const READ_BYTES_MAX: usize = 1 << 20;
 
 /// Why nothing more can be read.
@@ -82,7 +82,7 @@ pub(crate) struct PacketStream {
     pub(crate) transport: Transport,
     pub(crate) reader: PacketReader,
     pub(crate) writer: PacketWriter,
-    /// What the packets are compressed with, and what is left to send of it.
+    /// The compressor of packets, and its bytes that are not sent yet.
     compressed: Option<Box<Compressed>>,
     pub(crate) read_timeout: Duration,
     write_timeout: Duration,

@@ -1,7 +1,7 @@
-//! Where passwords are checked: on threads of the pool, a few at once, and of these a share for each address.
+//! Password checks run on threads of the pool: a few at once, and a share of these for each address.
 //!
-//! A check takes milliseconds of a core, and a client that asks for one has not proved anything yet. So many connections from one
-//! address wait for each other, and leave cores to other addresses and to statements.
+//! A check takes milliseconds of a core, and the client has not proved anything yet. So connections from one address wait for
+//! each other, and cores are free for other addresses and for statements.
 
 use parking_lot::Mutex;
 use squall_types::SqlError;
@@ -16,7 +16,7 @@ const CHECKS_PER_ADDRESS: usize = 1;
 /// Bits that tell networks of IPv6 apart: a client that has one has all of its addresses.
 const IPV6_NETWORK_BITS: u32 = 64;
 
-/// Who asks: `None` for the Unix socket.
+/// The client's address; `None` for the Unix socket.
 type Asker = Option<IpAddr>;
 
 /// The places in which passwords are checked.
@@ -27,7 +27,7 @@ pub(crate) struct PasswordChecks {
 }
 
 impl Default for PasswordChecks {
-    /// Half of the cores, so that there are others for those who have logged in.
+    /// Half of the cores, so that the others serve clients that have logged in.
     fn default() -> Self {
         let cores = available_parallelism().map_or(1, std::num::NonZeroUsize::get);
         Self::at_once((cores / 2).max(1))
@@ -39,7 +39,7 @@ impl PasswordChecks {
         Self { places: Arc::new(Semaphore::new(places)), askers: Mutex::default() }
     }
 
-    /// Runs a check for a client of an address when there is room for it.
+    /// Runs a check for a client of an address when the limits allow it.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         address: Option<IpAddr>,
@@ -81,7 +81,7 @@ impl Drop for Queued<'_> {
     }
 }
 
-/// What is counted as one address.
+/// The part of an address that counts as one client.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> IPV6_NETWORK_BITS << IPV6_NETWORK_BITS).into()),

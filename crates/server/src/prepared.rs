@@ -1,4 +1,5 @@
-//! Parameters of prepared statements: what the protocol keeps between packets, and their values as SQL values.
+//! Parameters of prepared statements: the types that the protocol keeps between packets, and the values as SQL
+//! values.
 
 use std::collections::HashMap;
 
@@ -11,7 +12,7 @@ use squall_wire::parameters::{BinaryValue, Parameter, ParameterType, StatementPa
 
 use crate::charset::{charset_of, decode};
 
-/// What the client has said of one statement so far.
+/// The types and long data that the client has sent for one statement so far.
 #[derive(Debug, Default)]
 struct Statement {
     parameter_count: usize,

@@ -1,4 +1,4 @@
-//! What a session answers, written as packets.
+//! Writes the answers of a session as packets.
 
 use std::io;
 use std::sync::Arc;

@@ -24,7 +24,7 @@ const KEY_BITS: usize = 2048;
 #[derive(Debug)]
 pub(crate) struct RsaKeyPair {
     private: RsaPrivateKey,
-    /// What is sent to clients.
+    /// The public key as it is sent to clients.
     pub(crate) public_pem: String,
 }
 

@@ -13,7 +13,7 @@ use crate::password_checks::PasswordChecks;
 use crate::rsa_key::LazyRsaKeyPair;
 use crate::steering::Loops;
 
-/// What every connection may look at.
+/// The state that all connections share.
 pub(crate) struct Shared {
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) tls: TlsAcceptor,

@@ -1,12 +1,11 @@
 //! Connections move to the event loop that runs on the core of their client.
 //!
-//! A client on the same machine and the loop that serves it wake each other with every command. On one core that is a
-//! change of the running thread; between two cores it is an interrupt, in a virtual machine an exit to the hypervisor on
-//! both sides, and the packet's memory changes hands. Which loop gets a connection is chance when it comes. So each
-//! connection looks now and then where its client's packets are sent from (`SO_INCOMING_CPU`), and moves if that is the core of another loop, as
-//! long as all loops have about as much to do, and there are more clients than cores.
+//! A client on the same machine and the loop that serves it wake each other with every command. On one core that is a switch of the running
+//! thread; between two cores it is an interrupt, in a virtual machine an exit to the hypervisor on both sides, and the packet's memory moves
+//! between caches. A new connection gets any loop. So each connection checks now and then from which core its client sends (`SO_INCOMING_CPU`),
+//! and moves if that is the core of another loop, as long as all loops have about as much to do, and there are more clients than cores.
 //!
-//! Loops are not bound to cores: where they run is the system's business, and is looked at each time.
+//! Loops are not bound to cores: the system decides where they run, and each check asks for it.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -94,7 +93,7 @@ impl<C> Loops<C> {
     }
 }
 
-/// What one connection knows of where its client is.
+/// One connection's record of its client's core.
 #[derive(Debug)]
 pub(crate) struct Steering {
     /// Commands until the next look.

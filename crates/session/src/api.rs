@@ -1,4 +1,4 @@
-//! What a front end (the socket server, the shell, an embedding program) and a session say to each other.
+//! The interface between a front end (the socket server, the shell, an embedding program) and a session.
 //!
 //! A front end drives [`Connection`]s, which it gets from a [`Backend`]; results come through its [`ResultWriter`].
 
@@ -32,7 +32,7 @@ pub struct Account {
     pub require_tls: bool,
 }
 
-/// What COM_STMT_PREPARE answers.
+/// The answer to COM_STMT_PREPARE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PreparedInfo {
     /// Statement id.
@@ -161,7 +161,7 @@ pub struct CompressionAlgorithms {
     pub uncompressed: bool,
 }
 
-/// What a front end asks of a database outside of any session.
+/// The interface of a database for a front end, outside of any session.
 pub trait Backend: Send + Sync {
     /// The settings as they are now.
     fn front_end_settings(&self) -> FrontEndSettings;
@@ -189,6 +189,6 @@ pub trait Backend: Send + Sync {
     fn connection_refused(&self);
     /// A connection that goes on on another event loop (`Connections_moved`).
     fn connection_moved(&self);
-    /// Somebody could not log in, for the logs.
+    /// A client could not log in; for the logs.
     fn login_refused(&self, connection_id: u64, info: &ConnectionInfo, error: &SqlError);
 }

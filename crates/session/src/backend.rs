@@ -88,7 +88,7 @@ impl Backend for Database {
     }
 }
 
-/// The algorithms of `protocol_compression_algorithms`. An empty list shuts nobody out.
+/// The algorithms of `protocol_compression_algorithms`. An empty list excludes no client.
 fn compression(list: &str) -> CompressionAlgorithms {
     let has = |name: &str| list.split(',').any(|algorithm| algorithm == name);
     CompressionAlgorithms { zlib: has("zlib"), zstd: has("zstd"), uncompressed: has("uncompressed") || list.is_empty() }

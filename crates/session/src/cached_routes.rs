@@ -1,4 +1,4 @@
-//! Finding the route of a text or of a prepared statement.
+//! Finds the route of a text or of a prepared statement.
 
 use crate::plans::prepared::{PreparedStatement, StatementTree};
 use crate::plans::session_cache::{CachedStatement, Known, values};
@@ -15,7 +15,7 @@ use squall_types::Value;
 use std::sync::{Arc, OnceLock};
 
 impl Session {
-    /// What kept routes depend on, as it is now.
+    /// The current versions that kept routes depend on.
     pub(crate) fn plan_versions(&mut self) -> PlanVersions {
         self.refresh_access();
         PlanVersions {

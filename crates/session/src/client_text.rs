@@ -1,8 +1,7 @@
 //! Statements as clients write them: in `character_set_client`.
 //!
 //! A text becomes UTF-8 before anything else looks at it. Names, literals, comments and messages are UTF-8 from then on, and the character
-//! set that a literal has is a property of its value. A string behind a word like `_latin1` or `_binary` has bytes of
-//! its own and stays as it is.
+//! set that a literal has is a property of its value. The bytes of a string behind a word like `_latin1` or `_binary` stay as they are.
 
 use squall_parser::ParseOptions;
 use squall_types::collation::Charset;

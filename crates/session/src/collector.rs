@@ -6,7 +6,7 @@ use squall_types::json::Document;
 use squall_types::{Date, DateTime, Decimal, RowWriter, SqlError, SqlType, Time, Value};
 use std::sync::Arc;
 
-/// What one statement answered.
+/// The answer of one statement.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StatementResult {
     /// Columns; empty for a statement without rows.
@@ -26,7 +26,7 @@ pub struct StatementResult {
 pub struct Collector {
     results: Vec<StatementResult>,
     error: Option<SqlError>,
-    /// What the rows take, roughly, and how much that may be.
+    /// The bytes of the rows, roughly, and their bound.
     bytes: usize,
     bytes_max: Option<usize>,
     /// The same, of the memory that all sessions share.

@@ -377,7 +377,7 @@ impl Session {
     }
 }
 
-/// What a statement about tables answers, without rows.
+/// The empty answer of a statement about tables, with its columns.
 pub(crate) fn maintenance_result(kind: MaintenanceKind) -> ResultSet {
     match kind {
         MaintenanceKind::Checksum => {
@@ -393,7 +393,8 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// What CHECK TABLE says of a table whose files are damaged, or whose indexes and copies are not what the rows give.
+/// CHECK TABLE's message about a table whose files are damaged, or whose indexes and copies are not what the rows
+/// give.
 fn damages(shared: &Shared, table: &HeldTable, check: &(dyn Fn() -> SqlResult<()> + Sync)) -> SqlResult<Vec<Note>> {
     let mut notes = damaged_level(shared, table, TablePart::Rows, check)?;
     if !notes.is_empty() {
@@ -406,7 +407,7 @@ fn damages(shared: &Shared, table: &HeldTable, check: &(dyn Fn() -> SqlResult<()
     Ok(notes)
 }
 
-/// What CHECK TABLE says of what an engine keeps of a table outside of the row store.
+/// CHECK TABLE's messages about a table's level outside of the row store.
 fn damaged_level(
     shared: &Shared,
     table: &HeldTable,
@@ -448,7 +449,7 @@ fn corrupt() -> Note {
     ("error", "Corrupt".to_string())
 }
 
-/// What CHECK TABLE says of indexes that are not what the rows give: InnoDB's words, and where to look. Reads every row, which fails on a
+/// CHECK TABLE's message about indexes that differ from the rows: InnoDB's words, and where to look. Reads every row, which fails on a
 /// damaged one.
 fn damaged_indexes(
     shared: &Shared,

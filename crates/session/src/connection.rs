@@ -1,4 +1,4 @@
-//! What a front end asks of a session.
+//! What a front end asks a session to do.
 
 use crate::api::{Connection, PreparedInfo};
 use crate::plans::long_statement::{ParsedStatement, Text};

@@ -1,4 +1,4 @@
-//! Values as a column would hold them: of variables and of arguments.
+//! Converts values of variables and arguments as a column would.
 
 use squall_column_tables::from_utc;
 use squall_registry::StatementContext;

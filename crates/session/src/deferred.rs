@@ -1,4 +1,4 @@
-//! Statements that are run in somebody's name by others, who commit what they have changed.
+//! Statements that a worker runs for an account; the worker commits what they have changed.
 
 use crate::plans::{AtOnce, ChangePlan, Route, Unanswered};
 use crate::query::change::runs_inline;
@@ -11,7 +11,7 @@ use std::pin::pin;
 use std::sync::atomic::AtomicBool;
 use std::task::{Context, Waker};
 
-/// What has become of a statement that was to be brief.
+/// The result of a statement that was expected to be brief.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a session whose statement was given up is of no more use"]
 pub enum Brief {
@@ -43,7 +43,7 @@ impl Session {
     }
 
     /// Runs the statements of a text that [`query_at_once`](crate::api::Connection::query_at_once) has not answered, as
-    /// [`Session::run_text`] does, but calls `announce` before anything is done that may take long, or that stays whatever becomes of the
+    /// [`Session::run_text`] does, but calls `announce` before anything is done that may take long, or that stays whatever happens to the
     /// statement's transaction. What is left out are changes of single rows by a known plan whose commit is
     /// [left to others](Session::defer_commits), unless they have to wait for a lock.
     pub async fn run_announced(

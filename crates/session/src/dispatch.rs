@@ -159,7 +159,7 @@ fn not_supervised() -> SqlError {
     SqlError::new(ErrorCode::RestartServerFailed, &[&"mysqld is not managed by supervisor process"])
 }
 
-/// What a statement that is not supported is called in the error.
+/// The name of an unsupported statement in the error.
 fn statement_name(statement: &Statement) -> &'static str {
     match statement {
         Statement::CreateSequence(_) | Statement::AlterSequence(_) | Statement::DropSequence(_) => "SEQUENCE",

@@ -1,4 +1,4 @@
-//! Optimizer hints, of which MAX_EXECUTION_TIME is one that says what a statement may do and not only how.
+//! Optimizer hints. MAX_EXECUTION_TIME limits what a statement may do, the others only say how it runs.
 
 use squall_parser::ast::{Query, QueryBody};
 

@@ -1,7 +1,7 @@
 //! The session inside of a statement: where the bodies of stored functions run, in the statement's own transaction.
 //!
-//! It is made once for a statement and lives on a thread of its own, which no event loop and no thread of the query pool counts on. Each call brings
-//! the transaction with it and takes it back.
+//! It is made once for a statement and lives on a thread of its own, which is no event loop and no thread of the query pool. Each call lends it the
+//! transaction.
 
 use crate::result::writer::LocalFuture;
 use crate::session::inside::UsedTable;
@@ -21,7 +21,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// What the session does in one call. Gives values: what a function returns.
+/// The work of the session in one call. Returns values: the result of a function.
 pub(crate) type Work = Box<dyn for<'s> FnOnce(&'s mut Session) -> LocalFuture<'s, SqlResult<Vec<Value>>> + Send>;
 
 /// A call on its way to the session.
@@ -32,16 +32,16 @@ struct Order {
     done: Sender<Done>,
 }
 
-/// What a call has left.
+/// The result of a call.
 struct Done {
     transaction: Option<Transaction>,
     result: SqlResult<Vec<Value>>,
     warnings: Vec<Warning>,
-    /// What is the session around's too, if it may be another now.
+    /// State of the outer session, if it may have changed.
     set: Option<SetByPrograms>,
 }
 
-/// What programs may have set for the session around.
+/// Settings that programs may have changed for the outer session.
 struct SetByPrograms {
     variables: ValueTable,
     temporary_tables: TemporaryTables,
@@ -159,7 +159,7 @@ fn serve(mut session: Session, orders: &Receiver<Order>) {
             variables: session.variables.session.clone(),
             temporary_tables: session.temporary_tables.clone(),
         });
-        // Whoever does not wait any more has lost the statement.
+        // A caller that waits no longer has lost the statement.
         let _ = done.send(Done { transaction, result, warnings, set });
     }
 }

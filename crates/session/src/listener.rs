@@ -1,7 +1,7 @@
-//! Listeners: modules are told of what happens in the server.
+//! Listeners: the server tells modules of connections, statements and definitions.
 //!
-//! They are called on the thread at which it happens, most of them an event loop that serves other connections too. So they must not block: what
-//! takes longer goes to a thread of the module's own.
+//! They are called on the thread of the event, mostly an event loop that serves other connections too. So a listener must not block: longer work
+//! goes to a thread of the module's own.
 
 use std::fmt::Debug;
 use std::sync::Arc;

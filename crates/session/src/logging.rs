@@ -82,7 +82,7 @@ impl Session {
         Err(SqlError::new(ErrorCode::AuditApiAbort, &[&"audit_log", &1]))
     }
 
-    /// With `audit_log_strict` and a log that cannot be written, somebody has to be able to change that.
+    /// With `audit_log_strict` and a log that cannot be written, an account must still be able to change that.
     fn may_mend_logs(&self, statement: &Statement) -> bool {
         let mends = match statement {
             Statement::Set(set) => matches!(set, Set::Items(_)),
@@ -138,7 +138,7 @@ impl Session {
             && rows_examined >= self.settings.min_examined_rows
     }
 
-    /// What is known of the statement that has just ended.
+    /// The record of the statement that has just ended.
     pub(crate) fn work(&self) -> Work {
         Work {
             rows_sent: if self.row_count == -1 && self.diagnostics.errors() == 0 { self.found_rows } else { 0 },

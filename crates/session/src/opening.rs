@@ -1,4 +1,4 @@
-//! Opening a data directory, and sessions of this process itself.
+//! Opens a data directory, and makes sessions of the process itself.
 
 use crate::database::{Database, Module, Procedures, Shared, TEMPORARY_FOLDER};
 use crate::event_scheduler::EventScheduler;
@@ -53,7 +53,7 @@ pub struct OpenOptions {
     pub modules: Vec<Arc<dyn Module>>,
     /// See [`StoreOptions::keep_freed_memory`].
     pub keep_freed_memory: Option<fn(bool)>,
-    /// Tells what the process's allocator has taken, where somebody knows.
+    /// Tells what the process's allocator has taken, if it counts.
     pub allocated_memory: Option<fn() -> AllocatedMemory>,
     /// Told by SHUTDOWN. `None` where the program does not end when a client says so: SHUTDOWN is error 1235.
     pub shutdown: Option<Arc<Notify>>,
@@ -210,7 +210,8 @@ impl Database {
     }
 }
 
-/// Opens the row store, with the branches of global transactions that are prepared: their locks come before anybody else's.
+/// Opens the row store, with the branches of global transactions that are prepared: they lock before all other
+/// transactions.
 fn open_store(
     directory: &Path,
     options: StoreOptions,

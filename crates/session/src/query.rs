@@ -1,4 +1,5 @@
-//! Queries and data changes: bound by the planner, run where they belong, rows sent as they come.
+//! Queries and data changes: the planner binds them, they run on the connection's thread or the pool, and rows are
+//! sent as they come.
 
 mod cached;
 pub(crate) mod change;
@@ -44,7 +45,7 @@ use std::sync::Arc;
 const ROWS_PER_CHECK: usize = 1024;
 
 impl Session {
-    /// Runs a query by its route. One that turns out to be too large for a short route goes to the full planner.
+    /// Runs a query by its route. One that is too large for a short route goes to the full planner.
     pub(crate) async fn run_query(
         &mut self,
         route: Route,
@@ -212,7 +213,7 @@ impl Session {
         }
     }
 
-    /// What a bound query runs in; a transaction that is lent to it.
+    /// The environment of a bound query, and the transaction that is lent to it.
     fn query_env(
         &mut self,
         bound: &BoundQuery,

@@ -1,4 +1,4 @@
-//! Texts of clients: read, parsed, and bound, on the pool where they are long.
+//! Texts of clients are decoded, parsed and bound; long ones on the query pool.
 
 use crate::client_text::ClientText;
 use crate::database::Shared;

@@ -1,4 +1,4 @@
-//! One connection's state, and the way of one statement through it.
+//! One connection's state, and how one statement runs in it.
 //!
 //! [`Session::run_text`] goes through the statements of a text; `statement` is the life of one.
 
@@ -58,7 +58,7 @@ const LISTENED_BYTES_MAX: usize = 64 << 10;
 pub(crate) struct HeldTableLocks {
     /// Given back when it goes; a session inside of a statement has none of its own.
     pub _locks: Option<SessionLocks>,
-    /// What may be used.
+    /// The tables that may be used.
     pub names: LockedNames,
 }
 
@@ -115,11 +115,11 @@ pub struct Session {
     version: Arc<str>,
     pub(crate) multi_statements: bool,
     pub(crate) allows_commit_delay: bool,
-    /// Where transactions are left that somebody else commits.
+    /// Transactions that another thread commits.
     pub(crate) deferred: Option<Mutex<Option<Transaction>>>,
     /// Variables of the stored program that runs.
     pub(crate) locals: Option<SharedLocals>,
-    /// What session tracking has to report.
+    /// The changes for session tracking.
     pub(crate) changes: Vec<SessionChange>,
     /// Whether the connection ends after this command (COMMIT RELEASE).
     pub(crate) releasing: bool,
@@ -277,7 +277,7 @@ impl Session {
         Ok(session)
     }
 
-    /// What listeners are told of the session.
+    /// The description of the session for listeners.
     pub(crate) fn listened(&self) -> ListenedSession<'_> {
         ListenedSession {
             connection_id: self.process.id,
@@ -473,7 +473,7 @@ impl Session {
                 .map(|name| (name.to_string(), squall_types::CollationId(33))),
         };
         self.refresh_access();
-        // Who may see nothing of a database is not told whether there is one.
+        // An account without privileges on a database does not learn whether it exists.
         if squall_system_tables::virtual_database(name).is_none() && !self.access.sees_database(name) {
             let error = ErrorCode::DbAccessDenied;
             return Err(SqlError::new(error, &[&self.account.user, &self.account.host, &name]));
@@ -659,7 +659,7 @@ fn unexpected_statement(text: &[u8], rest: usize) -> SqlError {
     syntax_error_near(text, rest + skipped)
 }
 
-/// What a statement says of rows that it has made.
+/// The statement's message about its rows.
 pub(crate) fn info_text(records: u64, duplicates: u64) -> OkInfo {
     OkInfo {
         affected_rows: records,

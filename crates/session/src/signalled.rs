@@ -1,4 +1,4 @@
-//! What SIGNAL and RESIGNAL make of a state and what they set.
+//! The error or warning that SIGNAL and RESIGNAL make of an SQLSTATE and their items.
 
 use squall_functions::operators::coerce::to_text;
 use squall_parser::ast::SignalCondition;
@@ -12,14 +12,14 @@ const MESSAGE_CHARACTERS_MAX: usize = 128;
 /// Characters of every other item.
 const ITEM_CHARACTERS_MAX: usize = 64;
 
-/// What SIGNAL may set of a condition.
+/// The items of a condition that SIGNAL may set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SignalItem {
     /// MESSAGE_TEXT.
     MessageText,
     /// MYSQL_ERRNO.
     MysqlErrno,
-    /// What GET DIAGNOSTICS alone shows.
+    /// The items that only GET DIAGNOSTICS shows.
     Other(ConditionItem),
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn refused_in_function(statement: &Statement) -> SqlResult<()> {
     }
 }
 
-/// Refuses what gives rows to nobody in a stored `function` or `trigger` (1415).
+/// Refuses statements with a result set in a stored `function` or `trigger` (1415).
 pub(crate) fn refused_for_its_rows(statement: &Statement, of: &str) -> SqlResult<()> {
     let gives_rows = match statement {
         Statement::Query(query) => query.into.is_none(),

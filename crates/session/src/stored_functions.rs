@@ -1,7 +1,7 @@
 //! Stored functions in expressions.
 //!
-//! A function whose body computes its own variables alone is compiled and runs as any kernel does, without a session. Any other body is run
-//! by the interpreter, in the [session inside of the statement](crate::inner_session) that calls it.
+//! A function whose body only computes its own variables is compiled and runs like any kernel, without a session. Any other body is run by
+//! the interpreter, in the [session inside of the statement](crate::inner_session) that calls it.
 
 use crate::compiled::{CompiledProgram, Compiler, Ended, Machine, NotCompiled, Variable, may_be_compiled, stored};
 use crate::database::Shared;
@@ -93,7 +93,7 @@ impl StoredFunctions {
         }
     }
 
-    /// What all sessions share.
+    /// The state that all sessions share.
     pub fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
@@ -103,7 +103,7 @@ impl StoredFunctions {
         &self.context
     }
 
-    /// What a body is compiled for that is run as `invoker` with these settings.
+    /// The key of a compiled body that runs as `invoker` with these settings.
     pub fn compiled_for(&self, settings: &Arc<BindSettings>, invoker: Invoker) -> CompiledFor {
         CompiledFor {
             settings: settings.clone(),
@@ -122,7 +122,7 @@ impl StoredFunctions {
         with_subject(&self.shared.state, self.who(), |subject| subject.check(needs))
     }
 
-    /// Who asks.
+    /// The account that asks.
     pub fn who(&self) -> Who<'_> {
         Who { account: &self.account, client_host: &self.client_host, access: &self.access, locked: None }
     }

@@ -35,7 +35,7 @@ impl Session {
         Ok(Outcome::done())
     }
 
-    /// What the end of a branch of another session holds for its time: no global read lock comes in between.
+    /// The lock for ending another session's branch, which keeps out a global read lock.
     ///
     /// # Errors
     /// As those of [`definition_pass`](Self::definition_pass).
@@ -44,7 +44,7 @@ impl Session {
         self.blocking(move |shared| shared.store.read_lock_pass(session, wait).map_err(SqlError::from)).await
     }
 
-    /// What a definition holds for its time: no global read lock and no backup lock comes in between.
+    /// The lock of a definition while it runs, which keeps out a global read lock and a backup lock.
     ///
     /// # Errors
     /// 1223 where the session itself holds the read lock; those of waiting.
@@ -98,7 +98,7 @@ impl Session {
         Ok(Outcome::done())
     }
 
-    /// What locking a table behind a view needs, of the account that the view reads it as and of the session itself.
+    /// The needs of locking a table behind a view, for the view's account and for the session's.
     fn check_lock_inside_view(&self, table: &TableUse) -> SqlResult<()> {
         if information_schema::virtual_database(&table.database).is_some() {
             return Ok(());

@@ -27,7 +27,7 @@ use std::sync::atomic::Ordering;
 /// Tells the binder that `@variables` change while the text is run, whether it says so or not.
 const ASSIGNS_VARIABLES: &[u8] = b":=";
 
-/// What bodies find names by.
+/// The resolver of names in bodies.
 pub(crate) type BodyTables = Box<dyn TableResolver + Send + Sync>;
 
 /// The triggers of a table, for one statement.
@@ -174,7 +174,7 @@ impl BoundTriggers {
         self.parsed.table.name.as_str().into()
     }
 
-    /// What a definer needs to have the trigger run.
+    /// The privileges that a definer needs for the trigger to run.
     fn check_definer(
         &self,
         trigger: &TriggerDef,

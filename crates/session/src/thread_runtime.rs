@@ -1,11 +1,11 @@
-//! What drives sessions on threads that are no connection's.
+//! Runs sessions on threads that serve no connection.
 
 use squall_types::{SqlError, SqlResult};
 use std::cell::RefCell;
 use tokio::runtime::Runtime;
 
 thread_local! {
-    /// What drives the sessions of a thread that is no connection's.
+    /// The runtime of sessions on a thread that serves no connection.
     static RUNTIME: RefCell<Option<Runtime>> = const { RefCell::new(None) };
 }
 

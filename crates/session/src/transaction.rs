@@ -1,4 +1,5 @@
-//! Transactions of a session: which one is open, when statements commit, savepoints and the statements about them.
+//! Transactions of a session: which one is open, when statements commit, savepoints, and the statements for
+//! transactions.
 
 use crate::result::Outcome;
 use crate::result::writer::SessionChange;
@@ -172,7 +173,7 @@ impl Session {
         transaction.is_large().then(|| self.shared.runtime.pool().spawn_blocking(move || drop(transaction)))
     }
 
-    /// What follows a statement that succeeded: under autocommit its transaction is committed.
+    /// The end of a successful statement: under autocommit its transaction is committed.
     pub(crate) async fn end_statement(&mut self, statement: &Statement) -> SqlResult<()> {
         if matches!(statement, Statement::Query(_)) {
             self.transaction.query_has_ended();
@@ -189,7 +190,7 @@ impl Session {
         }
     }
 
-    /// What DDL and the like do first.
+    /// The first step of DDL and similar statements.
     pub(crate) async fn implicit_commit(&mut self) -> SqlResult<()> {
         self.commit().await
     }

@@ -42,7 +42,7 @@ impl TriggerRows<'_> {
         sets
     }
 
-    /// What a statement says itself, those that stand in it left out.
+    /// The expressions of a statement itself, without those of the statements inside of it.
     fn check_own(&self, statement: &Statement) -> SqlResult<()> {
         let mut found = Ok(());
         let mut check = |expr: &Expr| {
@@ -139,7 +139,7 @@ fn conditions(branches: &[(Expr, Vec<Step>)], found: &mut dyn FnMut(&Expr)) {
     branches.iter().for_each(|(condition, _)| found(condition));
 }
 
-/// The statements that stand in one of a program.
+/// The statements inside of a statement of a program.
 fn push_steps<'s>(program: &'s ProgramStatement, pending: &mut Vec<&'s Statement>) {
     let mut push = |steps: &'s [Step]| pending.extend(steps.iter().map(|step| &step.statement));
     match program {

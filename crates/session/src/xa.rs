@@ -1,4 +1,4 @@
-//! XA: branches of global transactions. A session works in one from XA START to XA PREPARE; from then on it is the store's, and any session may
+//! XA: branches of global transactions. A session works in one from XA START to XA PREPARE; from then on the store owns it, and any session may
 //! commit it or roll it back.
 
 use crate::result::{Outcome, ResultSet, number_column, typed_column};
@@ -25,7 +25,7 @@ fn xid_of(xid: &ast::Xid) -> Xid {
     Xid { format: xid.format, global: xid.global.as_bytes().to_vec(), branch: xid.branch.as_bytes().to_vec() }
 }
 
-/// What is said of a branch whose transaction an error has rolled back.
+/// The error of a branch whose transaction was rolled back.
 fn failure_of(error: u16) -> ErrorCode {
     match error {
         code if code == ErrorCode::LockWaitTimeout.number() => ErrorCode::XaRbtimeout,
@@ -50,7 +50,8 @@ fn works_in_transaction(statement: &Statement) -> bool {
 }
 
 impl Session {
-    /// What a branch that the session works in forbids: to end its transaction otherwise, and once it has ended to work in it.
+    /// The error of statements that an open branch forbids: to end its transaction otherwise, and once it has ended to work in
+    /// it.
     ///
     /// # Errors
     /// 1399; 1402, 1613 or 1614 where its transaction has been rolled back; 4091 for a new TEMPORARY table.
@@ -218,7 +219,7 @@ impl Session {
         self.blocking(move |shared| shared.branches.roll_back(&xid).unwrap_or_else(unknown)).await
     }
 
-    /// XA RECOVER. Who may not is told what the protocol of transaction managers knows.
+    /// XA RECOVER. Without the privilege the error is the one that the protocol of transaction managers knows.
     fn prepared_branches(&self, convert: bool, context: &StatementContext) -> SqlResult<Outcome> {
         let needed = Need::server(Privileges::NONE, &["XA_RECOVER_ADMIN"], "XA_RECOVER_ADMIN");
         if let Err(denied) = self.security().check_needs(&[needed]) {

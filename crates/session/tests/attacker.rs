@@ -1,4 +1,4 @@
-//! An account that sees one database asks for everything it can think of; a secret stands in every other table. Wherever
+//! An account that sees one database asks for everything it can think of; a secret is in every other table. Wherever
 //! a secret shows (in a result, a message, a warning, a log table) there is a way around the privileges.
 //!
 //! Everything is asked of two servers that differ in nothing but the secrets, and in how many rows a table has that the account may
@@ -66,7 +66,7 @@ const TIME_DIFFERENCE_MAX: Duration = Duration::from_millis(20);
 const TIMED_AGAIN: usize = 10;
 const TIMED_AGAIN_MAX: usize = 200;
 
-/// Errors of what is not allowed, or not there for who asks.
+/// Errors of statements that are not allowed, or whose objects the account cannot see.
 const REFUSALS: &[u16] = &[1044, 1142, 1143, 1146, 1227, 1356, 1370];
 
 /// An error that no client should get.

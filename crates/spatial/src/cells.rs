@@ -1,9 +1,9 @@
 //! The cells that a spatial key files geometries under.
 //!
-//! The plane is cut into cells of a few sizes, each an eighth of the one before. A geometry is filed under the cells of the finest size of
-//! which few cover its rectangle, as its own, and under the larger cells around these, as one that is within. A search asks, for the
-//! finest size of which few cells cover its own rectangle and each larger one, for geometries whose own cells these are, and at
-//! the finest for those within. So a search is a list of cells, however large or small geometries are.
+//! The plane is cut into cells of a few sizes, each an eighth of the one before. A geometry has entries for its own cells, of the finest
+//! size of which a few cover its rectangle, and for the larger cells around them. A search takes the finest size of which a few cells
+//! cover its rectangle. There, and at each larger size, it finds geometries whose own cells these are; at its own size it also finds those
+//! within. So a search is a list of cells, for large and small geometries.
 
 use crate::SpatialValue;
 use crate::parts;

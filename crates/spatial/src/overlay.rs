@@ -1,7 +1,7 @@
-//! What two geometries have together, in common, or not in common.
+//! Union, intersection and differences of two geometries.
 //!
-//! Areas are overlaid by `geo`. Lines and points, which that does not do, are taken from their positions here, and what an area or a
-//! line of the result has already is left out.
+//! Areas are overlaid by `geo`. `geo` does not overlay lines and points, so this module does it by their positions, and leaves out
+//! what an area or a line of the result already has.
 
 use crate::parts::{Parts, SegmentIndex, bounds, coords, meeting_pairs};
 use crate::relation::guarded;

@@ -1,8 +1,8 @@
 //! From the ellipsoid to a plane, in which lines along the ellipsoid are straight, and back.
 //!
 //! The plane touches the ellipsoid at the equator, and positions come to it along rays from the middle of the earth: a line between
-//! two positions, cut by a plane through the middle, is straight there, and so whatever is asked of the plane holds on the
-//! ellipsoid. Positions of one longitude stay exactly on one line.
+//! two positions, cut by a plane through the middle, is straight there, and so answers in the plane are true on the ellipsoid.
+//! Positions of one longitude stay exactly on one line.
 
 use geo::{Coord, Geometry, MapCoords};
 use rustc_hash::FxHashMap;

@@ -1,4 +1,4 @@
-//! How two geometries lie to each other.
+//! Relations of two geometries.
 
 use crate::parts::{self, Parts, meeting_pairs};
 use crate::shape;

@@ -1,4 +1,4 @@
-//! `squall check`: what a data directory has that was committed last.
+//! `squall check`: reads the redo log of a data directory, and can set its end.
 
 use std::path::PathBuf;
 

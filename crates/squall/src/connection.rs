@@ -1,4 +1,4 @@
-//! Where to connect, and as whom: options that every client command has.
+//! The server and the account to connect to: options that every client command has.
 
 use clap::Args;
 use squall_client::{Client, ConnectOptions, Target};

@@ -1,4 +1,4 @@
-//! What the program has to say about itself goes to the error log.
+//! Messages of the program go to the error log.
 
 use std::fmt::{self, Write as _};
 

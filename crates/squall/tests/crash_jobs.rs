@@ -54,7 +54,7 @@ fn killed_servers_lose_no_queued_statement_and_run_none_twice() {
     println!("{rounds} kills, {} statements", acknowledged.len());
 }
 
-/// `kill -9` under the same clients, and somebody who looks at what runs.
+/// `kill -9` under the same clients, and a client that reads what runs.
 #[test]
 fn what_was_seen_to_run_is_not_run_again() {
     let rounds = squall_test_support::crash_rounds(5);

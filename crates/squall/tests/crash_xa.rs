@@ -1,5 +1,5 @@
 //! `kill -9` at random moments under branches of global transactions: one that was prepared is neither lost nor half committed, and holds its locks
-//! until somebody decides what becomes of it.
+//! until a session commits it or rolls it back.
 //!
 //! Each writer's branch touches two tables and its own row of a third. The writer is told when the branch is prepared, and when it has
 //! ended; after a restart the branches that are there, and the rows, have to be what it was told.
@@ -144,7 +144,7 @@ fn decide(server: &TestServer, writer: u64, told: &mut Told, round: u64, random:
     check_rows(&mut conn, writer, told, round);
     let is_committed = rows_of(&mut conn, writer, last).0 == 1;
     if told.prepared == last && !had_ended && !is_prepared && !is_committed {
-        // It may have been rolled back, and the client not been told; but then somebody has asked for that.
+        // It may have been rolled back, and the client not been told; but then a client has asked for that.
         assert!(rows_of(&mut conn, writer, last) == (0, 0), "round {round}, writer {writer}: half of {last}");
     }
     conn.query_drop("SET innodb_lock_wait_timeout = 1").expect("SET");

@@ -47,7 +47,7 @@ fn a_module_brings_all_of_its_parts() {
     assert_eq!(one(&mut client, small), "Bonjour, Eve");
     assert_eq!(client.exec_first::<String, _, _>(&prepared, ("Eve",)).unwrap().unwrap(), "Bonjour, Eve");
 
-    // What may be gone when a row is written stands in no definition.
+    // What may be gone when a row is written is in no definition.
     for (sql, code) in [
         ("CREATE TABLE d.a (x INT, y TEXT AS (SALUT(x)))", 3763),
         ("CREATE TABLE d.b (x INT, CHECK (SALUT(x) <> ''))", 3814),

@@ -1,4 +1,4 @@
-//! Who may read and change the tables that the server makes.
+//! Which accounts may read and change the tables that the server makes.
 
 use crate::names::{ROWS_OF_STATEMENT, is_public, is_system_table, needs_process, virtual_database};
 use crate::performance_truncate::is_counted_table;
@@ -51,7 +51,7 @@ fn read_rule(need: &Need, database: &str, table: &str) -> ServerTableRule {
         return ServerTableRule::Grants;
     }
     match needs_process(database, table) {
-        // It tells of everybody's data.
+        // It shows data of all accounts.
         true => {
             let process = Need::server(Privileges::PROCESS, &[], "PROCESS");
             ServerTableRule::Instead(Need { invoker: need.invoker.clone(), ..process })
@@ -83,9 +83,9 @@ pub struct Who<'a> {
     pub account: &'a AccountKey,
     /// The host that the client comes from.
     pub client_host: &'a str,
-    /// What the account may do with the roles that are active.
+    /// The grants of the account with its active roles.
     pub access: &'a AccessMap,
-    /// What LOCK TABLES lets be used, where it is in force.
+    /// The tables that LOCK TABLES allows, while it is in force.
     pub locked: Option<&'a LockedNames>,
 }
 

@@ -1,4 +1,4 @@
-//! Threads that are no connection's.
+//! Threads that serve no connection.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! `information_schema.COLUMN_SEGMENTS`: what the segments of column tables are made of, and
-//! `information_schema.COLUMN_TABLES`: what of them is not sealed yet.
+//! `information_schema.COLUMN_SEGMENTS`: the segments of column tables, and `information_schema.COLUMN_TABLES`: their
+//! delta rows.
 
 use super::{Source, TableSpec, local_micros, moment, s, s_or_null, text, u, uint, yes_no};
 use squall_catalog::TableEntry;

@@ -52,7 +52,7 @@ pub fn create_table_text(
 }
 
 /// CREATE TABLE of a table whose rows are made when they are read. Such are always there: it says so, so that dumps that have them can be
-/// read again. For the logs of `mysql` it is the programs that make dumps who add that.
+/// read again. For the logs of `mysql`, the programs that make dumps add that.
 pub fn virtual_table_text(database: &str, name: &str, columns: &[VirtualColumn]) -> String {
     let line = |column: &VirtualColumn| {
         let default = if column.nullable { "DEFAULT NULL" } else { "NOT NULL" };

@@ -1,4 +1,4 @@
-//! Columns told in a short form, for tables with many of few kinds.
+//! Columns described in a short form, for tables with many columns of few kinds.
 //!
 //! A description is a list of words: `NAME:type` for a column, with `?` behind the type if it can be NULL; `*` for the five columns of timed
 //! events (`COUNT_STAR`, `SUM_TIMER_WAIT` …), `*READ` for those of a kind of them (`COUNT_READ`, `SUM_TIMER_READ` …); `$NAME` for one of

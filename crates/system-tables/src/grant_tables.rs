@@ -1,5 +1,5 @@
 //! `mysql.user`, `mysql.db` and the other tables of accounts and of what is granted to them, with MySQL's columns. They are read only:
-//! statements about accounts change what they show. Who may read one, or one of its columns, is a matter of grants, as ever.
+//! statements about accounts change what they show. Reading one, or one of its columns, needs grants as for other tables.
 
 use crate::source::Source;
 use crate::spec::{ColumnSpec, TableSpec, blob, choice, json, local_time, long_text, s, small_uint, text, time, u};
@@ -258,7 +258,7 @@ fn switch(on: bool) -> Value {
     s(if on { "Y" } else { "N" })
 }
 
-/// Who has granted something, and when, is not kept.
+/// The account that granted a privilege, and when, is not kept.
 fn unknown_time() -> Value {
     Value::DateTime(DateTime::ZERO)
 }

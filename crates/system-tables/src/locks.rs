@@ -1,4 +1,4 @@
-//! performance_schema's tables of locks: who holds what, and who waits for whom.
+//! performance_schema's tables of locks: holders, waiters, and which waits for which.
 //!
 //! Rows, unique entries and ranges of keys that were searched are `data_locks`. Tables are `metadata_locks`: here one lock of a table is what MySQL divides into
 //! a metadata lock and an intention lock of the engine. GET_LOCK's are there, too.

@@ -104,7 +104,7 @@ pub(crate) const TABLES: &[TableSpec] = &[
     },
 ];
 
-/// Everybody sees the own statements; those of others need PROCESS, as in the process list.
+/// An account sees its own statements; those of others need PROCESS, as in the process list.
 fn queries(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let user = scan.context.user.rsplit_once('@').map_or(&*scan.context.user, |(user, _)| user);
     let sees_all = source.access.global.contains(Privileges::PROCESS);

@@ -1,4 +1,4 @@
-//! Databases and tables by name: which have no storage, and who may read them.
+//! Databases and tables by name: which have no storage, and which accounts may read them.
 
 /// The database of performance tables.
 pub const PERFORMANCE: &str = "performance_schema";
@@ -9,7 +9,7 @@ pub const ROWS_OF_STATEMENT: &str = "\u{0}show";
 /// Databases that are not in the catalog.
 const VIRTUAL_DATABASES: &[&str] = &["data_dictionary", "information_schema", "performance_schema"];
 
-/// The proper name of a database without storage, whatever its case.
+/// The proper name of a database without storage, in any letter case.
 pub fn virtual_database(name: &str) -> Option<&'static str> {
     VIRTUAL_DATABASES.iter().find(|database| database.eq_ignore_ascii_case(name)).copied()
 }
@@ -19,7 +19,7 @@ pub fn virtual_databases() -> &'static [&'static str] {
     VIRTUAL_DATABASES
 }
 
-/// Those tables of performance_schema that everybody may read, as in MySQL. Where they tell of connections, it is of those that the reader may see.
+/// The tables of performance_schema that need no privilege, as in MySQL. They show the connections that the reader may see.
 const PUBLIC_TABLES: [&str; 10] = [
     "global_status",
     "global_variable_attributes",
@@ -33,7 +33,7 @@ const PUBLIC_TABLES: [&str; 10] = [
     "variables_metadata",
 ];
 
-/// Whether everybody may read a table: of information_schema and data_dictionary all, which tell everybody of what he may see.
+/// Whether a table needs no privilege: all of information_schema and data_dictionary, which show what the reader may see.
 pub fn is_public(database: &str, table: &str) -> bool {
     match virtual_database(database) {
         Some(PERFORMANCE) => PUBLIC_TABLES.iter().any(|name| name.eq_ignore_ascii_case(table)),

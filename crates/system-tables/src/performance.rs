@@ -276,7 +276,7 @@ fn picos(micros: u64) -> Value {
     u(micros.saturating_mul(PICOS_PER_MICRO))
 }
 
-/// All statements by digest, and the sums of those for which there was no room.
+/// All statements by digest, and the sums of those beyond the bound.
 fn statements(source: &Source<'_>) -> (Vec<StatementStatistics>, Totals) {
     let processes = source.state.processes.all();
     source.state.statistics.statements.snapshot(processes.iter().map(|process| &process.statements))

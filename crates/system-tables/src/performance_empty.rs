@@ -1,6 +1,6 @@
-//! Tables of performance_schema for what Squall has none of or does not measure: they are there, with MySQL's columns, and empty.
+//! Empty tables of performance_schema, with MySQL's columns, for what Squall does not have or does not measure.
 //!
-//! They are told in a short form, as there are many columns of few kinds; see [`super::described`].
+//! They are described in a short form, as there are many columns of few kinds; see [`super::described`].
 
 /// All of them.
 pub(crate) const TABLES: &[(&str, &str)] = &[

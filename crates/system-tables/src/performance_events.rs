@@ -1,4 +1,4 @@
-//! performance_schema's tables of the last statements, and of status and variables by who has them.
+//! performance_schema's tables of the last statements, and of status and variables by thread, account, user and host.
 
 use super::performance::{plan_columns, processor_time};
 use super::performance_sums::{account, by_account, by_thread, host, user};

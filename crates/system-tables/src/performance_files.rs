@@ -1,4 +1,4 @@
-//! performance_schema's tables of files and memory, and what all sessions have waited for.
+//! performance_schema's tables of files and memory, and the waits of all sessions.
 
 use super::performance_sums::{account, accounts, by_account, by_thread, host, nobody, timed, user};
 use super::{DescribedTable, Source, s, u};

@@ -1,4 +1,4 @@
-//! performance_schema's tables of what is done with tables and indexes.
+//! performance_schema's tables of the use of tables and indexes.
 
 use super::performance_sums::timed;
 use super::{DescribedTable, Source, s, s_or_null};

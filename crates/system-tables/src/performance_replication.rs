@@ -1,6 +1,6 @@
-//! Tables of performance_schema about replication and clones, of which Squall has none: they are there, with MySQL's columns, and empty.
+//! Tables of performance_schema about replication and clones, which Squall does not have: they are empty, with MySQL's columns.
 //!
-//! They are told in a short form; see [`super::described`].
+//! They are described in a short form; see [`super::described`].
 
 /// All of them.
 pub(crate) const TABLES: &[(&str, &str)] = &[

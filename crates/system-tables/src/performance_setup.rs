@@ -1,7 +1,7 @@
-//! performance_schema's tables of what is measured.
+//! performance_schema's setup tables: what is measured.
 //!
-//! All of it is, or nothing: `global_instrumentation` is the variable `performance_schema`, until the next start. Turning on what is on is no change, so
-//! scripts that turn everything on run; whatever else would be one is refused. Single waits can be turned off by themselves, and so can single
+//! Everything is measured or nothing: `global_instrumentation` is the variable `performance_schema`, until the next start. Turning on what is on is
+//! no change, so scripts that turn everything on run; any other change is refused. Single waits can be turned off by themselves, and so can single
 //! connections (`INSTRUMENTED` in `threads`); processor time of statements is measured if its consumer is turned on.
 
 use super::performance_files::ROW_TABLE;

@@ -1,5 +1,5 @@
-//! performance_schema's sums by who has caused them: of statements, errors, transactions, waits and stages, by thread, account, user
-//! and host, and of all.
+//! performance_schema's sums by their origin: of statements, errors, transactions, waits and stages, by thread, account, user and
+//! host, and of all.
 
 use super::background_threads::{BACKGROUND_THREADS_FROM, TASKS};
 use super::{DescribedTable, Source, local_time, s, s_or_null, u};
@@ -161,7 +161,7 @@ fn waits_by_thread(source: &Source<'_>) -> Rows {
     Ok(rows)
 }
 
-/// What somebody has waited for: for the server, and for files.
+/// Waits of a session or account: for the server, and for files.
 fn wait_rows(waits: &TimesByEvent, files: &TimesByEvent) -> Vec<Vec<Value>> {
     [event_rows(waits::OF_SESSIONS, waits), event_rows(file_use::EVENTS, files)].concat()
 }

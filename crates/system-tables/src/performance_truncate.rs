@@ -1,4 +1,4 @@
-//! TRUNCATE TABLE of tables of performance_schema: what was counted is forgotten.
+//! TRUNCATE TABLE of tables of performance_schema: the counts are reset.
 
 use super::PERFORMANCE;
 use squall_instrumentation::socket_use::SocketTotals;
@@ -6,7 +6,7 @@ use squall_instrumentation::transactions::TransactionTotals;
 use squall_server_state::ServerState;
 use squall_types::file_use;
 
-/// What TRUNCATE TABLE forgets.
+/// The counts that TRUNCATE TABLE resets.
 enum Counted {
     Digests,
     Events,

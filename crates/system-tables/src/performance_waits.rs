@@ -160,7 +160,7 @@ fn stages_of(source: &Source<'_>, thread: u64) -> Vec<StageEvent> {
     source.state.processes.get(thread).map_or_else(Vec::new, |process| process.stages.seen())
 }
 
-/// What threads did with files last, those that belong to a connection among them: it is the thread that waited.
+/// The last operations of threads on files, those of connections too: it is the thread that waited.
 fn of_files(now_micros: i64) -> impl Iterator<Item = (u64, Vec<Wait>)> {
     file_use::events().into_iter().map(move |ThreadFileEvents { thread, events }| {
         let waits = events.into_iter().map(|event| Wait::of_file(event, now_micros)).collect();
@@ -168,14 +168,14 @@ fn of_files(now_micros: i64) -> impl Iterator<Item = (u64, Vec<Wait>)> {
     })
 }
 
-/// What each thread waits for, or has waited for last.
+/// The current or last wait of each thread.
 fn current(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let statistics = &source.state.statistics;
     if !statistics.wait_consumers.is_current() {
         return Ok(Vec::new());
     }
     let (tables, now) = (tables(source), now_micros());
-    // The lock table knows who waits whether anybody counts or not.
+    // The lock table knows its waiters, whether instrumentation is on or not.
     let waits = if statistics.is_on.load(Ordering::Relaxed) { source.state.store.lock_waits() } else { Vec::new() };
     let locks: HashMap<u64, WaitEvent> =
         waits.iter().map(|(id, event)| (*id, WaitEvent::of_lock(event, now))).collect();

@@ -1,4 +1,4 @@
-//! Tables of things that Squall has none of yet: they are there, with MySQL's columns, and empty.
+//! Empty tables, with MySQL's columns, of things that Squall does not have yet.
 
 use super::{ColumnSpec, TableSpec, int, json, long_text, no_rows, text, uint};
 

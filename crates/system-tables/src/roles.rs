@@ -103,7 +103,7 @@ fn reader(source: &Source<'_>) -> AccountKey {
     AccountKey::new(user, host)
 }
 
-/// One role that somebody has been granted.
+/// One role that an account has been granted.
 struct Granted {
     to: AccountKey,
     role: AccountKey,
@@ -179,7 +179,7 @@ fn enabled(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
     Ok(active_roles(source, &accounts).iter().map(row).collect())
 }
 
-/// Who has granted something is not kept: the first four columns of grants to a role.
+/// The account that granted a role is not kept: the first four columns of grants to a role.
 fn grant_of(role: &AccountDef) -> [Value; 4] {
     [Value::Null, Value::Null, s(&role.user), s(&role.host)]
 }

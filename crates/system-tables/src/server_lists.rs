@@ -1,5 +1,5 @@
-//! Tables of `mysql` that tools read, beside those of accounts: time zones, as the bundled database has them, and what can be installed in a MySQL server,
-//! which is nothing here. They are read only.
+//! Tables of `mysql` that tools read, beside those of accounts: time zones, as the bundled database has them, and lists of plugins and components,
+//! which are empty here. They are read only.
 
 use crate::source::Source;
 use crate::spec::{TableSpec, choice, int, int32, long_text, moment, no_rows, s, small_uint, text, time, u};

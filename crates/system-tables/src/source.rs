@@ -1,4 +1,4 @@
-//! What tables are made from.
+//! The source of the tables' rows.
 
 use squall_catalog::{AccessMap, Catalog, ColumnDef, ViewDef};
 use squall_instrumentation::process::Process;
@@ -6,15 +6,15 @@ use squall_registry::StatementContext;
 use squall_server_state::ServerState;
 use std::sync::Arc;
 
-/// What the rows are made from.
+/// The source of the rows.
 pub struct Source<'a> {
-    /// What is known below sessions.
+    /// The server's state below sessions.
     pub state: &'a ServerState,
-    /// What only sessions know.
+    /// The part that only sessions know.
     pub server: &'a dyn Server,
     /// The catalog as it is now.
     pub catalog: Arc<Catalog>,
-    /// What the reader may see.
+    /// The reader's grants.
     pub access: AccessMap,
     /// The statement that reads.
     pub context: &'a Arc<StatementContext>,
@@ -41,7 +41,7 @@ impl Source<'_> {
     }
 }
 
-/// What the tables ask of the parts of a server that are above them.
+/// The interface of the tables to the parts of a server above them.
 pub trait Server: Send + Sync {
     /// The parts below.
     fn state(&self) -> &ServerState;

@@ -1,4 +1,4 @@
-//! How tables, their columns and their values are written down.
+//! Descriptions of tables, their columns and their values.
 
 use crate::source::Source;
 use squall_registry::{StatementContext, VirtualColumn, VirtualScan};

@@ -1,7 +1,7 @@
 //! Status variables: what SHOW STATUS and performance_schema's tables of them have.
 //!
-//! Statements are counted by their sessions ([`SessionStatus`](squall_instrumentation::process::SessionStatus)); rows, files, sockets and waits are what
-//! performance_schema has counted of them, so that they stand still while `performance_schema` is off.
+//! Sessions count statements ([`SessionStatus`](squall_instrumentation::process::SessionStatus)); performance_schema counts rows, files,
+//! sockets and waits, so they do not change while `performance_schema` is off.
 
 use super::performance_files::{ROW_TABLE, sums_by_event};
 use super::performance_objects::{all_tables, rows_by_table};

@@ -1,4 +1,5 @@
-//! information_schema's tables of what uses what, and of what MySQL keeps beside columns, tables and databases.
+//! information_schema's tables of which object uses which, and of further properties of columns, tables and
+//! databases.
 
 use super::{ColumnSpec, Source, TableSpec, int, json, local_time, long_text, s, text, time, u, uint};
 use crate::partition_text;

@@ -1,7 +1,7 @@
 //! A server whose disk and clock fail when a test says so.
 //!
-//! A small library (`faults.c`, made with `cc`) is preloaded into the server's process. It stands between the server and
-//! the system's calls for writing, syncing and telling the time. Linux only.
+//! A small library (`faults.c`, made with `cc`) is preloaded into the server's process. It is between the server and the
+//! system's calls for writing, syncing and telling the time. Linux only.
 
 use crate::server::TestServer;
 use std::ffi::OsString;

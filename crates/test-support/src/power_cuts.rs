@@ -1,8 +1,8 @@
-//! What a power cut may leave of a server's files at any moment.
+//! What a power cut may leave of a server's files at any time.
 //!
-//! A small library (`recorder.c`, made with `cc`) is preloaded into the server's process and writes down what is done with the files and
-//! names of its data directory, in order. Of that, any moment's remains can be made: what was synced by then is there; of what was not, any
-//! part is, each block of a file and each name for itself, and of a folder's names those that came first or any. Linux only.
+//! A small library (`recorder.c`, made with `cc`) is preloaded into the server's process and records all changes of the files and names
+//! of its data directory, in order. From that, the remains at any time can be made: what was synced by then is there; of what was not,
+//! any part is, each block of a file and each name for itself, and of a folder's names those that came first or any. Linux only.
 
 use crate::random::Random;
 use crate::server::TestServer;

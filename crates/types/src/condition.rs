@@ -53,7 +53,7 @@ impl ConditionItem {
     }
 }
 
-/// What a SIGNAL has set; most conditions have none.
+/// The items that a SIGNAL has set; most conditions have none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConditionItems(Option<Box<[Option<String>; ConditionItem::ALL.len()]>>);
 

@@ -1,13 +1,13 @@
 //! Names of files that outlive a power cut.
 //!
-//! To sync a file is to sync what is in it. That it has its name, or another, is in its folder, which is synced for itself; a folder's
-//! own name likewise. Code that makes, renames or removes a file that something else relies on uses these functions.
+//! To sync a file syncs its content. Its name is in its folder, which has to be synced too; likewise a folder's own name. Code that
+//! makes, renames or removes a file on which other code relies uses these functions.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-/// What a file that is to take another's place is called until it is complete, behind the other's whole name.
+/// The suffix of a file that will replace another, until it is complete.
 const NEW: &str = ".new";
 
 /// Makes the names in a folder durable: what was made, renamed or removed in it.
@@ -99,7 +99,7 @@ pub fn create_folder(path: &Path) -> io::Result<()> {
     sync_name(path)
 }
 
-/// Who may read a file.
+/// Which users may read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
     /// Which accounts of the system may read what the process makes.

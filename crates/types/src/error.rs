@@ -3,7 +3,7 @@
 use crate::condition::ConditionItems;
 use std::fmt;
 
-/// What a fallible SQL operation returns.
+/// The result of a fallible SQL operation.
 pub type SqlResult<T> = Result<T, SqlError>;
 
 /// An error as a client sees it: MySQL's code, SQLSTATE and finished message text.
@@ -15,7 +15,7 @@ pub struct SqlError {
     pub sqlstate: [u8; 5],
     /// The finished message.
     pub message: String,
-    /// What SIGNAL has said beside these.
+    /// The further items that SIGNAL has set.
     pub items: ConditionItems,
 }
 
@@ -75,7 +75,7 @@ impl SqlError {
         Self::new(ErrorCode::UnknownError, &[&what])
     }
 
-    /// What `SIGNAL SQLSTATE '…' SET MESSAGE_TEXT = '…'` raises (1644).
+    /// The error of `SIGNAL SQLSTATE '…' SET MESSAGE_TEXT = '…'` (1644).
     pub fn signal(sqlstate: [u8; 5], message: impl Into<String>) -> Self {
         Self::of_parts(1644, sqlstate, message)
     }

@@ -31,7 +31,7 @@ impl IoTotals {
     }
 }
 
-/// Sums of somebody by what files are used for. Threads that work for the same one add to them.
+/// Sums of a session or thread by what files are used for. Threads that work for the same one add to them.
 #[derive(Debug, Default)]
 pub struct FileTimes(Mutex<Vec<(&'static str, IoTotals)>>);
 
@@ -58,7 +58,7 @@ impl FileTimes {
         }
     }
 
-    /// Adds what somebody else has done.
+    /// Adds the sums of another.
     pub fn merge(&self, other: &FileTimes) {
         other.list().iter().for_each(|(event, totals)| self.merge_event(event, totals));
     }

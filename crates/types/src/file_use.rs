@@ -1,8 +1,8 @@
 //! How files are read and written: counts, bytes and times of each.
 //!
-//! What a file is used for has a name of MySQL's kind (`wait/io/file/…`). The counters are the file's own; they are the process's,
-//! as its files are. Threads that read or write a file many thousands of times a second at once wait for the system
-//! there, and not for these. Sums by thread, and by whom a thread works for, and what a thread did last are kept by themselves ([`events`]).
+//! The use of a file has a name of MySQL's kind (`wait/io/file/…`). Each file of the process has counters. Threads that use one file many
+//! thousands of times a second wait for the system, not for these counters. Sums by thread and by session, and the last events of a
+//! thread, are in [`events`].
 
 mod events;
 
@@ -38,7 +38,7 @@ pub const EVENTS: &[&str] = &[REDO_LOG, STATEMENT_LOG, COLUMN_SEGMENT, HISTORY_S
 /// Files that are not open any more whose sums are kept by themselves.
 const CLOSED_MAX: usize = 4096;
 
-/// What was done with a file, or with all of a kind.
+/// The counts of a file, or of all files of a kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileTotals {
     /// Reads.
@@ -167,11 +167,11 @@ fn files() -> MutexGuard<'static, Files> {
 pub struct FileSums {
     /// Where it is.
     pub path: PathBuf,
-    /// What it is used for.
+    /// Its use.
     pub event: &'static str,
     /// How often it is open.
     pub open: u64,
-    /// What was done with it.
+    /// Its counts.
     pub totals: FileTotals,
 }
 

@@ -1,7 +1,7 @@
 //! The kinds of geometries, and the form in which values hold them: four bytes of SRID and Well-Known Binary, all of it
 //! little endian.
 //!
-//! What can be calculated with them is in a crate of its own; a store only asks whether bytes are a geometry.
+//! Calculations with them are in the crate `spatial`; a store only checks whether bytes are a geometry.
 
 /// What a spatial column takes, or what a geometry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

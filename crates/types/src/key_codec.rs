@@ -11,8 +11,8 @@
 //! strings                                   sort key (bytes for binary ones) with 00 -> 01 01, 01 -> 01 02, then 00
 //! ```
 //!
-//! A descending part has all its bytes inverted. Strings of other collations than `binary` and `utf8mb4_0900_bin` cannot
-//! be had back from their keys.
+//! A descending part has all its bytes inverted. Keys do not give back strings of other collations than `binary` and
+//! `utf8mb4_0900_bin`.
 
 use crate::{CollationId, Date, DateTime, Decimal, IntWidth, SqlError, SqlResult, SqlType, Time, Value, collation};
 use arrow_buffer::i256;

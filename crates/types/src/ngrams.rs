@@ -1,7 +1,7 @@
 //! Overlapping pieces of texts, as FULLTEXT keys WITH PARSER ngram file them: for languages that have no blanks between words.
 //!
 //! A piece is of two characters that stand side by side in a run of letters. ASCII characters that are no part of words end a run, as in
-//! MySQL; what else looks like punctuation is a letter. A piece that contains an everywhere word is left out.
+//! MySQL; other punctuation counts as a letter. A piece that contains a stop word is left out.
 
 use crate::CollationId;
 use crate::collation::sort_key;

@@ -12,7 +12,7 @@ pub trait MemoryBudget: std::fmt::Debug + Send + Sync {
     fn give_back(&self, bytes: usize);
 }
 
-/// What the statements of one session have reserved, and the most it has been. Bytes.
+/// The reservations of one session's statements, and their maximum, in bytes.
 #[derive(Debug, Default)]
 pub struct SessionMemory {
     reserved: AtomicUsize,
@@ -23,7 +23,7 @@ pub struct SessionMemory {
 }
 
 impl SessionMemory {
-    /// What its [`Charge`]s are taken from. The first one stays.
+    /// The pool of its [`Charge`]s. The first one stays.
     pub fn set_budget(&self, budget: Arc<dyn MemoryBudget>) {
         let _ = self.budget.set(budget);
     }
@@ -40,12 +40,12 @@ impl SessionMemory {
         self.high.fetch_max(reserved, Ordering::Relaxed);
     }
 
-    /// So much is given back.
+    /// So much is released.
     pub fn shrink(&self, bytes: usize) {
         self.reserved.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// What is reserved now.
+    /// The current reservation.
     pub fn reserved(&self) -> usize {
         self.reserved.load(Ordering::Relaxed)
     }
@@ -66,7 +66,7 @@ impl SessionMemory {
     }
 }
 
-/// Memory that something holds which gathers outside of a plan's operators. It is given back when this is dropped.
+/// Memory that something holds which gathers outside of a plan's operators. It is released when this is dropped.
 #[derive(Debug)]
 pub struct Charge {
     memory: Arc<SessionMemory>,
@@ -77,12 +77,12 @@ impl Charge {
     /// Sizes that differ by less than this count as the same.
     const STEP_BYTES: usize = 64 << 10;
 
-    /// What is charged, bytes.
+    /// The charged bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// It holds so many bytes now; error 1041 if they are not to be had, and then what was charged before stays.
+    /// It holds so many bytes now; error 1041 if they are not available, and then what was charged before stays.
     pub fn resize(&mut self, bytes: usize) -> SqlResult<()> {
         let bytes = match bytes {
             0 => 0,
@@ -153,7 +153,7 @@ impl GrowingCharge {
     pub fn shrink(&mut self, bytes: usize) {
         self.held = self.held.saturating_sub(bytes);
         if self.held + 2 * Self::STEP_BYTES < self.charge.bytes() {
-            // Less can always be had.
+            // Less is always available.
             let _ = self.charge.resize(self.held);
             self.next = self.held.saturating_add(Self::STEP_BYTES);
         }

@@ -1,4 +1,4 @@
-//! The terms of a row, under which an index files it: byte strings, each once.
+//! The terms of a row for an index: byte strings, each once.
 
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
@@ -7,7 +7,7 @@ use std::hash::Hasher;
 /// Most memory for the terms of one row, in bytes.
 pub const TERM_BYTES_MAX: usize = 256 << 20;
 
-/// What a term takes beside its bytes, about.
+/// The memory of a term beside its bytes, roughly.
 const PLACE_BYTES: usize = 16;
 
 /// Places for terms that are kept for the next row, if this one had far fewer.
@@ -116,7 +116,7 @@ impl TermList {
     }
 }
 
-/// What has become of a term.
+/// The result of adding a term.
 enum Pushed {
     /// It is the last one.
     New,

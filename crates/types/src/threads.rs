@@ -1,4 +1,4 @@
-//! Numbers of threads, by which what all of them write is dealt into parts.
+//! Numbers of threads: they divide what all threads write into parts.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

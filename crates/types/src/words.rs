@@ -1,7 +1,7 @@
 //! Words of texts, as FULLTEXT keys file them.
 //!
-//! A word is a run of letters, digits and underscores, of three to eighty-four characters, that is none of a few
-//! everywhere words. In the collations for `key=value` lines an equals sign is a letter.
+//! A word is a run of letters, digits and underscores, of three to eighty-four characters, that is not in a short
+//! list of stop words. In the collations for `key=value` lines an equals sign is a letter.
 
 use crate::CollationId;
 use crate::collation::{AsciiSearch, sort_key};

@@ -1,7 +1,7 @@
-//! How much processor time work takes, and what it does with files, on whichever threads it is done.
+//! The processor time of work and its use of files, on any threads.
 //!
 //! A [`Meter`] is attached to a thread for as long as the thread works for it; threads that are started for that work carry it
-//! on. What runs without a meter costs a look at a variable of its thread where work is handed over, and nothing elsewhere.
+//! on. Work without a meter costs a look at a thread-local variable when it is handed over, and nothing elsewhere.
 
 use crate::file_times::FileTimes;
 use pin_project_lite::pin_project;
@@ -14,12 +14,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
-/// What something has taken on all threads.
+/// The cost of some work on all threads.
 #[derive(Debug)]
 pub struct Meter {
-    /// Processor time, added to when a thread lets go of the meter; `None` if it is not measured.
+    /// Processor time, added to when a thread drops the meter; `None` if it is not measured.
     nanos: Option<AtomicU64>,
-    /// What was done with files.
+    /// The use of files.
     files: Arc<FileTimes>,
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn count_file_use(event: &'static str, bytes: u64, nanos: u64) -> boo
 #[derive(Debug)]
 #[must_use = "it measures until it is dropped"]
 pub struct Attached {
-    /// Whose turn it is afterwards.
+    /// The meter that is attached afterwards.
     before: Option<Arc<Meter>>,
     /// It stays on its thread.
     of_thread: PhantomData<*const ()>,

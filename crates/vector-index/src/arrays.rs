@@ -1,4 +1,4 @@
-//! Arrays of one width, by number: what a graph has of each of its nodes.
+//! Arrays of one width, by number: the data of each node of a graph.
 
 /// Arrays in one block of memory. A larger number of them is in several blocks, so that none is ever copied.
 const ARRAYS_PER_BLOCK: usize = 1024;

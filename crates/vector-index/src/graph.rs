@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Fewest neighbours of a node on upper levels.
 pub const LINKS_MIN: u8 = 3;
-/// Neighbours where nobody says how many.
+/// Neighbours of a node, if the definition gives no M.
 pub const LINKS_DEFAULT: u8 = 16;
 /// Most of them.
 pub const LINKS_MAX: u8 = 200;

@@ -138,7 +138,7 @@ impl TlsRequest {
     }
 }
 
-/// Who the client is and how it wants to talk (`HandshakeResponse41`).
+/// The client's account, and the capabilities that it wants (`HandshakeResponse41`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandshakeResponse<'a> {
     /// What the client can do, whether or not the server offered it.

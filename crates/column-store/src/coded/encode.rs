@@ -61,7 +61,7 @@ fn frame_of_reference<W: Wide>(
 const ALWAYS_CODED_VALUES: usize = 1 << 10;
 
 /// Codes byte strings with a dictionary if that pays: at most [`DICTIONARY_VALUES_MAX`] distinct values, each of which
-/// stands in two rows or more on average, or at most [`ALWAYS_CODED_VALUES`]. `None` if there are more than 4 GiB of them.
+/// is in two rows or more on average, or at most [`ALWAYS_CODED_VALUES`]. `None` if there are more than 4 GiB of them.
 pub(super) fn strings<'a>(values: impl Iterator<Item = Option<&'a [u8]>> + Clone) -> Option<CodedValues> {
     match with_dictionary(values.clone()) {
         Some(coded) => Some(coded),

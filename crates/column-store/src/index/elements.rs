@@ -2,8 +2,8 @@
 //!
 //! An inverted file (Zobel, Moffat: "Inverted files for text search engines", 2006): the distinct elements in the order of
 //! their keys, each with its rows. A key is an element as a value of the index's type, in the form that keys of rows have,
-//! so that equal elements have one. It is kept without what it shares with the key before, a row as the distance from the
-//! row before. A block of a segment, which is also what is in memory:
+//! so that equal elements have one. A key is kept without its common beginning with the key before, a row as the distance
+//! from the row before. A block of a segment, which is also what is in memory:
 //!
 //! ```text
 //! keys u32 (distinct elements), then each, in order:

@@ -9,7 +9,7 @@
 //! - [`Encoding::Range`]: ordinals in base 2, one range-encoded bitmap per digit; a range takes one operation per digit,
 //!   and a thousand ordinals ten bits per row, where one cumulative bitmap each would take a thousand.
 //!
-//! An index of *elements* ([`ElementIndex`]) is another thing: a row has as many as its array.
+//! An index of *elements* ([`ElementIndex`]) is different: a row has as many elements as its array.
 //!
 //! Bitmaps are Roaring (Lemire and others: "Roaring bitmaps: implementation of an optimized software library", 2018).
 

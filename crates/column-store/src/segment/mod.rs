@@ -1,4 +1,4 @@
-//! Sealed segments: immutable Parquet files with our indexes between the row groups and the footer.
+//! Segments: immutable Parquet files with our indexes between the row groups and the footer.
 //!
 //! The layout is in `docs/formats/segment.md`. Reading order: `parquet_form`, `directory`, `writer`, `reader`.
 

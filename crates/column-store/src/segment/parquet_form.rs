@@ -1,7 +1,7 @@
-//! How a column of execution's form lies in Parquet, so that other readers see dates as dates and numbers in their width.
+//! The form of columns in Parquet: other readers see dates as dates, and numbers in their width.
 //!
-//! Each type has a *native* form. Where a segment has a value that the native form cannot say (a zero date, a TIME beyond a
-//! day, a document with a DECIMAL), the column is *raw* in that segment: execution's own integers or texts. Which it is, the directory says.
+//! Each type has a *native* form. Where a segment has a value that the native form cannot say (a zero date, a TIME beyond a day, a document
+//! with a DECIMAL), the column is *raw* in that segment: execution's own integers or texts. The directory says which.
 
 use crate::domain::ColumnType;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};

@@ -302,7 +302,7 @@ fn directory_block(metadata: &ParquetMetaData) -> std::result::Result<Block, Str
     Ok(Block { offset, bytes, checksum: u64::from_str_radix(word(), 16).map_err(unreadable)? })
 }
 
-/// A column chunk that was read and checked, standing where it stands in the file. The Parquet reader sees nothing else.
+/// A column chunk that was read and checked, at its position in the file. The Parquet reader sees nothing else.
 struct VerifiedChunk {
     file_bytes: u64,
     offset: u64,

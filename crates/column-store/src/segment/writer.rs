@@ -45,7 +45,7 @@ pub enum Compression {
 /// A Parquet dictionary of a row group's chunk may be as large; every column that we code by dictionary then has one.
 const DICTIONARY_PAGE_BYTES_MAX: usize = 8 << 20;
 
-/// Asked before each write whether there is room for so many bytes.
+/// Asked before each write whether the disk has space for so many bytes.
 type Room<'a> = &'a (dyn Fn(u64) -> std::io::Result<()> + Sync);
 
 /// Writes one segment.
@@ -57,7 +57,7 @@ pub struct SegmentWriter<'a> {
     room: Room<'a>,
 }
 
-/// A file that grows as long as there is room.
+/// A file that grows while the disk has space.
 struct GrowingFile<'f> {
     file: &'f MeteredFile,
     room: Room<'f>,
@@ -74,7 +74,7 @@ impl Write for GrowingFile<'_> {
     }
 }
 
-/// What becomes of a column beside its Parquet chunks.
+/// What happens to a column beside its Parquet chunks.
 struct Prepared {
     form: Form,
     encoding: Option<Encoding>,
@@ -100,7 +100,7 @@ impl<'a> SegmentWriter<'a> {
         SegmentWriter { threads, ..self }
     }
 
-    /// Asks before each write of so many bytes whether there is room for them; an error is that of the write.
+    /// Asks before each write of so many bytes whether the disk has space for them; an error is that of the write.
     pub fn with_room(self, room: &'a (dyn Fn(u64) -> std::io::Result<()> + Sync)) -> SegmentWriter<'a> {
         SegmentWriter { room, ..self }
     }

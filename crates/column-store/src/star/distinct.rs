@@ -1,4 +1,4 @@
-//! Groups of a column alone, from dictionaries and indexes: what COUNT(DISTINCT) and DISTINCT ask for, without codes being read.
+//! Groups of a column alone, from dictionaries and indexes: for COUNT(DISTINCT) and DISTINCT, without reading codes.
 
 use super::{Group, GroupBy, GroupKey, StarQuery, StarSource};
 use crate::domain::Datum;

@@ -1,4 +1,4 @@
-//! What zone maps and dictionaries answer alone: the part of a zone in COUNT, MIN and MAX of all rows, without any column being read.
+//! Answers from zone maps and dictionaries: COUNT, MIN and MAX of a zone without reading a column.
 
 use super::{Aggregate, Expression, StarQuery, StarSource, TextOrder};
 use crate::domain::Datum;

@@ -5,24 +5,24 @@
 //! WHERE lo_orderdate = d_datekey AND lo_partkey = p_partkey AND lo_suppkey = s_suppkey AND … GROUP BY d_year, p_brand
 //! ```
 //!
-//! The dimensions' side is done before, by the planner: a filter on a dimension and its group columns become a [`KeyMap`]
-//! from key to group code (O'Neil, O'Neil, Chen: "Star Schema Benchmark", 2009, for the shape; the join is the *invisible join*
-//! of Abadi, Madden and Hachem: "Column-stores vs. row-stores", 2008, with dense arrays in place of hash tables). Then there
-//! is one pass over the fact table's codes, zone by zone:
+//! The dimensions' side is done before, by the planner: a filter on a dimension and its group columns become a [`KeyMap`] from
+//! key to group code (O'Neil, O'Neil, Chen: "Star Schema Benchmark", 2009, for the form of the queries; the join is the
+//! *invisible join* of Abadi, Madden and Hachem: "Column-stores vs. row-stores", 2008, with dense arrays in place of hash
+//! tables). Then there is one pass over the fact table's codes, zone by zone:
 //!
 //! 1. The condition on the fact table's own columns becomes a mask (`predicate`); zone maps may decide a zone without it.
-//! 2. What is left of each block becomes a *selection vector*, which each join shrinks, the most selective for its cost
-//!    first.
+//! 2. The remaining rows of each block become a *selection vector*, which each join shrinks, the most selective for its
+//!    cost first.
 //! 3. Group codes become one index: into an array where the product of the groups is small, else into a hash table.
 //! 4. Aggregates are evaluated for the selected rows only. Sums are kept in 128 bits, and whether a value or a sum could
 //!    leave its width is decided before the pass, from the bounds of the columns; no step can overflow silently.
 //!
-//! Zones of which zone maps say all that is asked (COUNT, MIN and MAX of all rows, or of none) are not read at all, nor are
-//! columns of segments that have no other zones; extremes of texts are those of dictionaries where zone maps order otherwise than the
-//! texts' collation does (`known`). MIN and MAX of what is no whole number go by ranks (`rank`). Where only the distinct values of a column are asked for,
-//! dictionaries and indexes have those of whole segments (`distinct`).
+//! Zones for which zone maps have the whole answer (COUNT, MIN and MAX of all rows, or of none) are not read, nor are columns of segments that have
+//! no other zones. Extremes of texts come from dictionaries where zone maps have another order than the texts' collation (`known`). MIN and MAX of
+//! values that are no whole numbers use ranks (`rank`). For the distinct values of a column alone, dictionaries and indexes have those of whole
+//! segments (`distinct`).
 //!
-//! Threads take zones from one counter until none is left, each into groups of its own, which are added up in the end.
+//! Threads take zones from one counter until none is left. Each has groups of its own, which are added up at the end.
 
 mod accumulate;
 mod bind;

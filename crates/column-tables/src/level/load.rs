@@ -1,4 +1,4 @@
-//! Loads make segments of their rows, without a stay in the row store.
+//! Loads make segments of their rows directly.
 
 use super::ColumnTable;
 use super::load_block::ColumnBlock;

@@ -1,4 +1,4 @@
-//! PARTITION BY: the statement made into a [`Partitioning`], with MySQL's rules.
+//! PARTITION BY: makes a [`Partitioning`] of it, with MySQL's rules.
 
 mod scheme;
 mod values;

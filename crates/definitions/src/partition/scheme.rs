@@ -1,4 +1,4 @@
-//! What a table is divided by.
+//! The partitioning expression or columns.
 
 use crate::constant::{columns_of, expression_text};
 use squall_catalog::name::eq_ignore_case;
@@ -138,7 +138,7 @@ fn resolve_expression(table: &TableDef, expr: &Expr) -> SqlResult<String> {
     }
 }
 
-/// Functions as MySQL prints them: all that stands in no quotes is in small letters.
+/// Functions as MySQL prints them: all that is in no quotes is in small letters.
 fn lower_words(text: &str) -> String {
     let parts = text.split('`').enumerate();
     let parts = parts.map(|(at, part)| if at % 2 == 0 { part.to_lowercase() } else { part.to_string() });

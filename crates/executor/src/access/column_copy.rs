@@ -1,4 +1,4 @@
-//! Row tables that have a copy of columns: when queries read it instead of rows.
+//! Column copies of row tables: when queries read the copy instead of the rows.
 
 use super::filter::predicate_of;
 use super::path::{COST_LOOKUP, choose};

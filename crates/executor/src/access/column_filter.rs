@@ -1,7 +1,7 @@
 //! Conditions that column tables answer by themselves, to the last row.
 //!
-//! A condition that is not understood stays with the filter above the scan. SQL's third truth value is minded: where a
-//! comparison with NULL is left out because it is never true, so is what negates it.
+//! A condition that is not understood stays with the filter above the scan. SQL's third truth value is respected: a
+//! comparison with NULL is left out because it is never true, and so is its negation.
 
 use super::filter::Reader;
 use super::predicate::{CompareOp, Predicate};
@@ -20,16 +20,16 @@ use std::collections::HashSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// What a filter asks of a column table's columns, by their ordinals in the table; `None` if that is not all it asks.
-/// Without a time zone nothing is said of TIMESTAMP columns, which are compared in it.
+/// The condition of a filter on a column table's columns, by their ordinals; `None` if segments cannot answer all of
+/// it. Without a time zone nothing is said of TIMESTAMP columns, which are compared in it.
 pub fn column_predicate(def: &TableDef, filter: &Expr, zone: Option<&TimeZone>) -> Option<ColumnPredicate> {
     let utc = TimeZone::utc();
     let reader = Reader { def, zone: zone.unwrap_or(&utc) };
     Translation { def, reader, with_timestamps: zone.is_some() }.condition(filter, false)
 }
 
-/// What a filter that is more than columns can answer says of arrays' elements, with what else it says: true of every row
-/// that the filter is true of, and perhaps of others. `None` if it says nothing of elements, or `usable` knows no key of them.
+/// The part of a larger filter that asks for elements of arrays, with its other conditions: true of every row that the filter
+/// is true of, and perhaps of others. `None` if it says nothing of elements, or `usable` knows no key of them.
 pub fn element_predicate(
     def: &TableDef,
     filter: &Expr,
@@ -111,7 +111,7 @@ impl Translation<'_> {
         Some(negate(test, negated))
     }
 
-    /// What segments can be asked of a predicate, which holds of too many rows rather than of too few.
+    /// The part of a predicate that segments can answer; it is true of too many rows rather than of too few.
     fn weaker(&self, predicate: Predicate, usable: &dyn Fn(&IndexDef) -> bool) -> Option<ColumnPredicate> {
         match predicate {
             Predicate::And(parts) => {

@@ -29,7 +29,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What a condition is taken to leave where nothing is known: DataFusion's own guess.
+/// The share of rows that an unknown condition leaves: DataFusion's own guess.
 const SELECTIVITY: f64 = 0.2;
 
 /// Counters of a scan: rows that did not have to be read, by what told it.
@@ -54,7 +54,7 @@ pub struct ColumnScanExec {
     pub source: Arc<RowTable>,
     /// Ordinals of the columns that come out.
     pub projection: Arc<[usize]>,
-    /// What rows have to satisfy, for people.
+    /// The condition on rows, which EXPLAIN shows.
     pub filter: Option<Arc<dyn PhysicalExpr>>,
     /// Rows that are enough.
     pub fetch: Option<usize>,
@@ -67,7 +67,7 @@ pub struct ColumnScanExec {
     metrics: ExecutionPlanMetricsSet,
 }
 
-/// What is left to be read, for whichever partition comes first.
+/// The rest to be read, for the next free partition.
 #[derive(Debug, Default)]
 struct Work {
     /// The next segment whose rows are not known yet.
@@ -139,7 +139,7 @@ impl ColumnScanExec {
         self.join_keys.iter().filter_map(column).map(|column| column.name.as_str())
     }
 
-    /// What it reads, with work of its own.
+    /// The same scan, with its work not begun.
     fn anew(&self, fetch: Option<usize>) -> ColumnScanExec {
         ColumnScanExec {
             source: self.source.clone(),

@@ -22,19 +22,19 @@ use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, DateTime, SqlType, Value};
 use std::sync::Arc;
 
-/// What calls of sort keys are called.
+/// The name of calls that make sort keys.
 const SORT_KEY: &str = "convert to sort key";
 
 const SECONDS_PER_DAY: i64 = 86_400;
 
-/// What a table's filters say of its columns.
+/// The predicate of a table's filters.
 pub fn predicate_of(def: &TableDef, filters: &[Expr], zone: &TimeZone) -> Predicate {
     let reader = Reader { def, zone };
     Predicate::and(filters.iter().map(|filter| reader.condition(filter)))
 }
 
-/// What a bound condition says of a table's columns; `ordinal_of` tells which column of the table a reference is, and
-/// `constant_of` the value of an expression that has one.
+/// The predicate of a bound condition on a table's columns; `ordinal_of` tells which column of the table a reference
+/// is, and `constant_of` the value of an expression that has one.
 pub fn predicate_of_bound(
     def: &TableDef,
     condition: &BoundExpr,
@@ -120,7 +120,7 @@ pub(super) struct Reader<'a> {
 pub(super) struct LikeCondition {
     /// The column.
     pub column: usize,
-    /// What its texts are to match.
+    /// The pattern that its texts have to match.
     pub pattern: LikePattern,
     /// NOT LIKE.
     pub negated: bool,

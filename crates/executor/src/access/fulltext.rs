@@ -1,4 +1,4 @@
-//! What MATCH asks of FULLTEXT keys beside the rows that they find: how often words occur, and the texts of some rows.
+//! What MATCH reads from FULLTEXT keys beside rows: how often words occur, and the texts of some rows.
 
 use super::key::{storage_index_id, storage_range};
 use super::range::EncodedRange;
@@ -30,7 +30,7 @@ pub struct SnapshotWords {
     store: RowStore,
     kill: Arc<KillState>,
     memory: Arc<SessionMemory>,
-    /// What has been counted: several expressions of a statement ask for the same.
+    /// The counts so far: several expressions of a statement need the same.
     counts: Mutex<HashMap<CountedRange, u64>>,
 }
 

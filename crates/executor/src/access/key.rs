@@ -6,7 +6,7 @@ use squall_row_store::{KeyRange, Table, ValueRange};
 use squall_types::{SqlResult, Value};
 use std::ops::Bound;
 
-/// What ends the encoding of a text; it sorts below whatever may follow in a longer text.
+/// Bytes that end the encoding of a text; it sorts below whatever may follow in a longer text.
 const TERMINATOR_BYTES: usize = squall_types::key_codec::STRING_END_BYTES;
 
 /// One index of a table, with what encoding its keys needs.

@@ -1,9 +1,9 @@
-//! Reading row tables: which way, and the operator that does it.
+//! Reading row tables: the choice of an access path, and the operator that reads.
 //!
-//! Reading order: [`predicate`] and [`range`] (what a condition means for an index), [`filter`] (where conditions come
-//! from), [`path`] (the choice), [`order`] (of what comes out), [`table`] and [`scan`] (what DataFusion sees); [`column_filter`] and
-//! [`column_scan`] for column tables; [`terms`] for FULLTEXT and JSON indexes,
-//! [`fulltext`] for what words weigh.
+//! Reading order: [`predicate`] and [`range`] (what a condition means for an index), [`filter`] (where conditions come from),
+//! [`path`] (the choice), [`order`] (of what comes out), [`table`] and [`scan`] (the tables as DataFusion sees them);
+//! [`column_filter`] and [`column_scan`] for column tables; [`terms`] for FULLTEXT and JSON indexes, [`fulltext`] for the
+//! weights of words.
 
 pub(crate) mod column_copy;
 pub mod column_filter;

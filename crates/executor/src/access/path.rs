@@ -1,4 +1,4 @@
-//! Which way to read a table: the deciding, free of any execution.
+//! Chooses the access path of a table; nothing is executed here.
 
 use super::key::{IndexKey, index_prefix, storage_index_id};
 use super::partitions::pruned_partitions;
@@ -23,7 +23,7 @@ pub const COST_LOOKUP: f64 = 4.0;
 const COST_MATCH: f64 = 20.0;
 /// Cost of starting on one range.
 const COST_RANGE: f64 = 4.0;
-/// Cost of one row's lock where it is given back at once or with the statement.
+/// Cost of one row's lock where it is released at once or with the statement.
 pub const COST_LOCK_SHORT: f64 = 4.0;
 /// Cost of one row's lock that is kept until the transaction ends. It is more than the work: others wait for it.
 pub const COST_LOCK: f64 = 50.0;
@@ -124,7 +124,7 @@ impl AccessPath {
     }
 }
 
-/// What is known of a table's size.
+/// Statistics of a table's size.
 #[derive(Clone, Debug)]
 pub struct TableEstimate {
     /// Rows.
@@ -132,7 +132,7 @@ pub struct TableEstimate {
 }
 
 impl TableEstimate {
-    /// What the store knows.
+    /// The store's statistics.
     pub fn of(store: &RowStore, table: &Table) -> TableEstimate {
         TableEstimate { rows: store.table_stats(table).row_count as f64 }
     }

@@ -1,7 +1,7 @@
 //! Conditions on one table's columns, in the only form that access paths understand.
 //!
-//! Whatever a condition says beyond this form is [`Predicate::Unknown`]: it restricts nothing, and the filter above the
-//! scan still applies it. So an access path may always read too much and never too little.
+//! Any other condition is [`Predicate::Unknown`]: it restricts nothing, and the filter above the scan applies it. So an
+//! access path may read too many rows, never too few.
 
 use squall_types::json::terms::TermRange;
 use squall_types::{Decimal, SqlType, Value};
@@ -36,7 +36,7 @@ impl CompareOp {
     }
 }
 
-/// What a condition says of columns, by their ordinals in the table.
+/// A condition on columns, by their ordinals in the table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Predicate {
     /// All of these.

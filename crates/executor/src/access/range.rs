@@ -1,7 +1,7 @@
 //! From a [`Predicate`] to ranges of index keys.
 //!
 //! Keys are the store's order-preserving, prefix-free encodings, so a range of the first parts of a key is a half-open
-//! range of bytes, and everything here is comparison of bytes.
+//! range of bytes, and this module only compares bytes.
 
 use super::predicate::{CompareOp, Predicate};
 use squall_types::Value;
@@ -94,7 +94,7 @@ pub struct IndexRanges {
     pub repeats: bool,
 }
 
-/// What one column is restricted to.
+/// The restriction of one column.
 #[derive(Clone, Debug)]
 struct ColumnRanges {
     /// Disjoint, in key order of the part.

@@ -39,7 +39,7 @@ const FIRST_BATCH_ROWS: usize = 256;
 const BATCH_BYTES_PER_ROW: usize = 128;
 /// Rows read between two looks at the size of a batch.
 const CHUNK_ROWS: usize = 64;
-/// What a row is taken to have before any has been seen.
+/// The assumed bytes of a row before the first batch.
 const ROW_BYTES_ASSUMED: usize = 4 << 10;
 /// Rows that make a scan worth splitting among threads.
 const PARALLEL_ROWS_MIN: f64 = 50_000.0;
@@ -53,13 +53,13 @@ pub struct RowScanExec {
     pub path: AccessPath,
     /// Ordinals of the columns that come out; the row key stands behind the last column.
     pub projection: Arc<[usize]>,
-    /// What orders as the indexed columns do.
+    /// The order of the rows: that of the indexed columns.
     sort_exprs: Arc<SortExprs>,
     /// From which end.
     pub direction: Direction,
     /// Rows that are enough.
     pub fetch: Option<usize>,
-    /// Whether what is above may have enough before the end, so that rows are not locked ahead of their turn.
+    /// Whether what is above may have enough before the end, so that rows are not locked before they are returned.
     may_end_early: bool,
     /// Whether its ranges are the only place where a condition of the statement is: nothing above looks at it again.
     answers: bool,
@@ -318,7 +318,7 @@ impl Operator for RowScanExec {
 
 execution_plan!(RowScanExec);
 
-/// What a scan's reader gives, measured.
+/// The batches of a scan's reader, with metrics.
 pub fn stream_of<R: Send + 'static>(
     reader: R,
     schema: SchemaRef,
@@ -367,7 +367,7 @@ struct RowReader {
     schema: SchemaRef,
     /// Kept for its memory.
     rows: Vec<Row>,
-    /// What a row of the last batch had on average.
+    /// The average bytes of a row in the last batch.
     row_bytes: usize,
     seen: Option<SeenRows>,
     /// Rows that entries of terms have named, in the order of their keys.
@@ -396,7 +396,7 @@ struct SeenRows {
 }
 
 impl SeenRows {
-    /// What a key takes beside its bytes, roughly.
+    /// The memory of a key beside its bytes, roughly.
     const OVERHEAD_BYTES: usize = 32;
 
     fn new(env: &StatementEnv) -> SeenRows {
@@ -579,7 +579,7 @@ impl RowReader {
             lock.lock_rows(&self.env, &self.table, &mut rows)?;
         }
         let batch = (!rows.is_empty()).then(|| self.decode(&rows)).transpose()?;
-        // The client that takes the batch may be slow: only the room for rows is kept.
+        // The client that takes the batch may be slow: only the buffer for rows is kept.
         rows.clear();
         self.rows = rows;
         match batch {

@@ -43,7 +43,7 @@ pub const ROW_KEY_COLUMN: &str = "_squall_row_key";
 /// Up to so many rows of a column table are read one by one if a key finds them.
 pub const KEYED_ROWS_MAX: f64 = 256.0;
 
-/// What is seen of a column table, and at which sequence number of the statement.
+/// A snapshot of a column table, and the statement's sequence number for it.
 type SeenColumns = ((u64, u64), Arc<ColumnSnapshot>);
 
 /// One reference to a row table in one statement.
@@ -51,7 +51,7 @@ type SeenColumns = ((u64, u64), Arc<ColumnSnapshot>);
 pub struct RowTable {
     /// Its database.
     pub database: Arc<str>,
-    /// What the statement calls it.
+    /// Its name or alias in the statement.
     pub alias: Arc<str>,
     /// Its definition.
     pub def: Arc<TableDef>,
@@ -62,7 +62,7 @@ pub struct RowTable {
     /// PARTITION (…): nothing else is read.
     pub partitions: Option<Arc<PartitionSet>>,
     schema: SchemaRef,
-    /// What the statement sees of a column table.
+    /// The statement's snapshot of a column table.
     snapshot: Arc<Mutex<Option<SeenColumns>>>,
     /// Whether filters that can be answered by columns are left to the scan.
     answers_filters: Arc<AtomicBool>,
@@ -247,7 +247,7 @@ impl RowTable {
             .filter(|(position, _)| is_read_by_rows && self.lock.is_none() && self.hints.allows(*position))
     }
 
-    /// What the statement sees of a column table; `None` if it is none. Found out once for each reference and sequence number.
+    /// The statement's snapshot of a column table; `None` if it is none. Made once for each reference and sequence number.
     pub fn column_snapshot(&self, env: &StatementEnv) -> SqlResult<Option<Arc<ColumnSnapshot>>> {
         let view = env.view()?;
         let mut kept = self.snapshot.lock();
@@ -261,12 +261,12 @@ impl RowTable {
         Ok(snapshot)
     }
 
-    /// What a filter asks of a column table; `None` if that is not all it asks.
+    /// The condition of a filter on a column table; `None` if segments cannot answer all of it.
     pub fn column_predicate(&self, filter: &Expr, zone: &TimeZone) -> Option<Predicate> {
         column_predicate(&self.def, filter, Some(zone))
     }
 
-    /// What a filter that is more than that says of arrays' elements, which keys of column tables find.
+    /// The part of any other filter that asks for elements of arrays, which keys of column tables find.
     fn element_predicate(&self, filter: &Expr, zone: Option<&TimeZone>) -> Option<Predicate> {
         let usable = |index: &IndexDef| {
             let position = self.def.indexes.iter().position(|other| other.id == index.id);

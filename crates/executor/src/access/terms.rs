@@ -1,7 +1,7 @@
 //! Conditions that FULLTEXT and JSON indexes and multi-valued keys answer, and the entries to read for them.
 //!
-//! An entry of such an index is a term (an element of an array) and a row. What is read may be too much: the filter above
-//! decides.
+//! An entry of such an index is a term (an element of an array) and a row. It may read too many rows; the filter above
+//! the scan decides.
 
 use super::path::COST_LOOKUP;
 use super::predicate::{CompareOp, Predicate};
@@ -61,13 +61,13 @@ pub(super) fn is_known_call(name: &str) -> bool {
     ) || name.starts_with("convert to ")
 }
 
-/// What a call as a condition says.
+/// The terms of a call that is a condition.
 pub(super) fn call_predicate(def: &TableDef, node: &Node<'_>) -> Predicate {
     let Node::Call(call, args) = node else { return Predicate::Unknown };
     found(def, call, args).unwrap_or(Predicate::Unknown)
 }
 
-/// What a comparison of texts says: `doc->>'$.name' = 'text'`.
+/// The terms of a comparison of texts: `doc->>'$.name' = 'text'`.
 pub(super) fn text_predicate(
     def: &TableDef,
     op: CompareOp,
@@ -218,7 +218,7 @@ fn limited(index: usize, ranges: Vec<TermRange>) -> Option<Predicate> {
     }
 }
 
-/// What a document that contains `candidate` at a path has.
+/// The terms of a document that contains `candidate` at a path.
 fn contained(index: usize, path: &MemberPath, candidate: &Json, predicates: &mut Vec<Predicate>) {
     if predicates.len() >= RANGES_MAX {
         return;

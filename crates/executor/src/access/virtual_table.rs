@@ -79,7 +79,8 @@ impl VirtualTableProvider {
         let ranges = ranges(self.table.columns(), filters, &env.context);
         let scan = VirtualScan { equals: &equals, ranges: &ranges, ..VirtualScan::all(&env.context) };
         let rows = self.table.rows(&scan)?;
-        // Rows and their arrays: what there is no room for is an error, though it would be freed soon.
+        // Rows and their arrays: if they do not fit into the memory limit this is an error, although they are freed
+        // soon.
         let mut charge = GrowingCharge::new(&env.context.memory);
         for row in &rows {
             charge.grow(row.iter().map(|value| 2 * (size_of::<Value>() + value.heap_bytes())).sum())?;
@@ -141,7 +142,7 @@ impl TableProvider for VirtualTableProvider {
     }
 }
 
-/// What filters say of columns that are compared with constants.
+/// Conditions of filters that compare columns with constants.
 fn ranges(columns: &[VirtualColumn], filters: &[Expr], context: &StatementContext) -> Vec<ColumnRange> {
     // What constants warn of is said when the filter runs.
     let warnings = context.diagnostics.count();
@@ -217,7 +218,7 @@ pub struct PartsExec {
     backward: bool,
     /// Rows that are enough.
     fetch: Option<usize>,
-    /// What becomes known while the query runs of the values of the column that orders the parts.
+    /// Bounds of the column that orders the parts, found while the query runs.
     bounds: Option<Arc<NotedBounds>>,
     /// The same, of subqueries that it is compared with.
     scalar_bounds: Arc<[Arc<ScalarBound>]>,

@@ -41,9 +41,9 @@ const BATCH_BYTES: usize = 1 << 20;
 /// Reads the values under one name from an index.
 #[derive(Debug)]
 pub struct DocumentValuesExec {
-    /// What is read.
+    /// The entries to read.
     pub source: ValuesTable,
-    /// What makes a number of a document, where numbers are given.
+    /// The conversion of a document to a number, if numbers are the output.
     number: Option<Arc<dyn PhysicalExpr>>,
     /// The range that each partition reads.
     ranges: Vec<EncodedRange>,
@@ -268,7 +268,7 @@ impl ValuesReader {
 
 /// Documents with nothing but the values that are asked for, where they are asked for.
 struct Documents {
-    /// What stands before a value, and how many objects are to be ended behind it.
+    /// The text before a value, and how many objects end behind it.
     before: String,
     ends: usize,
     /// Whether a document takes many values.

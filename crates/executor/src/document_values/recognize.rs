@@ -130,7 +130,7 @@ fn index_of(table: &RowTable, column: &str) -> Option<(usize, usize)> {
     table.hints.allows(position).then_some((position, ordinal))
 }
 
-/// What an aggregation asks of documents.
+/// The values of documents that an aggregation needs.
 struct Asked {
     column: String,
     wanted: Wanted,
@@ -196,7 +196,7 @@ impl Asked {
         Some(Asked { column: document.name.clone(), wanted, number: None, others: true })
     }
 
-    /// What an expression asks that is NULL where there is nothing at a path.
+    /// The path of an expression that is NULL where the path has no value.
     fn of_path(argument: &Expr) -> Option<Asked> {
         let (call, arguments) = call_of(argument)?;
         match (&*call.name, arguments) {

@@ -27,7 +27,7 @@ const BYTE_NS: f64 = 1.1;
 /// Entries that make it worth to share them among threads.
 const PARALLEL_ENTRIES_MIN: f64 = 50_000.0;
 
-/// What a few documents have.
+/// The sample of a few documents.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
     documents: usize,

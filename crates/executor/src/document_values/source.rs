@@ -16,7 +16,7 @@ use squall_types::SqlType;
 use squall_types::json::terms::value::TermReader;
 use std::sync::Arc;
 
-/// What the scan of an index gives.
+/// The output of the index scan.
 #[derive(Clone, Debug)]
 pub enum Given {
     /// Documents that have the values where they are asked for.
@@ -37,10 +37,10 @@ pub struct ValuesTable {
     pub index: usize,
     /// The ordinal of the documents' column.
     pub document: usize,
-    /// What is asked for.
+    /// The values to read.
     pub reader: TermReader,
     given: Given,
-    /// What is known of it.
+    /// Its properties.
     pub sample: Sample,
     schema: SchemaRef,
 }

@@ -50,7 +50,7 @@ use squall_functions::expr::sql_error_from;
 use squall_types::SqlResult;
 use std::sync::Arc;
 
-/// What the caller chooses of execution.
+/// The caller's options of execution.
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
     /// How many partitions, and so threads, an operator may use: the number of cores for big scans, 1 for small ones.
@@ -197,7 +197,7 @@ async fn plan_with(plan: &LogicalPlan, state: &SessionState, assigns: bool) -> S
 fn is_small(plan: &LogicalPlan) -> SqlResult<bool> {
     /// Fewer than a thread works off while another one is woken and given its part.
     const ROWS_MAX: usize = 100_000;
-    /// What a table without statistics is taken for.
+    /// The assumed rows of a table without statistics.
     const ROWS_UNKNOWN: usize = 1_000;
     let mut pairs: usize = 1;
     let visited = plan.apply(|plan| {

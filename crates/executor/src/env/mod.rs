@@ -1,4 +1,4 @@
-//! What a statement runs in: the sequence number it reads at and whatever else its operators need to find.
+//! The environment of a statement: the sequence number it reads at, and what else its operators need.
 
 mod shared_transaction;
 
@@ -22,7 +22,7 @@ pub struct StatementEnv {
     pub catalog: Arc<Catalog>,
     /// The row store.
     pub store: RowStore,
-    /// What is read; a change by key has no need of one.
+    /// The view to read from; a change by key needs none.
     pub view: Option<ReadView>,
     /// For locking reads.
     pub transaction: Option<SharedTransaction>,
@@ -51,7 +51,7 @@ impl StatementEnv {
         StatementEnv { current_date, context, catalog, store, view, transaction: None, slot: None }
     }
 
-    /// What outlives the statement of it.
+    /// The environment without the parts that end with the statement.
     pub fn without_statement(&self) -> StatementEnv {
         let context = Arc::new(StatementContext::default());
         StatementEnv::new(context, self.catalog.clone(), self.store.clone(), None)
@@ -76,7 +76,7 @@ impl StatementEnv {
         config.get_extension().ok_or_else(|| internal_datafusion_err!("an operator outside of a statement"))
     }
 
-    /// What is read.
+    /// The view to read from.
     pub fn view(&self) -> SqlResult<&ReadView> {
         self.view.as_ref().ok_or_else(|| SqlError::internal("a statement without anything to read from"))
     }

@@ -37,7 +37,7 @@ const WIDTH_MAX: usize = 8192;
 /// A row of a search costs as much as so many of a scan.
 const ROWS_PER_FOUND: usize = 4;
 
-/// What is searched for.
+/// The search.
 #[derive(Clone, Debug)]
 pub struct Search {
     /// The vector index's position among the table's.
@@ -46,7 +46,7 @@ pub struct Search {
     pub vector: PhysicalExprRef,
     /// How many rows are wanted.
     pub wanted: usize,
-    /// What they have to meet.
+    /// The condition on rows.
     pub predicate: Option<PhysicalExprRef>,
 }
 
@@ -135,7 +135,7 @@ impl Operator for NearestRowsExec {
 
 execution_plan!(NearestRowsExec);
 
-/// What a search has found.
+/// The result of a search.
 struct Found {
     batches: Vec<RecordBatch>,
     charge: GrowingCharge,
@@ -177,7 +177,7 @@ impl<'s> Searching<'s> {
         let mut found = 0;
         loop {
             self.env.context.kill.check()?;
-            // A scan of a small table costs no more, but who looks at how it is read expects the index.
+            // A scan of a small table costs no more, but a reader of EXPLAIN expects the index.
             if width > WIDTH_MAX || width > WIDTH_MIN && width * ROWS_PER_FOUND > rows {
                 return Ok(None);
             }

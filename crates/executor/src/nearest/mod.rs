@@ -1,8 +1,8 @@
 //! `ORDER BY DISTANCE(column, vector, metric) LIMIT k` by a vector index.
 //!
-//! The sort, and the filter below it, stay as they are. In the place of the scan below them stands an operator that gives rows that may be among the
-//! first: so many that enough of them meet the filter. What it gives are the rows of the statement's snapshot, so that the sort measures their own
-//! vectors. Where the index cannot serve the statement the operator is the scan that it stands for.
+//! The sort, and the filter below it, stay as they are. Another operator replaces the scan below them. It gives rows that may be among the first: so
+//! many that enough of them meet the filter. They are rows of the statement's snapshot, so the sort measures their own vectors. Where the index
+//! cannot serve the statement, the operator scans the table.
 //!
 //! Reading order: `rule` (which plans), `exec`.
 

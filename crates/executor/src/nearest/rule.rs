@@ -72,11 +72,11 @@ fn by_index(sort: &SortExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     replaced(sort.input(), &nearest).map(Some)
 }
 
-/// What stands between a sort and a scan.
+/// The operators between a sort and a scan.
 struct Chain {
-    /// What is sorted by, over the columns of the operator that has been come to.
+    /// The sort expression, over the columns of the current operator.
     key: PhysicalExprRef,
-    /// What rows have to meet, over the same.
+    /// The condition on rows, over the same columns.
     conditions: Vec<PhysicalExprRef>,
 }
 

@@ -1,7 +1,7 @@
 //! Apply: for each row of its input, the answer of a subquery that may depend on the row.
 //!
-//! This is the general form of a subquery: whatever the binder cannot turn into a join becomes an [`Apply`]. Inside the
-//! subquery's plan a value of the row stands as a placeholder; running the node puts literals in their place, once per
+//! This is the general form of a subquery: one that the binder cannot turn into a join becomes an [`Apply`]. Inside the
+//! subquery's plan a value of the row is a placeholder; running the node puts literals in their place, once per
 //! distinct combination of values.
 
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
@@ -14,7 +14,7 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-/// What a subquery gives for each row.
+/// The result of a subquery for each row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ApplyKind {
     /// The columns of its only row, NULLs if it has none; more than one row is error 1242.
@@ -48,9 +48,9 @@ pub struct Apply {
     pub input: LogicalPlan,
     /// The subquery, with placeholders for values of the row. No child: it cannot run by itself.
     pub subquery: Arc<LogicalPlan>,
-    /// What the placeholders stand for.
+    /// The columns that the placeholders replace.
     pub outer_values: Vec<OuterValue>,
-    /// What the subquery gives.
+    /// The result of the subquery.
     pub kind: ApplyKind,
     /// For ANY and ALL: the left operand's values over the input …
     pub operands: Vec<Expr>,
@@ -62,7 +62,8 @@ pub struct Apply {
     facts: Arc<SubqueryFacts>,
 }
 
-/// What is asked of a subquery's plan again and again, and would cost as much as all subqueries inside of it.
+/// Facts of a subquery's plan that are needed repeatedly, and that would cost a walk of all inner subqueries each
+/// time.
 #[derive(Debug)]
 struct SubqueryFacts {
     /// Tells the plan from others.

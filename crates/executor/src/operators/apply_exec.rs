@@ -33,14 +33,14 @@ use std::sync::Arc;
 /// How many rows a lateral join gathers before it hands them on.
 const OUTPUT_ROWS: usize = 8192;
 
-/// What [`ApplyExec`] runs for each row.
+/// The subquery that [`ApplyExec`] runs for each row.
 #[derive(Debug)]
 pub(crate) struct ApplySpec {
     /// The subquery, optimized, with placeholders.
     pub subquery: Arc<LogicalPlan>,
     /// Schema of its rows.
     pub subquery_schema: SchemaRef,
-    /// What it gives.
+    /// Its result.
     pub kind: ApplyKind,
     /// Placeholders and their values over the input.
     pub outer_values: Vec<(String, Arc<dyn PhysicalExpr>)>,
@@ -104,7 +104,7 @@ impl ApplyExec {
         self.published.is_empty()
     }
 
-    /// What the subquery gives.
+    /// The result of the subquery.
     pub fn kind(&self) -> &ApplyKind {
         &self.spec.kind
     }

@@ -1,4 +1,5 @@
-//! The parts of a UNION one after another, as they were written: what comes out does not depend on which part is faster.
+//! The parts of a UNION one after another, as they were written: the order of rows does not depend on which part is
+//! faster.
 
 use crate::operators::pass_through::{PassThrough, PassThroughExec};
 use datafusion::common::Result;

@@ -1,4 +1,4 @@
-//! JSON_TABLE: each row of the input beside the rows that its document is taken apart into.
+//! JSON_TABLE: each row of the input joined with the rows of its document.
 
 use crate::operator::{Operator, execution_plan, only_input};
 use crate::operators::wider_rows::known_of_wider_rows;
@@ -32,10 +32,10 @@ use crate::env::StatementEnv;
 /// Rows of a batch that is handed on.
 const OUTPUT_ROWS: usize = 8192;
 
-/// What both operators know.
+/// The state of both operators.
 #[derive(Clone, Debug)]
 pub struct JsonTableSpec {
-    /// What the statement calls the table.
+    /// The table's alias in the statement.
     pub alias: Arc<str>,
     /// How documents are taken apart.
     pub table: JsonTable,
@@ -333,7 +333,7 @@ impl Expander {
         Ok((output, charge))
     }
 
-    /// What is pending as a batch.
+    /// The pending rows as a batch.
     fn beside(&self, batch: &RecordBatch, pending: &mut Pending) -> Result<RecordBatch> {
         let indices = UInt64Array::from(std::mem::take(&mut pending.indices));
         let mut columns: Vec<ArrayRef> =

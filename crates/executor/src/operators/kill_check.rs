@@ -1,8 +1,8 @@
 //! KILL, and time slices of other tasks, inside of joins.
 //!
-//! A join whose condition accepts few pairs may try millions of them without giving a row, and so without ever being
-//! asked whether it should go on. Its condition is: it is evaluated once per batch of pairs. A join without a condition
-//! makes row after row without ever waiting for anything; it is made to pause.
+//! A join whose condition accepts few pairs may try millions of them without giving a row, so the operator itself is
+//! never stopped. Its condition is evaluated once for each batch of pairs, and looks at KILL. A join without a
+//! condition makes rows without ever waiting; it is made to pause.
 
 use crate::operators::row_count::as_row_count;
 use arrow::datatypes::{DataType, Schema};

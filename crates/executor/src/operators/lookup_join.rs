@@ -44,7 +44,7 @@ pub enum Kept {
     Unmatched,
 }
 
-/// How a key part's value stands in the other side's expression.
+/// How the other side's expression gives a key part's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeySource {
     /// As itself.
@@ -77,7 +77,7 @@ pub struct InnerTable {
     pub keys: Vec<LookupKey>,
     /// The condition on the table's rows, over the scan's columns.
     pub filter: Option<Arc<dyn PhysicalExpr>>,
-    /// What comes out, over the scan's columns; `None` for those.
+    /// The output expressions over the scan's columns; `None` for the columns themselves.
     pub output: Option<Vec<Arc<dyn PhysicalExpr>>>,
 }
 

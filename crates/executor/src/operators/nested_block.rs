@@ -1,9 +1,8 @@
-//! Where plans of blocks that are nested deep come apart.
+//! Separates the plans of deeply nested query blocks.
 //!
-//! DataFusion's rules carry conditions from block to block and ask each operator for what is known of its rows, which is
-//! asked of all below it. Of a thousand blocks inside of each other that is a million questions. Every [`BLOCKS_TOGETHER`]
-//! blocks a [`NestedBlock`] stands between an outer block and an inner one: conditions stay above it, and nothing is known of
-//! its rows.
+//! DataFusion's rules carry conditions from block to block and ask each operator for statistics, which ask all operators
+//! below it. For a thousand nested blocks that is a million questions. Every [`BLOCKS_TOGETHER`] blocks a [`NestedBlock`]
+//! stands between an outer block and an inner one: conditions stay above it, and nothing is known of its rows.
 
 use crate::operators::pass_through::{PassThrough, PassThroughExec};
 use datafusion::common::{DFSchemaRef, Result, internal_err};

@@ -1,4 +1,5 @@
-//! One row at a time, for expressions that assign user variables: `@n := @n + 1` of a row sees what the row before left.
+//! One row at a time, for expressions that assign user variables: `@n := @n + 1` of a row sees the value that the row
+//! before assigned.
 
 use crate::operators::pass_through::{PassThrough, PassThroughExec};
 use arrow::record_batch::RecordBatch;

@@ -1,4 +1,4 @@
-//! Operators that hand the rows of their one input on: what they all have to tell DataFusion about themselves.
+//! Operators that pass on the rows of their one input: the properties that they all have.
 
 use crate::operator::{Operator, execution_plan, only_input};
 use datafusion::common::{Result, Statistics, internal_err};
@@ -16,7 +16,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// What is done to rows on their way. There are as many of them afterwards, in the same order, unless the properties say otherwise.
+/// How the operator changes rows. Their number stays the same, in the same order, unless the properties say otherwise.
 pub(crate) trait PassThrough: Any + fmt::Debug + Send + Sync {
     /// The operator's name in plans.
     fn label(&self) -> &str;
@@ -26,7 +26,7 @@ pub(crate) trait PassThrough: Any + fmt::Debug + Send + Sync {
         true
     }
 
-    /// What is known of the rows that come out.
+    /// The properties of the output rows.
     fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
         Arc::clone(input.properties())
     }

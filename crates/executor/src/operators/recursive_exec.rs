@@ -211,12 +211,12 @@ execution_plan!(RecursiveUnionExec);
 
 struct Recursion {
     schema: SchemaRef,
-    /// What is being read: the seed, then a round of the recursive part.
+    /// The current input: the seed, then a round of the recursive part.
     stream: SendableRecordBatchStream,
     recursive: Arc<dyn ExecutionPlan>,
     /// The round before, as the recursive part sees it.
     rows: WorkRows,
-    /// What this round has given so far.
+    /// The rows of this round so far.
     next: Vec<RecordBatch>,
     distinct: Option<Distinct>,
     reservation: MemoryReservation,

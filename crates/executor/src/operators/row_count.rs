@@ -1,7 +1,7 @@
 //! Rows without columns, gathered as their number.
 //!
-//! A join keeps the rows of one side. Rows of which no column is wanted (`SELECT COUNT(*) FROM a, b, c`) take no memory that
-//! anybody counts, and yet each batch of them takes some: a product of many tables would fill the machine with empty batches.
+//! A join keeps the rows of one side. Rows without needed columns (`SELECT COUNT(*) FROM a, b, c`) have no counted memory,
+//! but each batch of them takes some: a product of many tables would fill the machine with empty batches.
 
 use crate::operators::pass_through::{PassThrough, PassThroughExec};
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};

@@ -1,8 +1,8 @@
-//! The first rows of an order where they may be too many for memory.
+//! ORDER BY … LIMIT whose rows may be too many for memory.
 //!
-//! DataFusion keeps them in a heap that fails where the pool ends. It also holds on to everything that it has taken a row's long values
-//! from. So it is given a part of the input here, then its rows are copied, and it goes on with these and the next part. Where the rows
-//! that are wanted do not fit into a share of the pool, they and what is left are sorted by a sort that spills.
+//! DataFusion keeps them in a heap that fails when the pool is used up. It also keeps the whole batch of each long value. So it gets a
+//! part of the input here, then its rows are copied, and it goes on with these and the next part. If the wanted rows do not fit into a
+//! share of the pool, a sort that spills sorts them and the rest of the input.
 
 use crate::operators::spilling_join::{StreamExec, compact, memory_of};
 use arrow::record_batch::RecordBatch;
@@ -72,7 +72,7 @@ impl SpillingTopExec {
     }
 }
 
-/// What a sort tells beside the rows that it gives.
+/// Whether a sort has this metric beside the rows that it gives.
 fn is_of_spilling(value: &MetricValue) -> bool {
     matches!(
         value,
@@ -91,7 +91,7 @@ struct Input {
     given: usize,
 }
 
-/// What one partition's run needs to know.
+/// The parameters of one partition's run.
 struct Run {
     sort: Arc<SortExec>,
     metrics: ExecutionPlanMetricsSet,
@@ -110,7 +110,7 @@ impl Run {
         let mut first: Vec<RecordBatch> = Vec::new();
         let is_all = loop {
             input.lock().await.given = 0;
-            // Who keeps them pays for them.
+            // The operator that keeps them is charged for them.
             reservation.free();
             let source = self.source(std::mem::take(&mut first), &input, self.bytes_max);
             let heap = SortExec::new(self.sort.expr().clone(), source).with_fetch(wanted);

@@ -17,7 +17,7 @@ pub(crate) struct SubqueryResult(Arc<ChargedRows>);
 #[derive(Debug)]
 struct ChargedRows {
     rows: RecordBatch,
-    /// What the rows take, for as long as somebody has them.
+    /// The memory of the rows, charged while a reader has them.
     _reservation: Option<MemoryReservation>,
 }
 
@@ -46,7 +46,7 @@ impl SubqueryResult {
     }
 }
 
-/// Results by key, which are charged by themselves. It is emptied when it holds too much: a result can always be had again.
+/// Results by key, which are charged by themselves. It is emptied when it holds too much: a result can always be made again.
 #[derive(Debug)]
 pub(crate) struct SubqueryCache {
     results: HashMap<Vec<u8>, SubqueryResult>,
@@ -67,7 +67,7 @@ impl SubqueryCache {
         self.results.get(key).cloned()
     }
 
-    /// Lets go of everything; whether there was something.
+    /// Drops everything; whether there was something.
     pub(crate) fn clear(&mut self) -> bool {
         let any = !self.results.is_empty();
         self.results.clear();

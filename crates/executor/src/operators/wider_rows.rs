@@ -1,4 +1,4 @@
-//! What is known of rows that get columns behind their own.
+//! The properties of rows that get further columns at their end.
 
 use arrow::datatypes::SchemaRef;
 use datafusion::physical_expr::expressions::Column;
@@ -7,8 +7,8 @@ use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use std::sync::Arc;
 
-/// What an input's rows are ordered by, and which of their columns are constant or equal, holds of them where `schema` has more columns
-/// behind the input's, too. A sort that the input need not be given for it is not asked for above either.
+/// The order of an input's rows, and their constant or equal columns, for rows where `schema` has more columns behind the input's, too.
+/// A sort that the input need not be given for it is not asked for above either.
 pub(super) fn known_of_wider_rows(input: &Arc<dyn ExecutionPlan>, schema: SchemaRef) -> EquivalenceProperties {
     let own = input.schema();
     let columns = own.fields().iter().zip(schema.fields()).enumerate().map(|(at, (field, wider))| {

@@ -1,10 +1,10 @@
 //! Keys of a join's smaller side become a condition on the column table that is the other one.
 //!
-//! A hash join reads one side, the build side, before it asks the other for a row. On its way the keys are noted
-//! (`KeysOfSide`); the scan of the column table, which begins afterwards, tests its own column for them in the codes: zone maps and
-//! bitmap indexes leave out what has no partner, and nothing of it is decoded (*sideways information passing*; Ives and Taylor: "Sideways
-//! information passing for push-style query processing", 2008). It is never needed for a right answer: a scan that begins before the
-//! keys are complete goes without them.
+//! A hash join reads one side, the build side, before it asks the other for a row. While it reads, the keys are noted (`KeysOfSide`); the
+//! scan of the column table, which begins afterwards, tests its own column for them in the codes: zone maps and bitmap indexes leave out
+//! rows without a partner, and nothing of them is decoded (*sideways information passing*; Ives and Taylor: "Sideways information passing
+//! for push-style query processing", 2008). The answer does not depend on it: a scan that begins before the keys are complete goes
+//! without them.
 
 use crate::access::column_scan::ColumnScanExec;
 use crate::operators::as_hash_join;

@@ -1,12 +1,12 @@
 //! Hash joins whose rows come in an order keep it.
 //!
 //! DataFusion's hash join gives the rows of its probe side in their order, unmatched ones in between, if that side's order is
-//! known when it runs. Its rule that pushes projections down takes columns away that no operator above wants, also those that the
-//! order is by, although a sort or a limit above may have been left out because of it. A join that has a projection of its own is
-//! left alone by that rule.
+//! known when it runs. Its rule that pushes projections down removes columns that no operator above wants, also columns of the
+//! order, although a sort or a limit above may have been left out because of that order. The rule does not change a join that has
+//! a projection of its own.
 //!
-//! Only joins whose order is asked for above are kept so: it costs the columns that are carried on, and a join that goes to disk sorts
-//! its rows.
+//! Only joins whose order an operator above needs are kept so: the further columns cost memory, and a join that goes to disk sorts its
+//! rows.
 
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;

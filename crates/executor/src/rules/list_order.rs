@@ -1,7 +1,7 @@
 //! Rows of a LEFT JOIN in the order of its left table, as MySQL's nested loops give them, where lists are made of them (GROUP_CONCAT).
 //!
-//! A hash join keeps the order of its probe side. A join whose left rows are hashed gives them in the order of their partners, and those
-//! without one behind all others.
+//! A hash join keeps the order of its probe side. A join that hashes its left rows gives them in the order of their partners, and rows
+//! without one at the end.
 
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;

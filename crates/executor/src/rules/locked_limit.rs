@@ -1,4 +1,5 @@
-//! Locking reads with a LIMIT lock rows when their turn comes, not ahead of it: a queue is read like that by many at once.
+//! Locking reads with a LIMIT lock each row when they return it, not before: many clients read a queue like that at the
+//! same time.
 
 use crate::access::scan::RowScanExec;
 use crate::operators::lookup_join::IndexLookupJoinExec;

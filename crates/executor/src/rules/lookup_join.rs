@@ -151,7 +151,7 @@ fn lookup_on(join: &HashJoinExec, inner: JoinSide) -> Result<Option<(f64, IndexL
     Ok(Some((cost, plan)))
 }
 
-/// What the table that is looked into is to the join.
+/// The role in the join of the table that is looked up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Role {
     /// Its rows are partners for those of the other side.
@@ -160,7 +160,7 @@ enum Role {
     Chosen,
 }
 
-/// What look-ups into this side are, if they can do the join.
+/// The role of this side's table, if look-ups into it can do the join.
 fn role(join_type: JoinType, inner: JoinSide) -> Option<Role> {
     Some(Role::Partner(match (join_type, inner) {
         (JoinType::Inner, _) => Kept::Pairs,

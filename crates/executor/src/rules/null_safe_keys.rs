@@ -1,6 +1,7 @@
 //! Keys of joins that take NULL for equal to NULL: `a <=> b`.
 //!
-//! DataFusion says of a join as a whole whether NULL equals NULL. Two of its rules forget that while they move keys from one join to another.
+//! In DataFusion a whole join takes NULL for equal to NULL or not. Two of its rules ignore that while they move keys from one join to
+//! another.
 
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{JoinType, NullEquality, Result};

@@ -1,5 +1,5 @@
-//! Where few rows in an order are wanted, read them in that order: ORDER BY … LIMIT through an index, and MIN and MAX as
-//! the first row of one.
+//! Where a query wants few rows in an order, read them in that order: ORDER BY … LIMIT through an index, and MIN and MAX
+//! as the first row of one.
 
 use crate::access::key::IndexKey;
 use crate::access::path::{AccessPath, is_usable, whole_index};
@@ -125,7 +125,7 @@ fn chain(plan: &Arc<dyn ExecutionPlan>) -> Option<Chain<'_>> {
     Some(Chain { scan: below.scan, filtered: below.filtered || filter })
 }
 
-/// What a plan of filters and projections reads, if it is such a scan.
+/// The scan below filters and projections, if it is such a scan.
 fn leaf<E: ExecutionPlan>(plan: &Arc<dyn ExecutionPlan>) -> Option<&E> {
     match plan.downcast_ref::<E>() {
         Some(scan) => Some(scan),

@@ -1,8 +1,8 @@
 //! Where a table that comes in parts is joined by the column that orders them, only the parts between the least and the greatest
-//! value of the other side are read: `WHERE ts = (SELECT MAX(ts) …)` of a history reads one moment of it.
+//! value of the other side are read: `WHERE ts = (SELECT MAX(ts) …)` of a history reads one snapshot of it.
 //!
-//! The other side is the one that the join collects first. An operator above it notes its bounds, and the parts are asked for
-//! when they are first wanted, which is after that. A scan that asks before all is known gets all parts: the join filters in any case.
+//! The other side is the one that the join collects first. An operator above it notes its bounds, and the scan asks for the parts
+//! after that. A scan that asks earlier gets all parts: the join filters in any case.
 
 use crate::access::virtual_table::PartsExec;
 use crate::operators::pass_through::{PassThrough, PassThroughExec};
@@ -106,7 +106,7 @@ fn bounded(join: &HashJoinExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     Ok(Some(with_children(join, vec![Arc::new(noted), parts])?))
 }
 
-/// The parts that a chain of filters and projections reads, if a key is the moment in whose order they come; with its type.
+/// The parts that a chain of filters and projections reads, if a key is the time in whose order they come; with its type.
 fn ordered_parts<'p>(
     plan: &'p Arc<dyn ExecutionPlan>,
     key: &Arc<dyn PhysicalExpr>,

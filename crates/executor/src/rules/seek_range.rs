@@ -3,7 +3,7 @@
 //! history reads the last minute.
 //!
 //! The operator that runs the subquery is below the filter and above the parts. It publishes the value before it asks for
-//! its first row. The filter stays: a scan that asks for parts before anything is known gets all of them.
+//! its first row. The filter stays: a scan that asks for parts before the value is known gets all of them.
 
 use crate::access::virtual_table::PartsExec;
 use crate::operators::ApplyExec;
@@ -139,7 +139,7 @@ fn with_child(plan: Arc<dyn ExecutionPlan>, child: Arc<dyn ExecutionPlan>) -> Re
     plan.replace_children(vec![child], ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
 }
 
-/// The chain with the bounds at its end, and at those who publish them.
+/// The chain with the bounds at its end, and at the operators that publish them.
 fn rebuilt(
     plan: &Arc<dyn ExecutionPlan>,
     bounds: &[(*const ApplyExec, Arc<ScalarBound>)],

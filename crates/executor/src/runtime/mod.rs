@@ -90,7 +90,7 @@ pub struct QueryRuntime {
     pool: Option<tokio::runtime::Runtime>,
 }
 
-/// A share of the memory pool, given back when this goes.
+/// A share of the memory pool, released when this goes.
 #[derive(Debug)]
 pub struct ReservedMemory(#[expect(dead_code, reason = "it is held, not read")] MemoryReservation);
 

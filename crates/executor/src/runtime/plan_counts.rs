@@ -1,4 +1,4 @@
-//! What a plan that has run says for MySQL's counters of scans, sorts and temporary tables.
+//! The counts of a finished plan for MySQL's counters of scans, sorts and temporary tables.
 
 use crate::TableOperator;
 use crate::operators::as_sort;
@@ -20,7 +20,7 @@ impl Drop for CountedPlan {
     }
 }
 
-/// What a plan has done so far.
+/// The counts of a plan so far.
 fn plan_counts(plan: &Arc<dyn ExecutionPlan>) -> PlanCounts {
     let mut counter = Counter { counts: PlanCounts::default(), first: true };
     counter.walk(plan);

@@ -1,4 +1,4 @@
-//! Tasks that DataFusion starts work for the meter of what started them.
+//! Tasks that DataFusion starts use the meter of the task that started them.
 
 use datafusion::common::runtime::{JoinSetTracer, set_join_set_tracer};
 use futures::future::BoxFuture;

@@ -91,7 +91,7 @@ impl JoinKeys {
         state.keys.merge(keys);
     }
 
-    /// What a column has to be to have a partner; `None` if that is not known.
+    /// The condition on a column to have a partner; `None` if that is not known.
     pub fn condition(&self, column: usize) -> Option<Condition> {
         let state = self.state.lock();
         if state.partitions == 0 || state.ended < state.partitions {

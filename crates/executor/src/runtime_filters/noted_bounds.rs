@@ -11,7 +11,7 @@ pub(crate) struct NotedBounds(Mutex<Noted>);
 struct Noted {
     /// How many are looking at rows now.
     looking: usize,
-    /// Whether somebody has seen all rows.
+    /// Whether an operator has seen all rows.
     is_complete: bool,
     bounds: Option<(Value, Value)>,
 }

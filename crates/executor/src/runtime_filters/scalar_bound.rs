@@ -15,7 +15,7 @@ use std::ops::Bound;
 pub(crate) struct ScalarBound {
     /// The column is on the left.
     op: Operator,
-    /// What it is compared with, over the subquery's columns.
+    /// The expression that it is compared with, over the subquery's columns.
     value: PhysicalExprRef,
     sql_type: SqlType,
     /// `None` until it is known.
@@ -45,7 +45,7 @@ impl ScalarBound {
         value_at(array.as_ref(), 0, &self.sql_type).ok()
     }
 
-    /// What is left of the parts, if that is known: `Some(None)` is nothing.
+    /// The range of parts that is left, if it is known: `Some(None)` is no part.
     pub(crate) fn range(&self, column: usize) -> Option<Option<ColumnRange>> {
         let value = self.known.lock().clone()?;
         if value.is_null() {

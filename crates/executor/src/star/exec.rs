@@ -48,7 +48,7 @@ const GROUPS_MAX: usize = 1 << 20;
 pub struct StarExec {
     /// What it does.
     pub spec: Arc<StarSpec>,
-    /// What rows of the column table have to satisfy, for people.
+    /// The condition on rows of the column table, which EXPLAIN shows.
     pub filter: Option<Arc<dyn PhysicalExpr>>,
     beside: Beside,
     dimensions: Vec<Arc<dyn ExecutionPlan>>,
@@ -83,7 +83,7 @@ impl StarExec {
         &self.dimensions
     }
 
-    /// What it is made of as it runs: the dimensions, or the plan beside it once the kernel has given up.
+    /// Its inputs for EXPLAIN: the dimensions, or the plan beside it once the kernel has given up.
     pub fn shown_children(&self) -> &[Arc<dyn ExecutionPlan>] {
         match self.beside.planned.get() {
             Some(plan) => std::slice::from_ref(plan),
@@ -138,7 +138,7 @@ impl Operator for StarExec {
 
 execution_plan!(StarExec);
 
-/// The aggregation that the kernel stands for, planned by DataFusion once it turns out that the kernel cannot run it.
+/// The aggregation that the kernel replaces, planned by DataFusion once the kernel cannot run it.
 #[derive(Clone, Debug)]
 pub struct Beside {
     plan: Arc<LogicalPlan>,
@@ -148,7 +148,7 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// An optimized plan, and who plans it.
+    /// An optimized plan, and its planner.
     pub fn new(plan: Arc<LogicalPlan>, session: SessionState) -> Beside {
         let schema = plan.schema().inner().clone();
         Beside { plan, session: Arc::new(session), schema, planned: Arc::default() }
@@ -172,7 +172,7 @@ struct Run {
     env: Arc<StatementEnv>,
 }
 
-/// What EXPLAIN ANALYZE says of the kernel.
+/// The kernel's counts for EXPLAIN ANALYZE.
 struct Counters {
     zones_read: Count,
     zones_answered: Count,

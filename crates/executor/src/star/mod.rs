@@ -2,11 +2,12 @@
 //!
 //! An aggregation over a column table, joined to other tables by their unique keys or to none, is run by the star kernel of the
 //! column store where that can: each other table becomes a map from its key to the number of a group, and one pass over the
-//! column table's codes does the rest. What the kernel finds out only when it sees the columns (numbers that may exceed 64
-//! bits, more groups than fit memory) sends the query back to the plan that DataFusion made of it, which is kept beside.
+//! column table's codes does the rest. If the kernel sees in the columns that it cannot run the query (numbers that may exceed
+//! 64 bits, more groups than fit memory), DataFusion's plan runs instead.
 //!
-//! Reading order: `spec` (what such a query is), `recognize` (which plans are), `node` (its place among the plans),
-//! `dimension`, `exec` and `answer` (running it), `list` (GROUP_CONCAT, which is no star query but starts alike).
+//! Reading order: `spec` (the parts of such a query), `recognize` (which plans are star queries), `node` (the logical
+//! operator), `dimension`, `exec` and `answer` (running it), `list` (GROUP_CONCAT, which is no star query but begins
+//! like one).
 
 mod answer;
 mod dimension;

@@ -44,7 +44,7 @@ struct Leaf {
     scan: Option<TableScan>,
 }
 
-/// What is joined, by which equal columns of the leaves.
+/// The joined leaves, and the columns by which they are equal.
 struct Tables<'p> {
     joined: &'p LogicalPlan,
     leaves: Vec<Leaf>,

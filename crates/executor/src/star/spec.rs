@@ -10,22 +10,22 @@ use squall_types::SqlType;
 use std::fmt;
 use std::sync::Arc;
 
-/// What the operator has to know beside the dimensions' plans.
+/// The parts of a star query beside the dimensions' plans.
 #[derive(Clone)]
 pub struct StarSpec {
     /// The column table.
     pub fact: Arc<RowTable>,
-    /// What has to be true of its columns.
+    /// The condition on its columns.
     pub condition: Predicate,
     /// The same as a filter of the column table's columns.
     pub filter: Option<Expr>,
     /// The joins, one for each dimension's plan.
     pub joins: Vec<Join>,
-    /// What rows are grouped by.
+    /// The parts of the group key.
     pub groups: Vec<GroupPart>,
     /// The kernel's aggregates.
     pub kernel: Vec<Aggregate>,
-    /// What comes out behind the groups.
+    /// The aggregates, behind the groups in the output.
     pub outputs: Vec<Output>,
     /// Instead of all that: how many groups there are whose key is not NULL.
     pub counts_groups: bool,
@@ -47,7 +47,7 @@ pub struct List {
 pub struct Join {
     /// Ordinal of the column table's column.
     pub column: usize,
-    /// What the dimension is called.
+    /// The dimension's name.
     pub alias: Arc<str>,
     /// How many columns of the dimension's plan its rows are told apart by.
     pub groups: usize,
@@ -88,7 +88,7 @@ pub enum Output {
     Extreme {
         /// The kernel's aggregate.
         at: usize,
-        /// What comes out.
+        /// The output.
         data_type: DataType,
     },
     /// MIN or MAX of a text: a rank among the column's texts.
@@ -97,7 +97,7 @@ pub enum Output {
         at: usize,
         /// The column table's column.
         ordinal: usize,
-        /// What comes out: text or bytes.
+        /// The output: text or bytes.
         data_type: DataType,
     },
     /// MIN or MAX of a TIMESTAMP, which is stored in UTC.

@@ -11,7 +11,7 @@
 //! | byte strings | BYTE_ARRAY |
 //! | JSON | JSON |
 //!
-//! Dates that no calendar has and TIMEs beyond a day have no form there; the writer decides what becomes of them ([`Unfit`]).
+//! Dates that no calendar has and TIMEs beyond a day have no form there; the writer decides what to do with them ([`Unfit`]).
 
 mod input;
 mod read;

@@ -16,7 +16,7 @@ const BATCH_ROWS: usize = 512;
 
 /// A Parquet file whose rows are read one after the other.
 ///
-/// Errors are said as text, since who reads knows the file's name.
+/// Errors are said as text, since the caller knows the file's name.
 pub struct ParquetRows {
     state: State,
     /// The columns' names, those of nested columns among them.

@@ -133,7 +133,7 @@ impl Concat {
         }
     }
 
-    /// Lets go of the rows that stand behind the cut at `group_concat_max_len` or behind LIMIT, whatever rows come.
+    /// Drops the rows behind the cut at `group_concat_max_len` or behind LIMIT, whatever rows come.
     fn prune(&mut self) {
         let mut rows = std::mem::take(&mut self.rows);
         self.sort(&mut rows);

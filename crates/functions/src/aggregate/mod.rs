@@ -1,6 +1,6 @@
 //! Aggregate functions: their kernels and how DataFusion runs them.
 //!
-//! COUNT, MIN and MAX of what orders as Arrow does are DataFusion's own; SUM and AVG have vectorised states
+//! COUNT, and MIN and MAX of types that have Arrow's order, are DataFusion's own; SUM and AVG have vectorised states
 //! (`sum`); MIN and MAX of strings (`min_max`) and GROUP_CONCAT ([`group_concat`]) read arrays directly; everything
 //! else takes rows ([`adapter`]).
 

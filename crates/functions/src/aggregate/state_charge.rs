@@ -1,4 +1,4 @@
-//! What states of aggregates hold and their operators do not ask for.
+//! Memory of aggregate states that their operators do not charge.
 //!
 //! An operator asks for a state's size after each batch and charges it, or spills. Within a batch a state may grow by any
 //! amount, and windows never ask. That part is charged here.
@@ -61,7 +61,7 @@ impl StateCharge {
         parts.told = bytes;
         let given = parts.given;
         if parts.charge.bytes() > given {
-            // Less can always be had.
+            // Less is always available.
             let _ = parts.charge.resize(given);
         }
         bytes

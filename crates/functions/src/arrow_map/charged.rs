@@ -1,4 +1,4 @@
-//! Arrays that give back what they were charged for when the last of their buffers goes.
+//! Arrays whose charge is released with their last buffer.
 
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, StringViewArray};
 use arrow::datatypes::DataType;
@@ -20,7 +20,7 @@ impl AsRef<[u8]> for Held {
     }
 }
 
-/// Charges of less are given back when the array is made: it comes and goes.
+/// Charges of less are released when the array is made: it comes and goes.
 const HELD_BYTES_MIN: usize = 4 << 20;
 
 /// The array, which keeps the charge of its texts if they are long.

@@ -1,6 +1,6 @@
 //! A MySQL type as compact text that round-trips, for field metadata.
 //!
-//! `tag[:field]*`; members of ENUM and SET stand last, each as `length:bytes`.
+//! `tag[:field]*`; members of ENUM and SET come last, each as `length:bytes`.
 
 use squall_types::{CollationId, GeometryKind, GeometryType, IntWidth, SqlType, StringKind, TextSize};
 use std::fmt::Write as _;

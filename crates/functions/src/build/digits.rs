@@ -1,7 +1,7 @@
 //! HEX and UUID in the order of their texts, which is that of their bytes.
 //!
-//! A text that is compared by `<` or LIKE need not be one of the type: `h >= '0a' AND h < '0b'` asks for those that begin with `0a`. Where
-//! it is a constant it becomes one of the type, so that an index is of use.
+//! A text that is compared by `<` or LIKE need not be one of the type: `h >= '0a' AND h < '0b'` asks for those that begin with `0a`. A
+//! constant text becomes a value of the type, so that an index can be used.
 
 use super::ExprBuilder;
 use crate::expr::{BoundExpr, CompareOp};

@@ -1,4 +1,4 @@
-//! What vectors are refused by: they are no numbers and no texts.
+//! Operations that refuse vectors: these are no numbers and no texts.
 
 use super::{BuildResult, CastTarget, ExprBuilder};
 use crate::expr::{BoundExpr, CompareOp};

@@ -1,4 +1,4 @@
-//! What may be evaluated on a thread that others count on, and what belongs to the query pool.
+//! Which expressions may run on an event loop, and which belong to the query pool.
 
 use super::{BoundExpr, Call};
 use squall_types::{SqlType, Value};

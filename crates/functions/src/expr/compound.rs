@@ -1,9 +1,9 @@
 //! Large expressions as single calls.
 //!
-//! DataFusion asks for the type and the name of every part of an expression by asking its parts, again and again; some of
-//! its rules, and some operators of MySQL (`BETWEEN`, `NULLIF`, `CASE x WHEN …`), name a part twice. On parts that are large
-//! or deep that costs squares and powers of what was written. Such an expression becomes one call whose arguments are what it
-//! reads, and which is evaluated row by row: everything that is done with it costs as much as it is long.
+//! DataFusion asks for the type and the name of every part of an expression by asking its parts, again and again; some of its
+//! rules, and some operators of MySQL (`BETWEEN`, `NULLIF`, `CASE x WHEN …`), name a part twice. For large or deep parts that
+//! costs squares and powers of the text's length. Such an expression becomes one call whose arguments are the columns that it
+//! reads, evaluated row by row: so its cost is in proportion to its length.
 
 use super::{BoundExpr, Call, ColumnRef};
 use squall_registry::{ScalarKernel, StatementContext, Volatility};

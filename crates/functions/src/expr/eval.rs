@@ -1,4 +1,4 @@
-//! Evaluation on single rows, in MySQL's order: operands that need not be looked at are not.
+//! Evaluation on single rows, in MySQL's order: operands that are not needed are not evaluated.
 
 use super::{BoundExpr, Call, CompareOp};
 use crate::comparison::physical_order;

@@ -1,7 +1,7 @@
-//! Long literals, kept out of DataFusion's sight.
+//! Long literals, hidden from DataFusion.
 //!
-//! DataFusion copies a literal with the expression that it stands in, and writes it into the names of columns, at every step of planning: one
-//! of 60 MB took 900 MB. What it copies and names here is a call without arguments.
+//! At every step of planning DataFusion copies a literal with its expression, and writes it into names of columns: one of 60 MB took 900 MB.
+//! Here it copies and names a call without arguments.
 
 use super::datafusion_error;
 use crate::arrow_map::{array_of_value, field_ref};

@@ -131,7 +131,7 @@ pub struct ColumnRef {
     pub relation: Option<TableReference>,
     /// The name that DataFusion knows it by.
     pub name: Arc<str>,
-    /// How it stands in error texts: `` `db`.`t`.`c` ``.
+    /// Its form in error texts: `` `db`.`t`.`c` ``.
     pub display: Arc<str>,
     /// Its type.
     pub ty: ExprType,

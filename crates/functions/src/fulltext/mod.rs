@@ -1,9 +1,9 @@
-//! MATCH … AGAINST: what is searched for, whether a row has it, and how well.
+//! MATCH … AGAINST: the search, whether a row matches, and how well.
 //!
 //! Reading order: [`search`] (a search, and which entries of an index lead to its rows), `boolean` (the grammar of boolean searches),
-//! `tokens` (what a row has of what is searched for), [`relevance`] (InnoDB's ranking), [`kernel`] (the function).
+//! `tokens` (which searched words a row has), [`relevance`] (InnoDB's ranking), [`kernel`] (the function).
 //!
-//! The rows that an index finds are looked at here too, so the index may give too many.
+//! The rows that an index finds are checked here too, so the index may give too many.
 
 mod boolean;
 pub mod kernel;

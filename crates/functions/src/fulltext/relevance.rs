@@ -1,7 +1,7 @@
 //! How well a row answers a search: InnoDB's ranking.
 //!
-//! Each word that is found adds `TF · IDF²`: how often it stands in the row, and the logarithm of all rows over those that have the word. The
-//! operators of boolean searches add or take 1. Lines of documents weigh what the row alone says: `1 + ln(TF)`.
+//! Each word that is found adds `TF · IDF²`: how often it is in the row, and the logarithm of all rows over those that have the word. The
+//! operators of boolean searches add or take 1. The weight of a line of a document depends on the row alone: `1 + ln(TF)`.
 
 use super::Parser;
 use super::search::{Clause, Operator, Search, What, is_filed, prefix_range, token, word_range};

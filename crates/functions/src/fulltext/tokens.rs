@@ -1,4 +1,4 @@
-//! What a row's texts have of what is searched for.
+//! Which searched words a row's texts have.
 
 use super::Parser;
 use super::search::{Clause, What, is_filed, prefix_range, token};

@@ -1,4 +1,4 @@
-//! What takes values out of documents into SQL types: [`scalar`] (the conversion), JSON_VALUE ([`value`]) and JSON_TABLE
+//! Values out of documents as values of SQL types: [`scalar`] (the conversion), JSON_VALUE ([`value`]) and JSON_TABLE
 //! ([`table`]). The functions that give documents are in the library.
 
 pub mod scalar;

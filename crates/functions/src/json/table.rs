@@ -1,4 +1,4 @@
-//! JSON_TABLE: the rows that a document is taken apart into.
+//! JSON_TABLE: the rows of a document.
 
 use super::scalar::{column_value, type_word};
 use crate::documents::tree_charge;

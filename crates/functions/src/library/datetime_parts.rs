@@ -88,7 +88,7 @@ fn of_date(args: &Args<'_>, part: impl Fn(Date) -> i64) -> SqlResult<Value> {
     Ok(args.date(0)?.map_or(Value::Null, |date| Value::Int(part(date))))
 }
 
-/// Of a date that stands in the calendar; others give NULL.
+/// Of a date that is in the calendar; others give NULL.
 fn of_real_date(args: &Args<'_>, part: impl Fn(Date) -> Value) -> SqlResult<Value> {
     Ok(args.date(0)?.filter(|date| !date.has_zero_part()).map_or(Value::Null, part))
 }

@@ -1,5 +1,5 @@
-//! A value taken as another kind of value, as MySQL takes arguments of functions and operators: what cannot be taken
-//! whole gives a warning (an error in a strict write) and the nearest value.
+//! A value taken as another kind of value, as MySQL takes arguments of functions and operators: a value that does not
+//! fit gives a warning (an error in a strict write) and the nearest value.
 
 use super::report;
 use squall_registry::StatementContext;

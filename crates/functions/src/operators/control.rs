@@ -1,4 +1,4 @@
-//! Kernels of control-flow functions whose values must each be looked at once.
+//! Kernels of control-flow functions that must evaluate each value once.
 
 use crate::comparison::physical_order;
 use squall_registry::{ScalarKernel, StatementContext};

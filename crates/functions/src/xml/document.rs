@@ -1,7 +1,7 @@
 //! The nodes of a text.
 //!
 //! The reader takes what MySQL's takes: several elements side by side, attributes without quotes or value, no entities. Nodes are a list in
-//! the order in which they begin, so that no depth is too much.
+//! the order in which they begin, so any depth is possible.
 
 use squall_registry::GrowingCharge;
 use squall_types::SqlResult;
@@ -208,7 +208,7 @@ impl Reader<'_, '_> {
         Ok(Ok(()))
     }
 
-    /// What stands in a mark behind its name, up to the token that is returned.
+    /// What is in a mark behind its name, up to the token that is returned.
     fn attributes(&mut self, is_declaration: bool) -> Read<Token> {
         loop {
             let (token, name) = self.scan();

@@ -1,7 +1,7 @@
-//! Jobs that are done where they are submitted: what takes less time than it does to hand it to a worker.
+//! Jobs that are done where they are submitted, because handing them to a worker takes longer.
 //!
 //! Such a job gets its number when it is done, and its row says from the first that it has ended. What it has changed is in the
-//! same commit: after a crash the store has both or neither, so there is nothing to claim and nothing to take up again.
+//! same commit: after a crash the store has both or neither, so they need no claim and are never repeated.
 
 use crate::system::ending::Ending;
 use crate::system::kind::{JobState, NewJob};
@@ -16,7 +16,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What a job has come to that was done before it was submitted.
+/// The result of a job that was done before it was submitted.
 pub struct DoneJob {
     /// When it was begun, microseconds since 1970 UTC.
     pub started_micros: i64,
@@ -24,7 +24,7 @@ pub struct DoneJob {
     pub error: Option<SqlError>,
     /// Its output by parts, as they are to be read.
     pub output: Vec<Vec<u8>>,
-    /// What it has changed, not committed.
+    /// Its uncommitted changes.
     pub changes: Option<Transaction>,
 }
 
@@ -49,7 +49,7 @@ impl Kind {
     }
 
     /// Submits a job that is done already, with all that it has changed: [`Submitted`] waits until that is durable, and no session sees
-    /// anything of it before. What cannot be committed beside what others have done meanwhile is for a worker, who does it anew.
+    /// anything of it before. If it cannot be committed beside what others have done meanwhile, a worker does it again.
     ///
     /// # Errors
     /// When the row cannot be written, or jobs of the kind are transient. Nothing of the job remains then.

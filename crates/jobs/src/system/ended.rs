@@ -1,4 +1,5 @@
-//! Durable jobs that ended a while ago, for those who ask for their ends: mostly who has queued them, and soon.
+//! Durable jobs that ended a while ago, for sessions that ask for their results: mostly those that have queued them,
+//! and soon.
 
 use crate::system::queue::Live;
 use std::collections::BTreeMap;

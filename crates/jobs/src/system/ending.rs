@@ -1,4 +1,4 @@
-//! The ends of jobs: written by the task that brought a job to its end, made known when that is durable.
+//! The ends of jobs: written by the task that ended the job, published when they are durable.
 
 use crate::system::kept::bytes_of;
 use crate::system::kind::{JobInfo, JobState};
@@ -25,7 +25,7 @@ pub(crate) struct Ending {
     pub output: EndedOutput,
     /// Bytes that count of what is kept of it, once its row is written.
     pub kept_bytes: u64,
-    /// What it has changed last, to be committed with its end.
+    /// Its last changes, to be committed with its end.
     pub transaction: Option<Transaction>,
     /// It has no row yet, and its submitter waits for that.
     pub is_new: bool,
@@ -51,7 +51,7 @@ impl Ending {
         }
     }
 
-    /// What it has changed could not be committed.
+    /// Makes the job failed: its changes could not be committed.
     fn fail(&mut self, lost: SqlError) {
         (self.state, self.error) = (JobState::Failed, Some(lost));
         self.output.last = None;
@@ -164,7 +164,7 @@ fn publish_end(ending: Ending, written: SqlResult<()>) {
     let is_kept = kind.spec.durable && written.is_ok();
     let is_too_much = is_kept && kind.kept.add(ending.kept_bytes);
     let Ending { live, state, error, finished_micros, .. } = ending;
-    // Before anybody who waits for it is woken: they find it where jobs are that have ended.
+    // Before its waiters are woken: they find it among the jobs that have ended.
     if is_kept {
         kind.ended.lock().insert(&live);
     }

@@ -1,4 +1,4 @@
-//! The thread that removes jobs whose time is over, and ends those that were cancelled where waiting for the disk is not allowed.
+//! The thread that removes jobs whose time is over, and ends jobs that were cancelled by threads that may not wait for the disk.
 
 use crate::system::SystemInner;
 use crate::system::ending::Ending;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-/// What the keeper is told.
+/// A message to the keeper.
 pub(crate) enum Note {
     /// A job has ended that was never begun.
     Ended(Box<Ending>),

@@ -1,4 +1,4 @@
-//! How much is kept of a kind's durable jobs that have ended.
+//! The bytes that a kind's ended durable jobs keep.
 
 use crate::system::kind::JobInfo;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct Kept {
     bytes: AtomicU64,
     bytes_max: AtomicU64,
-    /// Jobs that have gone for the sake of room.
+    /// Jobs that were removed to free space.
     removed_for_room: AtomicU64,
     /// No job has a lower number, and none will.
     first: AtomicU64,

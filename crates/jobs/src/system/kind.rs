@@ -12,12 +12,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What a job has come to.
+/// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobState {
     /// It waits for a worker.
     Queued = 0,
-    /// A worker is at it.
+    /// A worker runs it.
     Running = 1,
     /// Its handler has succeeded.
     Done = 2,
@@ -62,7 +62,7 @@ pub enum Cancelled {
     Running,
 }
 
-/// What becomes of a durable job that was running when its process ended.
+/// What happens to a durable job that was running when its process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnRestart {
     /// It is queued again, in its old place: for work that can be done twice.
@@ -85,8 +85,8 @@ pub trait Handler: Debug + Send + Sync {
     /// # Errors
     /// Fails the job, or has it tried again if it has attempts left.
     fn run(&self, job: &RunningJob) -> SqlResult<()>;
-    /// Called on a worker's thread that has had no job for a moment: it lets go of what is kept for the next job. `false` where it
-    /// keeps that for another moment; it is called again then.
+    /// Called on a worker's thread that has had no job for a short time: it drops what is kept for the next job. `false` where it
+    /// keeps that longer; it is called again then.
     fn idle(&self) -> bool {
         true
     }
@@ -180,7 +180,7 @@ pub struct JobInfo {
     pub kind: String,
     /// Its number within the kind, from 1.
     pub number: u64,
-    /// What it has come to.
+    /// Its state.
     pub state: JobState,
     /// See [`NewJob::priority`].
     pub priority: i16,
@@ -251,7 +251,7 @@ impl RunningJob {
         &self.live.owner
     }
 
-    /// Whether somebody waits for its end now.
+    /// Whether a caller waits for its end now.
     pub fn is_awaited(&self) -> bool {
         self.live.is_awaited()
     }

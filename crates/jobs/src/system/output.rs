@@ -1,4 +1,4 @@
-//! What jobs put out.
+//! Outputs of jobs.
 
 use crate::system::record::output_row;
 use crate::system::{KindInner, SystemInner};

@@ -39,7 +39,7 @@ pub(crate) struct Live {
     ended_async: Notify,
 }
 
-/// What changes of a job.
+/// The part of a job that changes.
 #[derive(Clone, Debug)]
 pub(crate) struct Status {
     pub state: JobState,
@@ -101,7 +101,7 @@ impl Live {
         self.status.lock().payload.clone()
     }
 
-    /// What has become of it.
+    /// Its state.
     pub fn status(&self) -> Status {
         let status = self.status.lock();
         Status { error: status.error.clone(), payload: None, output: None, ..*status }
@@ -140,7 +140,7 @@ impl Live {
         self.status.lock().is_announced = true;
     }
 
-    /// Changes its state, and wakes those who wait for its end if this is it.
+    /// Changes its state, and wakes its waiters if it has ended.
     pub fn change<T>(&self, change: impl FnOnce(&mut Status) -> T) -> T {
         let mut status = self.status.lock();
         let changed = change(&mut status);
@@ -174,7 +174,7 @@ impl Live {
         }
     }
 
-    /// Whether somebody waits for its end.
+    /// Whether a caller waits for its end.
     pub fn is_awaited(&self) -> bool {
         self.waiters.load(Ordering::Relaxed) > 0
     }
@@ -201,7 +201,7 @@ impl Live {
     }
 }
 
-/// One who waits, counted while it lives.
+/// A waiter, counted while it lives.
 struct Waiting<'a>(&'a AtomicU32);
 
 impl<'a> Waiting<'a> {
@@ -396,8 +396,8 @@ impl Queue {
         self.resting.push(bell.clone());
     }
 
-    /// Calls the worker that has rested least: it has the most at hand, and those who are not needed rest until they end. Gives what
-    /// it waits on, if there is one.
+    /// Calls the worker that has rested least: it has the most at hand, and workers that are not needed rest until they end. Gives
+    /// what it waits on, if there is one.
     pub fn call_resting(&mut self) -> Option<Arc<Condvar>> {
         let bell = self.resting.pop()?;
         self.is_called = true;
@@ -438,7 +438,7 @@ mod tests {
         // It is next after those with the same tag that were there before, however many the other has.
         assert_eq!(tags.next_of("one"), 2);
         tags.begin(3);
-        // Who was away has nothing to make up for.
+        // An account that had no jobs gets no extra share.
         assert_eq!([tags.next_of("one"), tags.next_of("many"), tags.next_of("late")], [4, 4, 4]);
     }
 

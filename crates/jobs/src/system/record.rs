@@ -148,7 +148,7 @@ pub(crate) fn output_row(kind: &str, number: u64, part: u64, content: Vec<u8>) -
 pub(crate) struct JobRecord {
     pub info: JobInfo,
     pub payload: Vec<u8>,
-    /// What it has put out, if that is short.
+    /// Its output, if it is short.
     pub output: Option<Vec<u8>>,
 }
 

@@ -43,11 +43,11 @@ fn remove_expired(system: &SystemInner, kind: &Arc<KindInner>) -> SqlResult<Opti
         Chosen { goes: finished <= limit, is_last: record.info.created_micros > limit }
     })?;
     let wait = oldest.checked_sub(limit).filter(|_| oldest != i64::MAX);
-    // A moment later, so that whatever ended together goes together.
+    // A little later, so that jobs that ended together are removed together.
     Ok(wait.map(|micros| Duration::from_micros(micros.max(0) as u64) + Duration::from_millis(100)))
 }
 
-/// Removes jobs that ended up to a moment, those of one owner or of all; gives how many.
+/// Removes jobs that ended up to a time, those of one owner or of all; gives how many.
 pub(crate) fn purge(system: &SystemInner, kind: &Arc<KindInner>, limit: i64, owner: Option<&str>) -> SqlResult<u64> {
     remove_ended(system, kind, |record| {
         let is_old = record.info.finished_micros.is_some_and(|finished| finished <= limit);
@@ -71,7 +71,7 @@ fn make_room(system: &SystemInner, kind: &Arc<KindInner>) -> SqlResult<()> {
     Ok(())
 }
 
-/// What becomes of a job that was looked at.
+/// What happens to a job that was looked at.
 struct Chosen {
     /// It is removed, if it has ended.
     goes: bool,

@@ -76,7 +76,8 @@ fn work(kind: &Arc<KindInner>, place: u16) {
     call_worker(kind, queue);
 }
 
-/// The job whose turn it is, for a worker whose last one has taken so long if it was brief; `None` when the worker is one too many or was idle for long.
+/// The next job, for a worker; with the duration of the worker's last job if it was brief; `None` when the worker is one too many or was idle for
+/// long.
 fn next(kind: &Arc<KindInner>, bell: &Arc<Condvar>, brief_micros: Option<u32>) -> Option<Arc<Live>> {
     let mut queue = kind.queue.lock();
     if let Some(micros) = brief_micros {

@@ -1,4 +1,4 @@
-//! What a query is queued with: its text, and its session as it was then, as bytes.
+//! What is kept of a queued query: its text, and its session at that time, as bytes.
 
 use squall_catalog::{AccountKey, NameKey};
 use squall_registry::{Registry, ValueTable};

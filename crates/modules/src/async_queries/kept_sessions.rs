@@ -1,4 +1,4 @@
-//! Sessions that queries were run in and that others of the same origin can be run in.
+//! Sessions of ended queries, kept for others of the same origin.
 
 use super::captured;
 use parking_lot::Mutex;
@@ -116,7 +116,7 @@ impl KeptSessions {
         drop((places, surplus, count));
     }
 
-    /// Lets go of those that were not used for a while; whether none is left that could be kept for longer.
+    /// Drops those that were not used for a while; whether none is left that could be kept for longer.
     pub fn tidy(&self) -> bool {
         let mut places = self.0.lock();
         let fresh = places.unused.partition_point(|kept| kept.last_used.elapsed() >= UNUSED_MAX);
@@ -126,7 +126,7 @@ impl KeptSessions {
         is_empty
     }
 
-    /// Lets go of all, and keeps none from now on.
+    /// Drops all, and keeps none from now on.
     pub fn close(&self) {
         let mut places = self.0.lock();
         places.is_closed = true;

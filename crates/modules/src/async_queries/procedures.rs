@@ -203,7 +203,7 @@ impl AsyncProcedure {
         }
     }
 
-    /// Answers as each of some queries does, in turn; then fails as the first of them that has failed.
+    /// Answers as each of some queries, one after the other; then fails as the first of them that has failed.
     async fn answer_all(&self, call: &mut ProcedureCall<'_>, list: &str) -> Result<OkInfo, Failure> {
         let _timer = call.start_timer();
         let mut first_error = None;
@@ -247,7 +247,7 @@ impl AsyncProcedure {
         let reason = SqlError::new(ErrorCode::QueryInterrupted, &[]);
         let kind = self.shared.kind()?.clone();
         if kind.cancel(info.number, reason)? == Cancelled::Waiting {
-            // Nothing has to be ended but the wait: who looks next sees that it is.
+            // Nothing has to be ended but the wait: the next check sees that it is.
             let kill = call.context().kill.clone();
             tokio::select! {
                 () = kind.ended(info.number) => {}

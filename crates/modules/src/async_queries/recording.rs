@@ -1,4 +1,4 @@
-//! What a query answers, on its way into its job's output.
+//! Records the answer of a query as its job's output.
 //!
 //! An output is a list of entries: the columns of a result set, a row, the end of a result set, a success without rows,
 //! a warning. Parts of an output end between entries, and are read one by one.

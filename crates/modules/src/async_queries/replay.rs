@@ -1,4 +1,4 @@
-//! The answer of a query that has ended, given again.
+//! Gives the recorded answer of an ended query.
 
 use super::procedures::removed;
 use super::recording::{COLUMNS, END, FORMAT, PART_BYTES, ROW, SUCCESS, WARNING};
@@ -31,7 +31,7 @@ pub(super) async fn replay(
         let found = match (short.take(), info.output_bytes) {
             (Some(short), _) => Some(short),
             (None, Some(bytes)) if bytes_read == bytes => None,
-            // Most answers have one part, which was written a moment ago.
+            // Most answers have one part, which was written shortly before.
             (None, _) if part == 0 => kind.output(number, part)?,
             (None, _) => {
                 let kind = kind.clone();

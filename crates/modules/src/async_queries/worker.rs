@@ -68,7 +68,7 @@ impl Handler for QueryHandler {
 /// Runs a query that is to be queued, if it is brief and a worker would begin with it now. Its client is answered when it is done, and
 /// nothing of it is there before it is committed. `None` where it is not like that: nothing was done, or what was done is undone.
 ///
-/// Only a session that a worker has kept is used: the first query of an origin is for a worker, who finds out how it is run.
+/// Only a session that a worker has kept is used: the first query of an origin is for a worker, which finds its route.
 pub(super) fn run_at_once(shared: &Shared, database: &Database, sql: &str, payload: &[u8]) -> Option<DoneJob> {
     if !leaves_nothing(sql) || !shared.kind().is_ok_and(|kind| kind.is_free()) {
         return None;

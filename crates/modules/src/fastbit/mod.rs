@@ -1,10 +1,11 @@
 //! FastBit's functions and procedures: tables that are named by paths, and a small query language of their own.
 //!
-//! A path is the name of a table in the database `fastbit` (see [`squall_fastbit::path`]); nothing is ever made at the path.
+//! A path is the name of a table in the database `fastbit` (see [`squall_fastbit::path`]); the path itself is never used.
 //! Queries become SQL and run through the planner with the caller's privileges. `docs/decisions/0018-fastbit-functions.md` tells
-//! what is done in whose transaction.
+//! which function uses which transaction.
 //!
-//! Reading order: [`place`] (a path, and the way into SQL), [`tables`], [`rows`], [`queries`], [`median`], [`files`], [`procedures`].
+//! Reading order: [`place`] (a path, and the session that runs its SQL), [`tables`], [`rows`], [`queries`], [`median`], [`files`],
+//! [`procedures`].
 
 mod files;
 mod median;

@@ -1,4 +1,4 @@
-//! Where a function works: the table that a path names, and the way to it.
+//! The table that a path names, and the session that works on it.
 
 use super::DATABASE;
 use squall_catalog::NameKey;
@@ -92,8 +92,8 @@ pub fn run(sql: &str, context: &StatementContext) -> SqlResult<NestedResult> {
     Ok(nested(context)?.run(sql, context)?.pop().unwrap_or_default())
 }
 
-/// Whether an error means that the statement around has to fail, rather than that the answer is a code: who asks may not,
-/// or the statement was ended.
+/// Whether an error means that the statement around has to fail, rather than that the answer is a code: the account may
+/// not, or the statement was ended.
 pub fn is_fatal(error: &SqlError) -> bool {
     const FATAL: [ErrorCode; 10] = [
         ErrorCode::AccessDenied,

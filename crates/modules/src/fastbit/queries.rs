@@ -35,7 +35,8 @@ impl Fault {
         if is_no_table(&error) { Fault::NoTable } else { Fault::Sql(error) }
     }
 
-    /// What a routine raises: the reason with SQLSTATE 45000; who may not ask is told as by any statement.
+    /// What a routine raises: the reason with SQLSTATE 45000; an account without the privilege gets the error of any
+    /// statement.
     pub fn raised(self, path: &str) -> SqlError {
         match self {
             Fault::NoTable => SqlError::signal(ROUTINE_STATE, no_table(path).message),

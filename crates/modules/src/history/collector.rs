@@ -57,8 +57,8 @@ impl Collector {
         self.last_refresh_micros.load(Ordering::Acquire)
     }
 
-    /// Copies all tables, unless that is being done at this moment: then nothing is done, which is counted, and the answer is
-    /// `false`. Then lets go of what is too old.
+    /// Copies all tables, unless a collection is running: then nothing is done, which is counted, and the answer is `false`.
+    /// Then drops what is too old.
     ///
     /// # Errors
     /// When the disk does not take it.
@@ -107,7 +107,7 @@ impl Collector {
         Ok(())
     }
 
-    /// Lets go of every snapshot that is older than a period.
+    /// Drops every snapshot that is older than a period.
     ///
     /// # Errors
     /// When a file cannot be deleted or written.

@@ -1,7 +1,7 @@
 //! The module `history`, with the databases `ps_history` and `sys_history`: copies of every table of performance_schema, taken at intervals and kept for a while.
 //!
-//! `docs/decisions/0023-history.md` tells how they are kept. A table is here as soon as performance_schema has it: which ones, and
-//! with which columns, is read from the registry.
+//! `docs/decisions/0023-history.md` tells how they are kept. Each table of performance_schema has a history: tables and columns
+//! are read from the registry.
 //!
 //! Reading order: [`collector`] (one copy of everything), [`ticker`] (when), [`table`] (how it is read), [`settings`],
 //! [`procedures`]; [`view_table`] is `sys_history`, the views of [`crate::views`] over the snapshots.

@@ -12,7 +12,7 @@ use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Moments that are one interval apart.
+/// Times that are one interval apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Grid {
     start: Instant,
@@ -20,7 +20,7 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// The first moment of the grid after `now`: those that were missed are left out.
+    /// The first time of the grid after `now`: missed ones are left out.
     pub fn next_after(&self, now: Instant) -> Instant {
         let passed = now.saturating_duration_since(self.start).as_nanos();
         let interval = self.interval.as_nanos().max(1);

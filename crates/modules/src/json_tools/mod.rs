@@ -1,7 +1,7 @@
 //! Documents as lines of `key=value`, the values of a key wherever it stands, and sums of them.
 //!
 //! Names and results are those of Swanhart's tools for JSON, whose routines were in the database `rapidjson`. A document is
-//! walked through once, as it is stored; where a sum is taken of a key's values no text is made in between.
+//! walked through once, as it is stored; sums of a key's values make no text in between.
 //!
 //! Reading order: [`lines`] (flatten, extract), [`tally`] (sums of lists and of keys), [`aggregates`] (of collections).
 

@@ -1,7 +1,7 @@
-//! `statement_performance_analyzer`: what statements have done, in all or since a snapshot, as the views of statements show it.
+//! `statement_performance_analyzer`: counts of statements, in all or since a snapshot, in the form of the views of statements.
 //!
-//! A snapshot is a copy of events_statements_summary_by_digest in a TEMPORARY table of the session. The views are functions, so what
-//! they make of a snapshot or of the difference of two is what they make of the table itself.
+//! A snapshot is a copy of events_statements_summary_by_digest in a TEMPORARY table of the session. The views are functions, so they
+//! take a snapshot or a difference of two as they take the table itself.
 
 use super::config::{form, setting};
 use super::procedures::{literal, message, quoted, texts};

@@ -1,6 +1,6 @@
 //! `sys.sys_config`: settings of the schema's own functions and procedures.
 //!
-//! What differs from the defaults is kept in one variable, so that it is kept and brought back as any other setting is.
+//! Values that differ from the defaults are kept in one variable, and so persist like any other setting.
 
 use super::DATABASE;
 use super::views::Source;

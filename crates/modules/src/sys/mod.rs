@@ -1,4 +1,5 @@
-//! The database `sys`: what makes the server's own numbers and settings easier to read and to change.
+//! The database `sys`: views, functions and procedures that make the server's numbers and settings easier to read and
+//! to change.
 
 mod analyzer;
 pub(crate) mod config;

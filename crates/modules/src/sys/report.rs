@@ -1,4 +1,4 @@
-//! `diagnostics`: the state of the server, and what changes in it for a while.
+//! `diagnostics`: the state of the server, and its changes over a time.
 
 use super::analyzer::{drop_temporary, shown};
 use super::config::setting;
@@ -87,7 +87,7 @@ pub(super) async fn diagnostics(call: &mut ProcedureCall<'_>) -> Result<(), Fail
     if runtime < interval {
         return Err(refusal("in_max_runtime must be greater than or equal to in_interval"));
     }
-    // Everything there is to turn on is cheap: medium is as much as full.
+    // Everything that can be turned on is cheap: medium is as much as full.
     let sets_up = matches!(call.argument(2), Value::UInt(2 | 3));
     if sets_up {
         saved_setup::save(call, 0).await?;
@@ -206,7 +206,7 @@ async fn raw(call: &mut ProcedureCall<'_>, view: &View) -> SqlResult<Vec<Vec<Val
     Ok(results.into_iter().flat_map(|result| result.rows).collect())
 }
 
-/// Whether a column counts or sums up, so that the difference of two moments means something.
+/// Whether a column counts or sums up, so that the difference between two times means something.
 fn is_sum(name: &str, kind: Kind) -> bool {
     let is_number = matches!(kind, Kind::Count | Kind::Time | Kind::Bytes);
     let is_other = ["avg", "max", "min", "current", "unique", "pct"].iter().any(|word| name.contains(word));

@@ -1,7 +1,7 @@
-//! `ps_setup_save` and `ps_setup_reload_saved`: what performance_schema gets is changed for a while, and is then again as it was.
+//! `ps_setup_save` and `ps_setup_reload_saved`: saves the setup of performance_schema, and restores it.
 //!
-//! What can be changed are consumers and threads. They are saved in TEMPORARY tables of the session, and a named lock says that somebody
-//! has saved them; both go with the session.
+//! What can be changed are consumers and threads. They are saved in TEMPORARY tables of the session, and a named lock says that a
+//! session has saved them; both go with the session.
 
 use super::analyzer::drop_temporary;
 use super::procedures::{first_number, literal, texts};

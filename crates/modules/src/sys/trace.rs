@@ -1,5 +1,5 @@
-//! `ps_trace_statement_digest` and `ps_trace_thread`: performance_schema is asked again and again for a while, since it keeps only the
-//! last events, and what was seen is shown together.
+//! `ps_trace_statement_digest` and `ps_trace_thread`: they read performance_schema repeatedly, since it keeps only the last events,
+//! and show all that they saw.
 
 use super::procedures::{literal, message};
 use super::saved_setup;
@@ -119,7 +119,7 @@ async fn forget(call: &mut ProcedureCall<'_>, tables: &[&str]) -> SqlResult<()> 
     Ok(())
 }
 
-/// Turns everything on, for as long as something is watched.
+/// Turns everything on, while a trace runs.
 async fn enable(call: &mut ProcedureCall<'_>) -> Result<(), Failure> {
     saved_setup::save(call, 0).await?;
     let sql = "UPDATE performance_schema.setup_consumers SET enabled = 'YES' WHERE name = 'global_instrumentation' OR name \

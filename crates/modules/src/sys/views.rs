@@ -1,4 +1,4 @@
-//! The views: what [`crate::views`] makes of the tables of this moment.
+//! The views: what [`crate::views`] makes of the current tables.
 
 use super::DATABASE;
 use super::config::form;

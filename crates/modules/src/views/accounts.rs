@@ -1,4 +1,4 @@
-//! What hosts and users have done.
+//! Activity of hosts and users.
 
 use super::files::FILE_EVENTS;
 use super::source::{Row, Tables};

@@ -1,4 +1,4 @@
-//! What is in the buffer pool, by schema and by table: nothing, as `information_schema.INNODB_BUFFER_PAGE` has no rows.
+//! The buffer pool by schema and by table: empty, as `information_schema.INNODB_BUFFER_PAGE` has no rows.
 //!
 //! Squall's caches hold rows, columns and blocks of files, and no pages of tables.
 

@@ -240,7 +240,7 @@ fn by_wait_by_latency(tables: &mut Tables<'_>) -> SqlResult<Vec<Vec<Value>>> {
     Ok(descending(rows.collect(), 2))
 }
 
-/// The columns of threads that tell who one is.
+/// The columns of threads that tell a thread's account.
 pub(super) const THREAD: &[&str] = &["THREAD_ID", "NAME", "PROCESSLIST_ID", "PROCESSLIST_USER", "PROCESSLIST_HOST"];
 
 /// `user@host` of a connection, the last part of the name of any other thread.

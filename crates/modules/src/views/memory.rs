@@ -1,4 +1,4 @@
-//! Memory by what it is for, and by whom.
+//! Memory by its use, and by thread, user and host.
 
 use super::files::{THREAD, thread_user};
 use super::source::{Row, Rows, Tables};

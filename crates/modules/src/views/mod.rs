@@ -1,8 +1,8 @@
-//! The views of the schema `sys`, as Rust: what each makes of the tables of performance_schema at a moment.
+//! The views of the schema `sys`, as Rust: what each makes of the tables of performance_schema at one time.
 //!
 //! A view makes its rows once, in raw units (picoseconds, bytes, whole texts) and in its order. The same rows are `sys.x$name` as they
-//! are and `sys.name` with units, of the moment of the query; and `sys_history.x$name` and `sys_history.name`, of every moment of the
-//! history, one after the other. So a view of a week costs what the moments cost that are looked at, and nothing is joined over time.
+//! are and `sys.name` with units, of the time of the query; and `sys_history.x$name` and `sys_history.name`, of every snapshot of the
+//! history, one after the other. So a view of a week costs as much as the snapshots that are read, and nothing is joined over time.
 //!
 //! Reading order: [`view`] (what a view is), [`source`] (what it reads), [`form`] (units), [`sums`] (grouping), then the families.
 

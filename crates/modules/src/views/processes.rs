@@ -1,4 +1,4 @@
-//! Connections and what they are doing, and who holds them up.
+//! Connections and what they are doing, and which others they wait for.
 
 use super::source::{Row, Rows, Tables};
 use super::sums::{n, order};

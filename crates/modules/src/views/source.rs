@@ -1,4 +1,4 @@
-//! What a view reads: the tables of performance_schema, at this moment or at one of the history.
+//! What a view reads: the tables of performance_schema, now, or in one snapshot of the history.
 
 use squall_history_store::{Condition, Reader, TableRows};
 use squall_registry::{StatementContext, VirtualScan};
@@ -16,7 +16,7 @@ pub(crate) enum Tables<'a> {
     Now { database: &'a Database, context: &'a Arc<StatementContext> },
     /// From a snapshot.
     Then(&'a mut Reader),
-    /// One table's rows, whatever their moment; others are empty.
+    /// One table's rows, of any time; others are empty.
     Given { table: &'a str, columns: &'a [String], rows: &'a [Vec<Value>] },
 }
 

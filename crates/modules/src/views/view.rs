@@ -1,4 +1,4 @@
-//! What a view is: names, columns, and a function that makes the rows of a moment.
+//! What a view is: names, columns, and a function that makes the rows of one time.
 
 use super::form::{self, Form};
 use super::source::Tables;

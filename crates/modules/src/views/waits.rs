@@ -1,4 +1,4 @@
-//! Waits by class, by event, and by who waited.
+//! Waits by class, by event, and by user, host or thread.
 
 use super::source::{Row, Tables};
 use super::sums::{AVG, COUNT, Groups, MAX, MIN, SUM, Waits, descending, n, or_background};

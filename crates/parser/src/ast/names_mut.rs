@@ -6,12 +6,12 @@ use super::{
     WindowSpecification, with_stack,
 };
 
-/// What stands in a query and may be changed.
+/// The parts of a query that may be changed.
 #[derive(Debug)]
 pub enum NameMut<'a> {
     /// A table or view that is read. Names of table expressions (WITH) are none.
     Table(&'a mut ObjectName),
-    /// What a table or view is called instead of its name.
+    /// The alias of a table or view.
     Alias(&'a mut Ident),
     /// A column, wherever an expression has one.
     Column(&'a mut ColumnName),
@@ -165,7 +165,7 @@ impl Walk<'_> {
     }
 }
 
-/// What an expression is made of.
+/// The parts of an expression.
 #[expect(clippy::too_many_lines, reason = "one arm for each expression")]
 fn push_parts<'a>(expr: &'a mut Expr, parts: &mut Vec<Part<'a>>) {
     let mut push = |expr: &'a mut Expr| parts.push(Part::Expr(expr));

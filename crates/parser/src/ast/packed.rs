@@ -26,7 +26,7 @@ impl Expr {
         }
     }
 
-    /// What is packed as a value of its own: a literal, `?` or DEFAULT.
+    /// A value that is packed by itself: a literal, `?` or DEFAULT.
     pub(crate) fn is_leaf(&self) -> bool {
         self.is_literal() || matches!(self, Self::Default | Self::Placeholder(_))
     }
@@ -239,7 +239,7 @@ impl PackedValues {
     }
 }
 
-/// What a packed value begins with.
+/// The tag of a packed value.
 mod tag {
     pub const NULL: u8 = 0;
     pub const FALSE: u8 = 1;
@@ -355,7 +355,7 @@ pub enum PackedValue {
 #[derive(Clone, Debug)]
 pub struct PackedReader<'a> {
     bytes: &'a [u8],
-    /// What follows `bytes`.
+    /// The values behind `bytes`.
     buffers: std::slice::Iter<'a, Vec<u8>>,
 }
 

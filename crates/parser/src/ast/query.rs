@@ -185,7 +185,7 @@ pub enum NamedFormat {
     Parquet,
 }
 
-/// What FIELDS and LINES say; `None` is the default of each.
+/// The clauses FIELDS and LINES; `None` is the default of each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FileFormat {
     pub fields_terminated: Option<SqlString>,

@@ -19,7 +19,7 @@ pub struct CreateTable {
     pub query: Option<Box<Query>>,
 }
 
-/// What stands behind DEFAULT.
+/// The part behind DEFAULT.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DefaultValue {
     pub value: Expr,
@@ -28,7 +28,7 @@ pub struct DefaultValue {
 }
 
 impl DefaultValue {
-    /// What stands behind DEFAULT, with or without parentheses. Only numbers with a sign, other literals and CURRENT_TIMESTAMP mean
+    /// The part behind DEFAULT, with or without parentheses. Only numbers with a sign, other literals and CURRENT_TIMESTAMP mean
     /// something else without them, the rest is an expression either way (MySQL asks for the parentheses, MariaDB does not).
     #[must_use]
     pub fn new(value: Expr, in_parentheses: bool) -> Self {

@@ -151,7 +151,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// What stands behind IDENTIFIED.
+    /// The part behind IDENTIFIED.
     fn authentication(&mut self) -> Result<Authentication> {
         let mut authentication = Authentication::default();
         if self.at_any(&[K::With, K::Via]) || !self.at(K::By) {

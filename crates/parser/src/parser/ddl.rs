@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What may stand between CREATE and the kind of object.
+/// The words between CREATE and the kind of object.
 #[derive(Default)]
 pub(super) struct CreatePrefix {
     pub or_replace: bool,

@@ -23,7 +23,7 @@ mod level {
     pub const UNARY: u8 = 14;
 }
 
-/// What stands behind an operand.
+/// The part behind an operand.
 #[derive(Clone, Copy)]
 enum Infix {
     Or,
@@ -338,7 +338,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What stands behind `+` or `-` and begins with INTERVAL: an amount of time, or the function.
+    /// The part behind `+` or `-` that begins with INTERVAL: an amount of time, or the function.
     fn addend(&mut self, level: u8) -> Result<Expr> {
         self.measured(|parser| match parser.interval()? {
             interval @ Expr::Interval { .. } => Ok(interval),

@@ -57,7 +57,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What a literal says, without a copy if it is a large part of a long text.
+    /// The text of a literal, without a copy if it is a large part of a long text.
     fn sql_string_of(&self, value: Cow<'a, [u8]>) -> SqlString {
         match (value, self.shared) {
             (Cow::Borrowed(part), Some(text))

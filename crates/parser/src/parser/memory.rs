@@ -1,7 +1,7 @@
 //! How much memory a statement takes, counted while it is read: its tree, and what the binder and the planner make of that.
 //!
-//! What a tree costs later on is a multiple of what it costs here, so it is the text that is refused. The numbers are
-//! rounded up from what was measured of long statements of each kind.
+//! Later steps take a multiple of the tree's memory, so the text is refused here. The numbers are rounded up from
+//! what was measured of long statements of each kind.
 
 use super::{Parser, Token, TokenKind};
 use crate::keyword::Keyword;

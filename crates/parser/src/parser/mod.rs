@@ -1,7 +1,7 @@
 //! The grammar, by recursive descent.
 //!
-//! Each file adds the methods of one part of the language to [`Parser`]. A method named after a rule
-//! stands on the rule's first token when called and behind its last when it returns.
+//! Each file adds the methods of one part of the language to [`Parser`]. A method named after a rule begins at the
+//! rule's first token and ends behind its last.
 
 mod account;
 mod admin;
@@ -95,9 +95,9 @@ pub(crate) struct Parser<'a> {
     /// How tall the tree is that has been read on this level.
     height: Height,
     placeholders: u32,
-    /// What has been read takes so much of [`ParseOptions::memory_max`].
+    /// The share of [`ParseOptions::memory_max`] that the text so far takes.
     memory: u64,
-    /// What a node of an expression takes of it here.
+    /// The share that a node of an expression takes here.
     node: u64,
     /// How many queries deep INTO may no longer stand.
     subqueries: u32,

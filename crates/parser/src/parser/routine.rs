@@ -537,7 +537,7 @@ impl Parser<'_> {
     }
 }
 
-/// What SIGNAL can set.
+/// The items that SIGNAL can set.
 const SIGNAL_ITEMS: &[&str] = &[
     "CLASS_ORIGIN",
     "SUBCLASS_ORIGIN",
@@ -553,7 +553,7 @@ const SIGNAL_ITEMS: &[&str] = &[
     "MYSQL_ERRNO",
 ];
 
-/// What GET DIAGNOSTICS CONDITION can read.
+/// The items that GET DIAGNOSTICS CONDITION can read.
 const CONDITION_ITEMS: &[&str] = &[
     "CLASS_ORIGIN",
     "SUBCLASS_ORIGIN",

@@ -173,7 +173,7 @@ impl Parser<'_> {
         })
     }
 
-    /// What stands behind SHOW EXTENDED and SHOW FULL.
+    /// The part behind SHOW EXTENDED and SHOW FULL.
     fn show_full(&mut self) -> Result<Show> {
         let extended = self.accept(K::Extended);
         let full = self.accept(K::Full);

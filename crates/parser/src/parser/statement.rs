@@ -93,7 +93,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What begins with WITH: a query, an UPDATE or a DELETE.
+    /// A statement that begins with WITH: a query, an UPDATE or a DELETE.
     fn with_statement(&mut self) -> Result<Statement> {
         let with = self.with()?;
         match self.keyword() {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What parentheses in a FROM clause turned out to hold.
+/// The content of parentheses in a FROM clause.
 enum Paren {
     Query(Box<Query>),
     Tables(TableReference),

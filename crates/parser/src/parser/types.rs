@@ -194,7 +194,7 @@ impl Parser<'_> {
         Ok(false)
     }
 
-    /// What may stand behind a character type. COLLATE is taken by the column's attributes as well.
+    /// The attributes behind a character type. COLLATE is taken by the column's attributes as well.
     pub(super) fn character_attributes(&mut self) -> Result<CharacterAttributes> {
         let mut characters = CharacterAttributes::default();
         loop {

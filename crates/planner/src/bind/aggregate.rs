@@ -1,4 +1,4 @@
-//! Grouping: aggregates, GROUP BY, ROLLUP, DISTINCT, and what may stand above them.
+//! Grouping: aggregates, GROUP BY, ROLLUP, DISTINCT, and the expressions that are allowed above them.
 
 use super::column::{BlockId, ColumnId};
 use super::context::{Context, plan_result};
@@ -36,7 +36,7 @@ struct Place {
     clause: &'static str,
 }
 
-/// What takes the place of the input's columns above a grouping.
+/// The expressions above a grouping instead of the input's columns.
 struct Grouped {
     block: BlockId,
     /// Group expressions and the columns that hold them.
@@ -345,7 +345,7 @@ impl Context<'_> {
         builder.bit_operation(BitOp::And, shifted, builder.literal(Value::Int(1)))
     }
 
-    /// What each GROUPING(…) of the block is.
+    /// The expression of each GROUPING(…) of the block.
     fn bind_groupings(&mut self, group: &[BoundExpr], id: ColumnId, grouped: &mut Grouped) -> SqlResult<()> {
         let groupings = self.frame()?.groupings.clone();
         for (column, args) in groupings {

@@ -1,7 +1,7 @@
 //! Every column that a statement's plan has, by number.
 //!
-//! A number stands in [`ColumnRef::ordinal`]. The block that owns a column tells a reference inside the block from one
-//! out of a subquery, which sees the value as a placeholder.
+//! The number is in [`ColumnRef::ordinal`]. A column belongs to a query block: a reference inside of the block reads
+//! it, a reference in a subquery reads a placeholder.
 
 use super::output::ColumnOrigin;
 use datafusion::common::{Column, TableReference};
@@ -16,7 +16,7 @@ pub(crate) type ColumnId = usize;
 /// Number of a query block within a statement. 0 is no block.
 pub(crate) type BlockId = u32;
 
-/// What is known of a column.
+/// The properties of a column.
 #[derive(Clone, Debug)]
 pub(crate) struct ColumnInfo {
     /// How expressions refer to it.
@@ -118,7 +118,7 @@ impl Columns {
     }
 }
 
-/// What is between the readable part of a computed column's name and its number: no identifier has it.
+/// The separator between the readable part of a computed column's name and its number: no identifier has it.
 pub(crate) const NUMBER_MARK: char = '\0';
 
 /// Most bytes of the readable part, which DataFusion compares and copies a lot.

@@ -32,7 +32,7 @@ const BLOCKS_MAX: usize = 12_000;
 pub(crate) struct Frame {
     /// Its FROM.
     pub scope: Scope,
-    /// What is being bound.
+    /// The clause that is being bound.
     pub clause: Clause,
     /// Whether an aggregate may stand here.
     pub aggregates_allowed: bool,
@@ -46,7 +46,7 @@ pub(crate) struct Frame {
     pub windows: Vec<Window>,
     /// WINDOW clause.
     pub named_windows: Vec<ast::NamedWindow>,
-    /// Subqueries that stand in the expressions bound so far and are not yet part of the plan.
+    /// Subqueries that are in the expressions bound so far and are not yet part of the plan.
     pub subqueries: Vec<PendingSubquery>,
     /// The select list by name, for HAVING and ORDER BY.
     pub aliases: Vec<(Arc<str>, BoundExpr)>,
@@ -81,7 +81,7 @@ impl Frame {
 
 /// The state.
 pub(crate) struct Context<'a> {
-    /// What the caller gave.
+    /// The binder, with the caller's environment.
     pub binder: &'a Binder<'a>,
     /// The text that spans point into: the statement's, or a view's.
     pub text: Cow<'a, [u8]>,
@@ -322,7 +322,7 @@ impl<'a> Context<'a> {
         plan_result(self.with_placeholders(expr, blocks).to_predicate(&self.slot))
     }
 
-    /// What stands for a value where rows are grouped, sorted and joined: its collation's key for a string.
+    /// The form of a value for grouping, sorting and joining: its collation's key for a string.
     pub fn sort_key(&self, expr: BoundExpr) -> BoundExpr {
         squall_functions::expr::sort_key(expr)
     }

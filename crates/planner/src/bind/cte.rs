@@ -32,7 +32,7 @@ pub(crate) struct CommonTableScope {
     work: Option<(usize, WorkReference)>,
 }
 
-/// What a reference to a recursive table reads.
+/// The source of a reference to a recursive table.
 #[derive(Clone, Debug)]
 struct WorkReference {
     table: Arc<WorkTable>,
@@ -65,7 +65,7 @@ impl Context<'_> {
             if let Some((number, work)) = &scope.work
                 && *scope.tables[*number].name.value == *name
             {
-                // A frame beyond those around WITH is the recursive block's: the reference stands in a subquery of it.
+                // A frame beyond those around WITH is the recursive block's: the reference is in a subquery of it.
                 if self.frames.len() > scope.frames {
                     return Err(SqlError::new(ErrorCode::CteRecursiveRequiresSingleReference, &[&name]));
                 }

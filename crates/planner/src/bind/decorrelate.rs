@@ -453,7 +453,7 @@ impl Context<'_> {
     }
 }
 
-/// What an aggregate over no rows is, where that is not NULL.
+/// The value of an aggregate over no rows, if it is not NULL.
 fn value_of_no_rows(name: &str) -> Option<Value> {
     match name {
         "COUNT" => Some(Value::Int(0)),

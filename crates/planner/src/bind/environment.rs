@@ -1,4 +1,4 @@
-//! What the binder asks of the world around it.
+//! What the binder asks its caller for.
 
 use super::trigger::RowTriggers;
 use datafusion::catalog::TableProvider;
@@ -16,7 +16,7 @@ pub struct TableRequest<'a> {
     pub database: &'a str,
     /// Its name.
     pub name: &'a str,
-    /// What the statement calls it.
+    /// Its alias in the statement.
     pub alias: &'a str,
     /// FOR UPDATE, FOR SHARE.
     pub lock: Option<(LockStrength, LockWait)>,

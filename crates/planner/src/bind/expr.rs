@@ -640,7 +640,7 @@ impl Context<'_> {
             squall_catalog::ColumnDefault::Now => self.binder.builder().call("NOW", Vec::new())?,
             _ => return Err(SqlError::new(ErrorCode::NoDefaultForField, &[&definition.name])),
         };
-        // The column stays in the expression: its default is told to those who may read it.
+        // The column stays in the expression: its default is shown to accounts that may read it.
         let ty = value.ty();
         let call = Call::new("DEFAULT", Arc::new(Identity), vec![value, bound.clone()], ty, Volatility::Immutable);
         Ok(BoundExpr::call(call))

@@ -31,7 +31,7 @@ pub(crate) struct FromItem {
     pub plan: LogicalPlan,
     /// The relations.
     pub relations: Vec<Relation>,
-    /// What unqualified names find.
+    /// The scope of unqualified names.
     pub visible: Vec<VisibleColumn>,
 }
 
@@ -440,7 +440,7 @@ impl Context<'_> {
     }
 }
 
-/// As whom tables inside of a view are touched by those who touch the view as `outside`.
+/// The account that uses the tables inside of a view, for a statement that uses the view as `outside`.
 pub(crate) fn invoker_inside(view: &ViewDef, outside: &Invoker) -> Invoker {
     if view.security_invoker {
         return outside.clone();
@@ -449,7 +449,7 @@ pub(crate) fn invoker_inside(view: &ViewDef, outside: &Invoker) -> Invoker {
     Invoker::Definer(AccountKey::new(user, host))
 }
 
-/// What is wrong inside a view is said of the view.
+/// Errors inside of a view name the view.
 fn view_error(error: SqlError, database: &str, view: &str) -> SqlError {
     let hidden = [
         ErrorCode::NoSuchTable,

@@ -1,5 +1,5 @@
-//! Functional key parts: where a condition or an order says what a key part's expression says, it reads the hidden column
-//! that holds the value, so that all that is known of keys of columns holds of it.
+//! Functional key parts: where a condition or an order has the same expression as a key part, it reads the hidden column
+//! with the value. So everything that works for keys of columns works for these keys.
 //!
 //! As in MySQL only operands of comparisons (and of the functions that look into arrays) and sort keys are looked at, and
 //! an expression matches one that is the same tree with the same types
@@ -148,7 +148,7 @@ fn same_value(key: &BoundExpr, expr: &BoundExpr) -> bool {
     key == expr || (key.sql_type() == expr.sql_type() && with_bare_paths(key) == with_bare_paths(expr))
 }
 
-/// What stands in place of a kernel that was bound with the types of its paths; it is compared and never run.
+/// The replacement of a kernel that was bound with the types of its paths; it is compared and never run.
 #[derive(Debug)]
 struct BarePaths;
 
@@ -183,7 +183,7 @@ fn with_bare_paths(expr: &BoundExpr) -> BoundExpr {
     })
 }
 
-/// What a key part's `CAST(… AS CHAR(n))`, perhaps with COLLATE, is made of.
+/// The argument of a key part's `CAST(… AS CHAR(n))`, perhaps with COLLATE.
 fn uncast(key: &BoundExpr) -> Option<&BoundExpr> {
     let BoundExpr::Call(call) = key else { return None };
     let [operand] = call.args.as_slice() else { return None };

@@ -96,8 +96,8 @@ impl Context<'_> {
     }
 }
 
-/// What a block is put in order by that has no ORDER BY: InnoDB gives the rows that a FULLTEXT key finds by their relevance. That is so for one
-/// table with MATCH among the conditions of WHERE, and not where rows are gathered in groups.
+/// The order of a block without ORDER BY: InnoDB gives the rows that a FULLTEXT key finds by their relevance. That is so for one table with
+/// MATCH among the conditions of WHERE, and not where rows are gathered in groups.
 pub(crate) fn relevance_order<'s>(select: &'s ast::Select, order_by: &[ast::OrderItem]) -> Option<&'s ast::Expr> {
     let is_plain = order_by.is_empty()
         && select.group_by.is_none()

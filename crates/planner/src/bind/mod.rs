@@ -5,7 +5,7 @@
 //! `user_variable`;
 //! `subquery` and `decorrelate`.
 //!
-//! The binder knows the catalog, the registry and whatever [`TableResolver`] gives. It must not read rows, look at the
+//! The binder knows the catalog, the registry and what [`TableResolver`] gives. It must not read rows, look at the
 //! clock or know how a table is stored.
 
 mod aggregate;
@@ -171,7 +171,8 @@ impl<'a> Binder<'a> {
     }
 }
 
-/// Runs `f` with room for as many levels of an expression as a statement of this length can have without taking more stack.
+/// Runs `f` with stack for as many levels of an expression as a statement of this length can have without taking more
+/// stack.
 ///
 /// A connection's thread has a small stack. Binding takes a few kilobytes of it for each level, and a level takes at
 /// least a byte or two of text, so that short statements need nothing more.

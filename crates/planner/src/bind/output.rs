@@ -104,7 +104,7 @@ fn is_calculated(expr: &BoundExpr) -> bool {
 pub struct ColumnOrigin {
     /// Database.
     pub database: Arc<str>,
-    /// What the statement calls the table.
+    /// The table's alias in the statement.
     pub table: Arc<str>,
     /// Name of the table; for a view the view's.
     pub org_table: Arc<str>,
@@ -123,7 +123,7 @@ pub struct TableUse {
     pub database: Arc<str>,
     /// Name.
     pub name: Arc<str>,
-    /// What the statement calls it.
+    /// Its alias in the statement.
     pub alias: Arc<str>,
     /// The name of its scan in the plan; empty for a view.
     pub scan_name: Arc<str>,

@@ -1,4 +1,4 @@
-//! Expressions that a table's definition holds as text: defaults, generated columns, functional key parts, checks.
+//! Expressions that a table's definition has as text: defaults, generated columns, functional key parts, checks.
 
 use super::{Binder, RowTable, TableRequest, TableResolver, parse_options};
 use datafusion::catalog::TableProvider;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Binds texts of a table's definition over its columns, whose places are their ordinals.
 ///
-/// They are bound under the default settings: what they mean may not depend on who reads or writes. Literals have the
+/// They are bound under the default settings: their meaning may not depend on the session. Literals have the
 /// collation that [`OwnExprs::in_collation`] says.
 pub struct OwnExprs<'a> {
     registry: &'a Registry,

@@ -36,7 +36,7 @@ pub(crate) struct BlockOutput {
 /// A key of ORDER BY.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OrderKey {
-    /// What to order by.
+    /// The sort expression.
     pub expr: BoundExpr,
     /// DESC.
     pub descending: bool,

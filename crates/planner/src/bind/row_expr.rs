@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub struct RowTable<'a> {
     /// Its database, if names may be qualified with it.
     pub database: Option<&'a str>,
-    /// What the statement calls it.
+    /// Its alias in the statement.
     pub alias: &'a str,
     /// Its columns in order.
     pub columns: Vec<RowColumn<'a>>,
@@ -75,7 +75,7 @@ impl<'a> RowTable<'a> {
     }
 }
 
-/// What an expression over groups of rows may name.
+/// The names that an expression over groups of rows may use.
 pub(crate) struct GroupRows<'g> {
     /// The tables whose rows are in the groups.
     pub tables: &'g [RowTable<'g>],
@@ -85,7 +85,7 @@ pub(crate) struct GroupRows<'g> {
     pub having: Option<HavingNames<'g>>,
 }
 
-/// What HAVING may name beside.
+/// The further names that HAVING may use.
 pub(crate) struct HavingNames<'g> {
     /// The select list by name.
     pub aliases: Vec<(Arc<str>, BoundExpr)>,

@@ -1,4 +1,4 @@
-//! Scopes: which names a clause sees, and what each stands for.
+//! Scopes: which names a clause sees, and what each name means.
 
 use super::column::{BlockId, ColumnId};
 use squall_catalog::TableDef;
@@ -6,7 +6,7 @@ use squall_catalog::name::eq_ignore_case;
 use std::fmt;
 use std::sync::Arc;
 
-/// The clause that names are looked up for; it stands in error messages.
+/// The clause that names are looked up for; it is in error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Clause {
     /// The select list, and whatever has no clause of its own.
@@ -52,9 +52,9 @@ impl fmt::Display for Clause {
 /// A table, derived table or view in FROM.
 #[derive(Clone, Debug)]
 pub(crate) struct Relation {
-    /// What the statement calls it.
+    /// Its alias in the statement.
     pub alias: Arc<str>,
-    /// Whether that is found whatever its case: OLD and NEW.
+    /// Whether the name is found in any letter case: OLD and NEW.
     pub any_case: bool,
     /// Its database; `None` for derived tables, which no database name qualifies.
     pub database: Option<Arc<str>>,
@@ -99,7 +99,7 @@ pub(crate) struct Scope {
     pub visible: Vec<VisibleColumn>,
 }
 
-/// What a look-up found.
+/// The result of a look-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// Nothing.

@@ -1,4 +1,5 @@
-//! Spatial keys: a condition on where a geometry lies is given, beside it, the cells of the key in which it can hold.
+//! Spatial keys: a condition on the position of a geometry gets a second condition: the cells of the key in which it
+//! can be true.
 
 use super::context::Context;
 use squall_catalog::FunctionalPart;

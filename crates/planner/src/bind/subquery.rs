@@ -1,4 +1,4 @@
-//! Subqueries: as values (Apply), and as joins where that means the same.
+//! Subqueries: as values (Apply), or as joins where the answer is the same.
 
 use super::column::{BlockId, ColumnId};
 use super::context::{Context, placeholder_column, placeholder_id, plan_result};
@@ -20,10 +20,10 @@ use std::sync::Arc;
 /// How EXPLAIN names the value of a subquery.
 pub(crate) const VALUE_OF_SUBQUERY: &str = "(subquery)";
 
-/// A subquery that stands in an expression as columns, and has to become part of the plan below the expression.
+/// A subquery that is in an expression as columns, and has to become part of the plan below the expression.
 #[derive(Debug)]
 pub(crate) struct PendingSubquery {
-    /// What it gives.
+    /// Its result.
     pub kind: ApplyKind,
     /// Its plan, with placeholders for outer columns.
     pub plan: LogicalPlan,

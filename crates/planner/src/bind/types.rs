@@ -18,7 +18,7 @@ pub(crate) fn charset_collation(name: &str) -> SqlResult<CollationId> {
     }
 }
 
-/// What a CAST asks for.
+/// The target of a CAST.
 pub(crate) fn cast_target(target: &ast::CastType, connection: CollationId) -> SqlResult<CastTarget> {
     let fsp = |fraction: &Option<u32>, name: &str| match fraction {
         None => Ok(0),

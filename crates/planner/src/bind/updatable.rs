@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// How deep views may stand on views here; deeper ones are not updatable.
 const DEPTH_MAX: usize = 32;
 
-/// What a view shows of its table.
+/// The columns and rows of its table that a view shows.
 #[derive(Clone, Debug)]
 pub struct UpdatableView {
     /// The database of the table.
@@ -21,7 +21,7 @@ pub struct UpdatableView {
     pub table: Arc<TableDef>,
     /// The view's columns: the name, and the ordinal in the table of those that are no expressions.
     pub columns: Vec<(Arc<str>, Option<usize>)>,
-    /// What WITH CHECK OPTION, here or below, demands of a row.
+    /// The condition of WITH CHECK OPTION, of this view or one below, on a row.
     pub checks: Vec<ViewCheck>,
     /// This view and those below, down to the table.
     pub levels: Vec<ViewLevel>,
@@ -49,13 +49,13 @@ pub struct ViewCheck {
     pub condition: ast::Expr,
     /// The database that names in it may say.
     pub database: Arc<str>,
-    /// What the view calls what it reads.
+    /// The alias of the view's table or view in it.
     pub alias: Arc<str>,
     /// By ordinal of the table's column: the name that the condition knows it by.
     pub names: Vec<Option<Arc<str>>>,
 }
 
-/// What can be changed through a view; `None` if nothing can.
+/// The table and columns that can be changed through a view; `None` if there are none.
 pub fn updatable(catalog: &Catalog, database: &str, view: &ViewDef) -> SqlResult<Option<UpdatableView>> {
     resolve(catalog, database, view, &Invoker::Session, false, DEPTH_MAX)
 }

@@ -20,7 +20,7 @@ pub fn parse(view: &ViewDef, database: &str) -> SqlResult<Query> {
 /// Parses a query that the server has written for a statement of that sql_mode.
 ///
 /// # Errors
-/// What the parser says.
+/// The parser's error.
 pub fn parse_query(text: &str, mode: SqlMode) -> SqlResult<Query> {
     match squall_parser::parse(text, &parse_options(mode)).map(|parsed| parsed.statement) {
         Ok(Statement::Query(query)) => Ok(*query),
@@ -46,7 +46,7 @@ fn parse_statement(text: &str, options: &ParseOptions) -> Option<Statement> {
     squall_parser::parse(text, options).ok().map(|parsed| parsed.statement)
 }
 
-/// What sql_mode means to the parser.
+/// The parser's options by sql_mode.
 pub fn parse_options(mode: SqlMode) -> ParseOptions {
     ParseOptions {
         ansi_quotes: mode.contains(SqlMode::ANSI_QUOTES),

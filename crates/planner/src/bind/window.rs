@@ -26,7 +26,7 @@ use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// What a window function is.
+/// The kind of a window function.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum WindowKind {
     /// ROW_NUMBER and its like.

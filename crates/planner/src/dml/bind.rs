@@ -21,7 +21,7 @@ use squall_row_store::RowStore;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType};
 use std::sync::Arc;
 
-/// What binding a data change needs beside the binder.
+/// The parameters of binding a data change beside the binder.
 pub struct DmlBinder<'a> {
     /// Names and expressions.
     pub binder: &'a Binder<'a>,
@@ -31,11 +31,11 @@ pub struct DmlBinder<'a> {
     pub rules: &'a RulesCache,
     /// Whether rows of UPDATE and DELETE are found by a query also where they need none: EXPLAIN shows its plan.
     pub by_query: bool,
-    /// What UPDATE and DELETE lock whose rows a query finds.
+    /// The locks of UPDATE and DELETE whose rows a query finds.
     pub locks: ChangeLocks,
 }
 
-/// What a change locks of what its query reads. In a transaction of several statements it cannot begin again with newer rows, as its snapshot
+/// The rows of its query that a change locks. In a transaction of several statements it cannot begin again with newer rows, as its snapshot
 /// stays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChangeLocks {
@@ -607,7 +607,7 @@ impl<'a> DmlBinder<'a> {
     }
 }
 
-/// What the query of a change finds.
+/// The columns that the query of a change returns.
 #[derive(Default)]
 struct FoundByQuery {
     /// Keys of rows and new values.

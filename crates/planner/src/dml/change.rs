@@ -61,7 +61,7 @@ pub fn update_maker<'a>(context: &DmlContext<'a>, target: &'a Target, strict: bo
     RowMaker { target, env, parameters, strict, null_becomes_zero: !strict, null_waits }
 }
 
-/// What has been found of a statement's rows.
+/// How a statement's rows were found.
 enum Found {
     /// Some of a column table, one by one to be changed.
     Few(FoundRows),
@@ -107,7 +107,7 @@ fn for_each_found(
     Ok(None)
 }
 
-/// What an UPDATE reports.
+/// The result of an UPDATE.
 pub fn update_result(matched: u64, changed: u64, found_rows: bool) -> DmlResult {
     DmlResult {
         affected_rows: if found_rows { matched } else { changed },

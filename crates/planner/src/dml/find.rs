@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// Memory of one remembered row beyond its key and sort values, roughly.
 const ENTRY_BYTES: usize = 64;
 
-/// What is done with a selected row: the row as stored and its values. Tells whether it counts for LIMIT.
+/// The action on a selected row: the row as stored and its values. Tells whether it counts for LIMIT.
 pub type RowChange<'c> = dyn FnMut(&mut DmlContext<'_>, &Row, Vec<Value>) -> StoreResult<bool> + 'c;
 
 /// The same, saying whether to go on.
@@ -259,7 +259,7 @@ fn scan(
             && let Bound::Included(key) = &range.start
             && context.transaction.lock_absent(&target.table, key, context.write_lock())?
         {
-            // Somebody may have put it there before it was locked.
+            // Another transaction may have put it there before it was locked.
             found = scan.visit_range(context, range, visit)?;
         }
         if found == Found::Enough {
@@ -283,7 +283,7 @@ struct Scan<'a> {
     read: u64,
 }
 
-/// What a range has.
+/// The result of reading a range.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
     /// No row that satisfies the condition.

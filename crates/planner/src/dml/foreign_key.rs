@@ -1,10 +1,10 @@
 //! FOREIGN KEY constraints: checked row by row, after each row is written.
 //!
-//! Both ends look in the newest rows, whatever the transaction's snapshot is. Who writes a child takes a shared lock of its
-//! parent first and keeps it to the end of the transaction; who deletes a parent, or changes its key, holds its exclusive
-//! lock before children are looked for. So of the two the second finds what the first has done, or waits for it. The
-//! tables at both ends are locked as the statement's catalog has them: one that has been defined anew since, perhaps with
-//! other keys, ends the statement (1412), which begins again with the catalog of now.
+//! Both ends look in the newest rows, whatever the transaction's snapshot is. A transaction that writes a child first takes
+//! a shared lock of its parent and keeps it. A transaction that deletes a parent, or changes its key, has its exclusive
+//! lock before it looks for children. So the second of the two finds what the first has done, or waits for it. The tables
+//! at both ends are locked as in the statement's catalog. If one has been redefined since, the statement ends (1412) and
+//! begins again with the current catalog.
 
 use super::DmlContext;
 use super::change::{delete_row_as, update_row_as};
@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// How deep actions may cascade.
 const DEPTH_MAX: usize = 15;
 
-/// What a change of a row follows from: the statement itself, or the change of another row that a foreign key answers.
+/// The cause of a row's change: the statement itself, or the change of another row that a foreign key answers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cause<'c> {
     /// The actions between the statement and the row.
@@ -377,7 +377,7 @@ impl KeyedRows {
     }
 }
 
-/// What is done with a row that a look-up finds, and whether to go on.
+/// The action on a row that a look-up finds; tells whether to go on.
 type Visit<'v> = dyn FnMut(&mut DmlContext<'_>, &Arc<Table>, Row) -> StoreResult<ControlFlow<()>> + 'v;
 
 /// Calls `visit` for the newest rows of a table with these values, each locked to the end of the transaction. What is written

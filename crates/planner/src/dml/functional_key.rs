@@ -35,7 +35,7 @@ pub(super) fn key_part_value(
         }
         diagnostics.push(warning.level, error);
     }
-    // More than the diagnostics area has room for.
+    // More than the diagnostics area can hold.
     for _ in 0..unknown {
         let error = SqlError::new(ErrorCode::DataTruncatedFunctionalIndex, &[&index, &row_number]);
         if maker.strict {
@@ -55,7 +55,7 @@ fn check_elements(column: &ColumnDef, value: Value, index: &str) -> SqlResult<Va
     Ok(value)
 }
 
-/// What is said of the key instead of the column.
+/// The error of the key instead of the column.
 fn of_key(error: SqlError, index: &str, row_number: u64) -> SqlError {
     const OUT_OF_RANGE: u16 = 1264;
     const TRUNCATED: u16 = 1265;

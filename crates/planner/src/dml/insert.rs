@@ -195,7 +195,7 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
         self.duplicates
     }
 
-    /// What was done; `with_info` for statements that may insert several rows.
+    /// The result; `with_info` for statements that may insert several rows.
     pub fn finish(mut self, with_info: bool) -> DmlResult {
         self.note_uses();
         self.result.explicit_id = self.last_id.filter(|_| self.stores_any);
@@ -262,7 +262,7 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
         Ok(())
     }
 
-    /// What the values of rows are evaluated in.
+    /// The context in which values of rows are evaluated.
     pub fn context(&mut self) -> &mut DmlContext<'a> {
         self.context
     }

@@ -12,13 +12,13 @@ use squall_types::{SqlResult, SqlType, Value};
 pub struct RowLoader<'a> {
     /// The statement, with warnings of its own if others make rows of the same statement.
     pub env: StatementEnv,
-    /// What is loaded.
+    /// The load's plan.
     pub plan: Authorized<&'a InsertPlan>,
     /// The session's settings.
     pub options: DmlOptions,
 }
 
-/// What has become of a row.
+/// The result of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadedRow {
     /// It was encoded; with the AUTO_INCREMENT value, if that was generated.

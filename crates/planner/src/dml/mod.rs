@@ -1,8 +1,8 @@
 //! Statements that change rows: INSERT, REPLACE, UPDATE, DELETE, and what LOAD DATA does with each line.
 //!
-//! A statement is bound once into a plan (see [`plan`]) and then carried out row by row in the caller's transaction.
-//! Everything here blocks: where a lock may have to be waited for, the caller stands on a thread that may block, or has
-//! told the transaction to report [`StoreError::WouldBlock`], upon which it starts the statement again elsewhere.
+//! A statement is bound once into a plan (see [`plan`]) and then run row by row in the caller's transaction.
+//! Everything here may block on a lock. So the caller runs it on a thread that may block, or tells the transaction to
+//! report [`StoreError::WouldBlock`] and then starts the statement again on another thread.
 //!
 //! Reading order: [`plan`], [`target`], `view`, `trigger`, [`insert`], [`find`], [`change`], `sealed_rows`, [`foreign_key`],
 //! [`query`].
@@ -54,7 +54,7 @@ pub struct DmlOptions {
     pub auto_increment_increment: u64,
     /// `auto_increment_offset`.
     pub auto_increment_offset: u64,
-    /// What to do about locks that others hold.
+    /// How to act on locks of other transactions.
     pub lock_wait: LockWait,
     /// The session, if the statement is a transaction of its own: many rows may go around that.
     pub bulk_session: Option<u64>,
@@ -73,7 +73,7 @@ impl Default for DmlOptions {
     }
 }
 
-/// What a data change runs in.
+/// The context of a data change.
 pub struct DmlContext<'a> {
     /// The statement.
     pub env: &'a Arc<StatementEnv>,
@@ -160,7 +160,7 @@ impl DmlContext<'_> {
         Lent { shared, lent }
     }
 
-    /// Takes the transaction back when all who have it are done.
+    /// Takes the transaction back when all its borrowers are done.
     fn take_back(&mut self, Lent { shared, lent }: Lent) -> SqlResult<()> {
         drop(shared);
         *self.transaction = futures::executor::block_on(lent.returned())?;
@@ -203,7 +203,7 @@ impl DmlContext<'_> {
     }
 }
 
-/// What a data change did.
+/// The result of a data change.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DmlResult {
     /// For the OK packet.

@@ -42,7 +42,7 @@ pub struct ColumnAssignment {
     pub value: NewValue,
 }
 
-/// What happens to a row whose key is there already.
+/// The treatment of a row whose key exists already.
 #[derive(Clone, Debug)]
 pub enum OnDuplicate {
     /// Error 1062, or with IGNORE a warning.
@@ -62,7 +62,7 @@ pub struct InsertPlan {
     pub columns: Vec<usize>,
     /// The values.
     pub source: InsertRows,
-    /// What happens to duplicates.
+    /// The treatment of duplicates.
     pub on_duplicate: OnDuplicate,
     /// IGNORE.
     pub ignore: bool,
@@ -97,12 +97,12 @@ pub struct InsertValues {
     pub packed: Option<PackedInsert>,
 }
 
-/// Rows of VALUES whose literals are bound when their turn comes.
+/// Rows of VALUES whose literals are bound when the row is inserted.
 #[derive(Clone, Debug)]
 pub struct PackedInsert {
     /// The rows, all of as many values as the statement has columns.
     pub rows: Arc<PackedRows>,
-    /// What [`PackedRows::exprs`] are, bound.
+    /// [`PackedRows::exprs`], bound.
     pub exprs: Vec<NewValue>,
 }
 
@@ -167,7 +167,7 @@ pub struct Selection {
 pub struct QueryChangePlan {
     /// The query: for each table of `changes` the key of its row, then that table's new values.
     pub query: Box<BoundQuery>,
-    /// What happens to each table's rows.
+    /// The change of each table's rows.
     pub changes: Vec<TableChange>,
     /// IGNORE.
     pub ignore: bool,

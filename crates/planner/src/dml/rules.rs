@@ -1,4 +1,4 @@
-//! What a table's definition demands of every row, with its SQL texts bound: defaults, generated columns, checks.
+//! The rules of a table's definition for every row, with their SQL texts bound: defaults, generated columns, checks.
 
 use crate::bind::OwnExprs;
 use parking_lot::Mutex;
@@ -9,7 +9,7 @@ use squall_types::{SqlResult, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What a column gets when no value is given.
+/// The value of a column when none is given.
 #[derive(Clone, Debug)]
 pub enum DefaultRule {
     /// Nothing is declared.

@@ -52,7 +52,7 @@ impl SourceColumns {
                 }
             }
         }
-        // Whoever names a column of both has to say which one it is. What is in a table expression is not looked at.
+        // A name of a column of both has to be qualified. Table expressions are not searched.
         if !with && !both.is_empty() {
             let names = binder.binder.names_in_from(&select.from)?;
             both.retain(|name| names.contains(&name.column.to_lowercase()));

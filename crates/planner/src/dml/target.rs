@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub struct Target {
     /// Its database.
     pub database: Arc<str>,
-    /// What the statement calls it.
+    /// Its alias in the statement.
     pub alias: Arc<str>,
     /// The store's table.
     pub table: Arc<Table>,
@@ -29,7 +29,7 @@ pub struct Target {
     pub rules: Arc<TableRules>,
     /// The view that the statement names instead.
     pub view: Option<Arc<TargetView>>,
-    /// What runs around the changes that the statement itself makes: foreign keys' actions have none.
+    /// The triggers of the statement's own changes; actions of foreign keys have none.
     pub triggers: Option<Arc<dyn RowTriggers>>,
 }
 
@@ -42,7 +42,7 @@ pub struct TargetView {
     pub name: Arc<str>,
     /// Its columns: the name, and the ordinal in the table of those that are no expressions.
     pub columns: Vec<(Arc<str>, Option<usize>)>,
-    /// What WITH CHECK OPTION demands of the table's row.
+    /// The condition of WITH CHECK OPTION on the table's row.
     pub checks: Vec<BoundExpr>,
     /// This view and those below, down to the table.
     pub levels: Vec<ViewLevel>,
@@ -137,7 +137,7 @@ impl RowMaker<'_> {
         implicit_default(&column.sql_type)
     }
 
-    /// What a column gets when the statement says nothing of it.
+    /// The value of a column that the statement does not name.
     pub fn default_value(&self, ordinal: usize, row: &[Value]) -> SqlResult<Value> {
         let column = &self.target.def().columns[ordinal];
         match &self.target.rules.defaults[ordinal] {
@@ -220,7 +220,7 @@ impl RowMaker<'_> {
     }
 }
 
-/// What a NOT NULL column gets where a statement gives it nothing.
+/// The value of a NOT NULL column when the statement gives none.
 ///
 /// # Errors
 /// 1416 for a geometry, 6138 for a vector: there is none that could stand for nothing.
@@ -232,7 +232,7 @@ pub fn implicit_default(sql_type: &SqlType) -> SqlResult<Value> {
     }
 }
 
-/// What a NOT NULL column holds for want of anything better.
+/// The implicit default of a NOT NULL column.
 pub fn zero_value(sql_type: &SqlType) -> Value {
     match sql_type {
         SqlType::Null => Value::Null,

@@ -1,4 +1,4 @@
-//! Changes through views: what the statement calls a table is a view of one.
+//! Changes through views: the statement names a view of one table.
 
 use super::DmlBinder;
 use super::target::{Target, TargetView};

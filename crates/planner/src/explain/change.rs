@@ -60,7 +60,7 @@ pub fn explain_change_tree(context: &mut DmlContext<'_>, plan: Authorized<&DmlPl
     Ok(explain_tree_below(&label, Some(&plan)))
 }
 
-/// What is done with the tables, and whether at once with each row that is found.
+/// The change of the tables, and whether each row is changed as soon as it is found.
 fn changed_tables(change: &QueryChangePlan) -> String {
     let table = |table: &TableChange| {
         // Rows that can be changed at once wait until it is known whether they are many.

@@ -1,7 +1,7 @@
 //! Names of functional key parts: their expressions, in place of the hidden columns that hold the values.
 //!
-//! Hidden columns are named after their keys, so that those of two tables may have one name and different expressions. Which table a
-//! column of a plan's rows is of is told by its place among those of the same name.
+//! Hidden columns are named after their keys, so that those of two tables may have one name and different expressions. The table of
+//! a plan's column is found by its position among the columns of the same name.
 
 use super::literals::over_rows;
 use super::tree::readable;

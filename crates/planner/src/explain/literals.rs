@@ -48,7 +48,7 @@ fn with_texts(
     shown.data().unwrap_or_else(|_| Arc::clone(expr))
 }
 
-/// What stands for a literal's text: a column of that name, which is shown as it is.
+/// The placeholder of a literal's text: a column of that name, which is shown as it is.
 fn text_of(operand: &Arc<dyn PhysicalExpr>, sql_type: &SqlType) -> Option<Arc<dyn PhysicalExpr>> {
     let text = match scalar_to_value(operand.downcast_ref::<Literal>()?.value(), sql_type).ok()? {
         Value::Date(date) => date.to_text(),

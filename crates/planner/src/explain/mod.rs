@@ -1,4 +1,5 @@
-//! EXPLAIN: MySQL's table form, the same as JSON, and the tree that EXPLAIN ANALYZE adds what happened to.
+//! EXPLAIN: MySQL's table form, the same as JSON, and the tree, to which EXPLAIN ANALYZE adds measured rows and
+//! times.
 //!
 //! Reading order: [`table`], [`json`], [`tree`], `key_parts` (names in it).
 

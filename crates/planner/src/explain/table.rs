@@ -46,13 +46,13 @@ pub struct ExplainRow {
     pub key: Option<String>,
     /// Bytes of it.
     pub key_length: Option<u64>,
-    /// What it is compared with.
+    /// The expression that it is compared with.
     pub reference: Option<String>,
     /// Rows read, estimated.
     pub rows: Option<u64>,
     /// Per cent of them that are kept, estimated.
     pub filtered: Option<f64>,
-    /// What else there is to say.
+    /// The column Extra.
     pub extra: Vec<&'static str>,
 }
 
@@ -125,7 +125,7 @@ struct Walker {
     rows: Vec<ExplainRow>,
     block: u64,
     block_type: &'static str,
-    /// What the filter above the next table asks for.
+    /// The filter above the next table.
     condition: Option<Condition>,
     /// How the next table is joined.
     joined: Option<&'static str>,

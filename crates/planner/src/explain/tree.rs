@@ -35,7 +35,7 @@ pub fn explain_tree(plan: &Arc<dyn ExecutionPlan>, actual: bool) -> String {
     text
 }
 
-/// What is done with the rows of a plan, and the plan as a tree below it; `None` if no plan is needed for them.
+/// The operation on the rows of a plan, with the plan as a tree below it; `None` if no plan is needed for them.
 pub fn explain_tree_below(label: &str, plan: Option<&Arc<dyn ExecutionPlan>>) -> String {
     let mut text = format!("-> {label}\n");
     if let Some(plan) = plan {
@@ -105,7 +105,7 @@ fn by_column(table: &RowTable) -> String {
     }
 }
 
-/// What an operator does that reads a table; `None` for one that says it best itself.
+/// The text of an operator that reads a table; `None` for one with a text of its own.
 fn table_label(operator: TableOperator<'_>) -> Option<String> {
     Some(match operator {
         TableOperator::Rows(scan) => scan_label(scan),
@@ -142,7 +142,7 @@ fn table_label(operator: TableOperator<'_>) -> Option<String> {
     })
 }
 
-/// What an operator does; `None` for one that only moves rows about.
+/// The text of an operator; `None` for one that only moves rows.
 pub(super) fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
     if let Some(label) = TableOperator::of(plan.as_ref()).and_then(table_label) {
         return Some(label);
@@ -197,7 +197,7 @@ pub(super) fn label(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
     if moves_rows(plan.as_ref()) { None } else { Some(one_line(plan)) }
 }
 
-/// What rows are sorted by, and in which direction.
+/// The sort expressions with their directions.
 fn sort_key(key: &PhysicalSortExpr, rows: &Arc<dyn ExecutionPlan>) -> String {
     let (whole, value) = (readable(key), readable(&key.expr));
     // The direction stands behind the value.
@@ -336,7 +336,7 @@ fn measured(plan: &Arc<dyn ExecutionPlan>) -> String {
     }
 }
 
-/// What the star kernel has read, and what was answered without.
+/// The counts of the star kernel: what it read, and what it answered without reading.
 fn answered(metrics: &MetricsSet) -> String {
     let count = |name: &str| metrics.sum_by_name(name).map_or(0, |value| value.as_usize());
     let (read, known, dictionaries) = (count(ZONES_READ), count(ZONES_ANSWERED), count(SEGMENTS_OF_DICTIONARIES));
@@ -365,7 +365,7 @@ fn listed(numbers: &[(&str, usize)]) -> Option<String> {
     (!shown.is_empty()).then(|| shown.join(", "))
 }
 
-/// What told a column scan of the rows that it did not read.
+/// What let a column scan skip rows.
 fn skipped(metrics: &MetricsSet) -> String {
     let count = |name: &str| metrics.sum_by_name(name).map_or(0, |value| value.as_usize());
     let rows = [

@@ -1,6 +1,7 @@
-//! The partitioning function of a table: bound from its definition, and what it says of values.
+//! The partitioning function of a table: bound from its definition, and applied to values.
 //!
-//! Rows lie where MySQL would put them, but for KEY over other columns than integers, whose hash is our own.
+//! Rows are in the partitions where MySQL would put them, except for KEY over columns that are no integers, whose
+//! hash is our own.
 
 mod key_hash;
 mod scheme;
@@ -23,7 +24,7 @@ static FUNCTIONS: LazyLock<Registry> = LazyLock::new(|| {
     registry
 });
 
-/// What binds the expressions of a table's partitions.
+/// The binder of the expressions of a table's partitions.
 pub fn own_exprs(def: &Arc<TableDef>) -> OwnExprs<'_> {
     OwnExprs::new(&FUNCTIONS, "", def)
 }

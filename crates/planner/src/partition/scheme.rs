@@ -19,7 +19,7 @@ const WALK_MAX: i128 = 32;
 pub enum BoundScheme {
     /// HASH.
     Hash {
-        /// What is counted.
+        /// The hashed number.
         expr: PartitionExpr,
         /// LINEAR.
         linear: bool,
@@ -112,7 +112,7 @@ impl PartitionExpr {
         Ok(PartitionExpr { bound, columns, is_monotonic, context })
     }
 
-    /// What it is typed as.
+    /// Its type.
     pub fn sql_type(&self) -> SqlType {
         self.bound.sql_type()
     }

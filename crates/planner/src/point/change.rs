@@ -1,4 +1,4 @@
-//! Changes whose bound plan does not depend on the values of their parameters, and so can be kept.
+//! Changes whose bound plan can be kept, because it does not depend on the values of their parameters.
 //!
 //! Elsewhere a parameter is bound as a literal, since the type of `ROUND(x, ?)` or the index that `x > ?` reads depends on
 //! its value. Here values are only stored, added to a column, or looked up in the primary key.

@@ -1,4 +1,4 @@
-//! Key look-ups: seeing them in a condition, and putting a statement's values into them.
+//! Key look-ups: recognizing them in a condition, and filling in a statement's values.
 
 use squall_catalog::{IndexId, TableDef};
 use squall_executor::access::path::is_usable;
@@ -57,7 +57,7 @@ impl PointAccess {
     }
 }
 
-/// What a point plan reads with its parameters in place.
+/// The range of a point plan with its parameters in place.
 #[derive(Clone, Debug)]
 pub enum Lookup {
     /// Nothing: no row can have the key.
@@ -75,7 +75,7 @@ pub struct NamedTable<'a> {
     pub def: &'a TableDef,
     /// Its database.
     pub database: &'a str,
-    /// What the statement calls it.
+    /// Its alias in the statement.
     pub alias: &'a str,
 }
 

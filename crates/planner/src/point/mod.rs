@@ -1,8 +1,8 @@
 //! Point plans: key look-ups and short ranges of one table, recognised in the syntax tree and run straight on the store.
 //!
 //! A point plan holds no expression and no DataFusion plan, only ordinals and operands, so it is made in a microsecond
-//! and costs nothing to keep. Whatever does not fit is left to the binder: [`recognize`] gives `None`, and
-//! [`PointSelect::prepare`] does for parameters that a plan cannot use.
+//! and costs nothing to keep. The binder takes everything else: [`recognize`] gives `None`, and so does
+//! [`PointSelect::prepare`] for parameters that a plan cannot use.
 //!
 //! Reading order: `key`, `recognize`, `select`, `change`; `constant` stands by itself.
 

@@ -4,7 +4,7 @@ use squall_row_store::{Row, Table, ValueRef};
 use squall_types::{SqlResult, SqlType, Value, collation, json};
 use std::cmp::Ordering;
 
-/// What rows are ordered by.
+/// The order of rows.
 enum Key<'a> {
     /// A text, and the beginning of its sort key: most texts differ there, and it costs a fraction of the whole key.
     Text(u64, &'a str),
@@ -46,7 +46,7 @@ pub(super) fn in_order<'a>(
     Ok(keyed.into_iter().map(|(_, row)| row).collect())
 }
 
-/// What a document is ordered by.
+/// The sort key of a document.
 fn json_key(value: Value) -> Value {
     match value {
         Value::Json(document) => {

@@ -1,4 +1,4 @@
-//! Seeing a point plan in a syntax tree.
+//! Recognizes a point plan in a syntax tree.
 
 use super::key::{NamedTable, operand_of};
 use super::select::{PointSelect, Shape};

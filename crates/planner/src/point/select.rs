@@ -13,7 +13,7 @@ use squall_types::temporal::TimeZone;
 use squall_types::{RowWriter, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
-/// What is made of the rows.
+/// The output of the rows.
 #[derive(Clone, Debug)]
 pub enum Shape {
     /// They come out.
@@ -65,9 +65,9 @@ pub struct PreparedLookup {
     pub limit: usize,
 }
 
-/// What a point plan reads from.
+/// The view that a point plan reads from.
 pub enum PointSource<'a> {
-    /// What is committed: a statement of its own.
+    /// Committed rows: for a statement of its own.
     Committed(&'a RowStore),
     /// A transaction.
     Transaction(&'a mut Transaction),

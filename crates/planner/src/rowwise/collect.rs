@@ -1,4 +1,4 @@
-//! What becomes of the rows that the loops find: groups, an order, and what is written.
+//! Collects the rows that the loops find: groups them, orders them and writes them.
 
 use super::outputs::Item;
 use super::run::{FoundRow, JoinedRow};
@@ -255,7 +255,7 @@ impl<'a> Collector<'a> {
 }
 
 impl Answer {
-    /// What `FOUND_ROWS()` says of it.
+    /// The value of `FOUND_ROWS()`.
     pub fn found_rows(&self) -> u64 {
         self.found_rows
     }
@@ -297,7 +297,7 @@ impl Answer {
     }
 }
 
-/// What stands for a value where it is sorted or told apart: for texts and documents their sort key.
+/// The form of a value for sorting and comparing: for texts and documents their sort key.
 fn sort_value(value: &Value, sql_type: &SqlType) -> Value {
     match (value, sql_type) {
         (Value::String(text), SqlType::String { collation, .. }) if *collation != CollationId::BINARY => {

@@ -1,7 +1,7 @@
 //! Indexes that have all of a table's columns that a small query reads: their entries are read, and no row.
 //!
-//! Keys hold texts by their sort keys, which do not tell the text. A text that is only compared with a constant has one that is equal to it in
-//! all entries of the constant's range, so the constant stands in its place.
+//! Keys have sort keys of texts, not the texts. A text column that is only compared with a constant equals it in all entries of the constant's
+//! range, so the constant is used instead.
 
 use super::from::{FromClause, PlanTable};
 use super::loops::Level;
@@ -48,7 +48,7 @@ enum Source {
     Part(usize),
     /// A part of the primary key, which is in every entry.
     Key(usize),
-    /// What the column is equal to.
+    /// The constant that the column equals.
     Constant(BoundExpr),
 }
 
@@ -77,7 +77,7 @@ fn is_plain(sql_type: &SqlType) -> bool {
 }
 
 impl CoveringIndex {
-    /// What the index of a loop gives; `None` if rows have to be fetched.
+    /// The columns from the index of a loop; `None` if rows have to be fetched.
     pub(super) fn of(from: &FromClause, level: &Level, uses: &ColumnUses) -> Option<CoveringIndex> {
         let plan_table = &from.tables[level.table];
         let (table, def) = (&plan_table.table, plan_table.table.def());
@@ -144,7 +144,7 @@ impl CoveringIndex {
     }
 }
 
-/// What a condition says that a column is equal to, if that reads no column.
+/// The expression that a column equals by a condition, if it reads no column.
 fn constant_of(condition: &BoundExpr, ordinal: usize) -> Option<&BoundExpr> {
     let BoundExpr::Compare { op: CompareOp::Equal, left, right, .. } = condition else { return None };
     let is_column = |expr: &BoundExpr| matches!(expr, BoundExpr::Column(column) if column.ordinal == ordinal);

@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct PlanTable {
     pub(super) database: Arc<str>,
-    /// What the statement calls it.
+    /// Its alias in the statement.
     pub(super) alias: Arc<str>,
     pub(super) table: Arc<Table>,
     /// The ordinal of its first column among those of all tables.

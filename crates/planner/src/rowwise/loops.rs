@@ -28,9 +28,9 @@ pub(super) struct Level {
     pub(super) index: Option<usize>,
     pub(super) index_id: IndexId,
     pub(super) direction: Direction,
-    /// What its rows must satisfy, which also says which of them are read; for a LEFT JOIN its ON.
+    /// The condition on its rows, which also gives the range to read; for a LEFT JOIN its ON.
     pub(super) condition: BoundExpr,
-    /// What a LEFT JOIN's rows, or the missing one, must satisfy; `None` for other loops.
+    /// The condition on a LEFT JOIN's rows, the missing one too; `None` for other loops.
     pub(super) left_join: Option<BoundExpr>,
     /// If the index has all that is read.
     pub(super) covering: Option<CoveringIndex>,

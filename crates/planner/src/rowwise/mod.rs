@@ -2,9 +2,9 @@
 //!
 //! Planning such a query in DataFusion takes many times as long as answering it. Here its tables are put in an order by
 //! greedy choice, each is read along an index for every row of those before it, and rows are evaluated one at a time by
-//! the same expressions that changes of rows use. Nothing is written before the whole answer is there, so a query that
-//! turns out not to be small, or in which anything goes wrong, can still go to the full planner: that reports errors and
-//! warnings, and this never does.
+//! the same expressions that changes of rows use. Nothing is written before the whole answer is complete. So a query
+//! that turns out to be large, or that fails, can still go to the full planner, which reports errors and warnings; this
+//! module never reports any.
 //!
 //! Reading order: [`plan`] (which queries), `from` (their tables), `outputs` (select list, groups, order), `loops` (the
 //! order of tables, and their indexes), `covering` (indexes that have all that is read), `run`, `collect` (groups, order, what is written).
@@ -67,7 +67,7 @@ pub struct RowPlan {
     ranks: bool,
 }
 
-/// What rows are put in order by.
+/// The sort keys.
 #[derive(Clone, Debug)]
 enum OrderKey {
     /// An expression of a row's columns, or of those of a group's first row.

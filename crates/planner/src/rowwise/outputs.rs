@@ -66,7 +66,7 @@ impl Grouping {
 /// Keys to put rows in order by, and whether downwards.
 type OrderKeys = Vec<(OrderKey, bool)>;
 
-/// What is made of the rows.
+/// The output of the rows.
 pub(super) struct Shape {
     pub(super) outputs: Vec<OutputColumn>,
     pub(super) items: Vec<Item>,
@@ -77,7 +77,7 @@ pub(super) struct Shape {
     /// SQL_CALC_FOUND_ROWS: all rows are found, whatever LIMIT says.
     pub(super) counts_found: bool,
     pub(super) order: OrderKeys,
-    /// What rows of equal relevance are put in order by. The statement has not asked for it, so it needs no right to see it.
+    /// The order of rows of equal relevance. The statement has not asked for it, so it needs no right to see it.
     pub(super) ties: OrderKeys,
 }
 
@@ -300,7 +300,7 @@ impl Reader<'_> {
         }))
     }
 
-    /// What is grouped by; `None` for ROLLUP, and for names that could be an alias or a column.
+    /// The group expressions; `None` for ROLLUP, and for names that could be an alias or a column.
     fn group_by(&self, group_by: Option<&ast::GroupBy>) -> SqlResult<Option<Vec<BoundExpr>>> {
         let Some(group_by) = group_by else { return Ok(Some(Vec::new())) };
         if group_by.rollup || group_by.items.iter().any(|item| item.descending.is_some()) {

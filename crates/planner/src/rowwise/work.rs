@@ -1,4 +1,4 @@
-//! How many bytes of rows are few: that depends on what is done with them.
+//! The number of bytes up to which a query is small: it depends on what is done with the rows.
 
 use super::ROWS_MAX;
 use squall_functions::expr::{BoundExpr, Call};

@@ -1,4 +1,5 @@
-//! What MATCH … AGAINST asks of a FULLTEXT key while a statement runs: how often words occur, and the texts of some rows.
+//! What MATCH … AGAINST reads from a FULLTEXT key while a statement runs: how often words occur, and the texts of some
+//! rows.
 
 use parking_lot::RwLock;
 use squall_catalog::TableDef;
@@ -50,7 +51,7 @@ impl Clone for FulltextSlot {
 }
 
 impl FulltextSlot {
-    /// From now on `reader` reads, until it is gone; whoever has it holds the snapshot, this does not.
+    /// From now on `reader` reads, until it is gone; its owner holds the snapshot, this does not.
     pub fn set(&self, reader: &Arc<dyn FulltextReader>) {
         let mut readers = self.0.write();
         readers.retain(|reader| reader.strong_count() > 0);

@@ -70,7 +70,7 @@ pub struct AppendColumn {
     pub nullable: bool,
 }
 
-/// What one statement answered.
+/// The answer of one statement.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NestedResult {
     /// Names and types of the columns; empty for a statement without rows.

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// What runs such programs for as long as the statement is there.
+/// The runner of such programs while the statement exists.
 pub trait ProgramSession: Any + Debug + Send + Sync {
     /// Programs may have the statement's transaction, until it is taken back; what it is lent as is the executor's `WeakTransaction`.
     fn lend(&self, transaction: Box<dyn Any + Send + Sync>);
@@ -36,7 +36,7 @@ impl Programs {
         self.are_called.load(Ordering::Relaxed)
     }
 
-    /// What runs them; the first time that it is asked for, `make` makes it.
+    /// Their runner; `make` makes it at the first call.
     ///
     /// # Errors
     /// Those of `make`.
@@ -53,7 +53,7 @@ impl Programs {
         }
     }
 
-    /// What runs them, if the statement has come so far.
+    /// Their runner, if it exists already.
     pub fn session(&self) -> Option<&Arc<dyn ProgramSession>> {
         self.session.get()
     }

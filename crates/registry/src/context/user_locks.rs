@@ -15,7 +15,7 @@ pub struct UserLocks {
 #[derive(Debug, Default)]
 struct State {
     held: HashMap<String, Holder>,
-    /// Names that are waited for, and who does.
+    /// Names that sessions wait for, and these sessions.
     wanted: Vec<(String, u64)>,
 }
 
@@ -40,7 +40,7 @@ struct Holder {
 /// Time between two looks at whether a waiting statement was killed.
 const STEP: Duration = Duration::from_millis(50);
 
-/// What has become of an attempt to take a lock.
+/// The result of an attempt to take a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acquired {
     /// It is the connection's.

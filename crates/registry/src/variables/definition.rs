@@ -101,7 +101,7 @@ impl DefaultValue {
     }
 }
 
-/// What setting a variable does.
+/// The effect of setting a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// What its doc says.
@@ -114,7 +114,7 @@ pub enum Effect {
     CompatibilityOnly,
     /// It can be set to its default alone: any other value would promise what Squall does not do (1235).
     OnlyDefault {
-        /// What there is in its place.
+        /// What the server has instead.
         instead: &'static str,
     },
 }
@@ -128,11 +128,11 @@ pub struct VariableDef {
     pub scope: Scope,
     /// Type and range.
     pub kind: Kind,
-    /// What it is until it is set.
+    /// Its default.
     pub default: DefaultValue,
     /// One sentence on what it does.
     pub doc: &'static str,
-    /// What setting it does.
+    /// The effect of setting it.
     pub effect: Effect,
     /// Whether SET PERSIST takes it.
     pub persistable: bool,
@@ -272,7 +272,7 @@ impl VariableDef {
         self
     }
 
-    /// Any value but the default is error 1235, which says what there is `instead`.
+    /// Any value but the default is error 1235, which says what the server has `instead`.
     pub const fn only_default(mut self, instead: &'static str) -> Self {
         self.effect = Effect::OnlyDefault { instead };
         self

@@ -47,7 +47,7 @@ impl VariableDef {
         }
     }
 
-    /// An item of a value by its name, whatever the case.
+    /// An item of a value by its name, in any letter case.
     pub fn item(&self, value: &Value, name: &str) -> Option<ListItem> {
         self.items(value).into_iter().find(|item| item.name.eq_ignore_ascii_case(name))
     }

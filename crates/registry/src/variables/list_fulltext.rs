@@ -5,7 +5,7 @@ use super::definition::{
     VariableDef, boolean, nullable, text, unsigned,
 };
 
-/// What there is in place of lists of one's own.
+/// What the server has instead of own lists.
 const STOP_WORDS: &str = "InnoDB's own list (information_schema.INNODB_FT_DEFAULT_STOPWORD), which all keys leave out";
 
 pub(super) const VARIABLES: &[VariableDef] = &[

@@ -179,11 +179,11 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     unsigned("default_password_lifetime", Global, 0, 0, 65_535, "Days after which passwords expire; 0 is never.")
         .only_default("PASSWORD EXPIRE of an account"),
     unsigned("password_history", Global, 0, 0, u32::MAX as u64, "Changes before a password may come back.")
-        .only_default("a check by whoever sets passwords"),
+        .only_default("a check by the administrator"),
     unsigned("password_reuse_interval", Global, 0, 0, u32::MAX as u64, "Days before a password may come back.")
-        .only_default("a check by whoever sets passwords"),
+        .only_default("a check by the administrator"),
     boolean("password_require_current", Global, false, "Whether changing a password needs the current one.")
-        .only_default("a check by whoever sets passwords"),
+        .only_default("a check by the administrator"),
     unsigned("generated_random_password_length", Both, 20, 5, 255, "Length of RANDOM PASSWORD."),
     boolean(
         "disconnect_on_expired_password",

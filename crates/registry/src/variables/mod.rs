@@ -111,7 +111,7 @@ impl VariableRegistry {
         self.defaults.get_or_init(|| self.definitions.iter().map(|definition| definition.default.to_value()).collect())
     }
 
-    /// The variable of that name, whatever its case.
+    /// The variable of that name, in any letter case.
     pub fn find(&self, name: &str) -> Option<VariableId> {
         self.by_name.get(name).copied().or_else(|| self.by_name.get(name.to_ascii_lowercase().as_str()).copied())
     }

@@ -53,7 +53,7 @@ impl EncodedRows {
         self.count
     }
 
-    /// What the rows take in memory, with their keys.
+    /// The memory of the rows, with their keys, in bytes.
     pub(super) fn bytes(&self) -> usize {
         let block = self.block.as_ref().map_or(0, |(block, keys)| block.bytes() + keys.bytes());
         self.bytes.len() + block

@@ -1,4 +1,4 @@
-//! Indexes over rows that are there.
+//! Indexes over existing rows.
 
 use crate::conflicts::Conflicts;
 use crate::engine::AbstractTree;

@@ -38,12 +38,12 @@ pub(super) struct Ingesting {
 enum Step {
     /// Rows, each behind those before.
     Rows(EncodedRows),
-    /// What has been made so far is to be told, as entries of the list. What comes next is in an order of its own.
+    /// Asks for the entries of the segments made so far. The next rows begin an order of their own.
     Tell(SyncSender<Vec<ManifestEntry>>),
     /// Rows of what has been told are left out; which ones they were is to be told.
     LeaveOut(Vec<Vec<u8>>, SyncSender<Vec<u64>>),
-    /// What comes behind all rows, or has been told to begin anew, without some of it; then the files become the table's. The
-    /// table's exclusive lock is held.
+    /// The records behind all rows, or those that begin again, some left out; then the files become the table's. The table's
+    /// exclusive lock is held.
     End(Sorted, FxHashSet<u64>),
 }
 
@@ -119,7 +119,7 @@ impl Drop for Ingesting {
 /// Takes a key and a value that are behind those before.
 type Write<'w> = &'w mut dyn FnMut(Slice, Slice) -> SqlResult<()>;
 
-/// What files are made of records.
+/// Makes files of records.
 enum Files<'t> {
     /// The engine's.
     Engine(Box<TableFiles<'t>>, Vec<MadeFile>),
@@ -166,7 +166,7 @@ impl<'t> Files<'t> {
         }
     }
 
-    /// What stands for the rows so far.
+    /// The entries for the rows so far.
     fn made(&mut self) -> SqlResult<Vec<ManifestEntry>> {
         match self {
             Files::Engine(..) => Err(SqlError::internal("files of the engine that are not complete")),
@@ -205,7 +205,7 @@ impl<'t> Files<'t> {
                     Ok(())
                 });
                 if applied {
-                    // Whatever becomes of the sync: the log may have it when it is read again.
+                    // Whatever the result of the sync: the log may have it when it is read again.
                     writer.keep();
                 }
                 ended
@@ -311,7 +311,7 @@ impl RowStore {
     }
 }
 
-/// What files of a load are made of.
+/// Calls `make` with the plan of a load's files.
 fn with_plan<T>(store: &RowStore, table: &Table, make: impl FnOnce(&FilePlan<'_>) -> T) -> T {
     let keyspace = &table.data.keyspace;
     make(&FilePlan {
@@ -392,7 +392,7 @@ fn merge_batches(
             }
         }
     }
-    // Who has stopped taking has an error of its own.
+    // A receiver that has stopped has an error of its own.
     let _ = sender.send(batch);
     Ok(())
 }

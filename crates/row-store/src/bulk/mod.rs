@@ -1,11 +1,11 @@
-//! Loading many rows at once, and building indexes over rows that are there.
+//! Loading many rows at once, and building indexes over existing rows.
 //!
 //! [`BulkEncoder`]s, one for each thread that makes rows, turn values into stored rows and index entries. Rows of a table
 //! without a primary key come in the order of their keys: a [`BulkWriter`] makes files of the table of them while others
-//! are still being made. Everything else is sorted, and merged behind them at the end. The files become the table's in
-//! one atomic step, beside the log. Memory is bounded by the sort buffer, however many rows there are.
+//! are still being made. All other records are sorted, and merged at the end. The files become the table's in one atomic
+//! step, without the log. Memory is bounded by the sort buffer, however many rows there are.
 //!
-//! [`BulkLoad`] is all of it for callers that have one row after the other.
+//! [`BulkLoad`] does all this for callers that have one row after the other.
 
 mod encoder;
 mod index;
@@ -43,7 +43,7 @@ use std::thread::JoinHandle;
 const BATCH_ROWS: usize = 512;
 const BATCHES_AHEAD: usize = 4;
 
-/// What happens to a row whose unique key is there already.
+/// The treatment of a row whose unique key exists already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnDuplicate {
     /// Nothing is loaded; the first such row's error is returned.
@@ -54,7 +54,7 @@ pub enum OnDuplicate {
     SkipAtMost(u64),
 }
 
-/// What a bulk load has done.
+/// The result of a bulk load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BulkOutcome {
     /// Rows loaded.
@@ -123,12 +123,12 @@ pub struct BulkWriter {
 }
 
 impl BulkWriter {
-    /// What a thread makes rows with.
+    /// The encoder of one thread.
     pub fn encoder(&self) -> BulkEncoder {
         BulkEncoder::new(self.store.clone(), self.table.clone(), self.store.sorter(self.threads), self.in_order.clone())
     }
 
-    /// What gives rows their hidden numbers.
+    /// The counter of hidden row numbers.
     pub fn ids(&self) -> RowIds {
         RowIds(self.table.clone())
     }
@@ -208,7 +208,8 @@ impl BulkWriter {
         };
         let mut outcome = BulkOutcome::default();
         let mut left_out = FxHashSet::default();
-        // Rows that have come in order need no look, and are behind all others unless somebody has put some there meanwhile.
+        // Rows that have come in order need no look, and are behind all others unless another session has put some there
+        // meanwhile.
         let mut made = None;
         let needs_no_look = was_empty && ascending || table.has_hidden_row_id() || sorted.is_empty();
         let needs_a_look = table.has_unique_entries() || !needs_no_look;
@@ -249,7 +250,7 @@ impl BulkWriter {
             level.source().note_changes(outcome.loaded);
         }
         let mut batch = Batch::default();
-        // A plan that takes a large table for empty is a bad one, so the count does not wait for its turn.
+        // A plan that takes a large table for empty is a bad one, so the count is saved at once.
         store.0.put_statistics(&mut batch, &table.data)?;
         store.0.committer.write(batch, true)?;
         Ok(outcome)
@@ -318,7 +319,7 @@ impl RowIds {
     }
 }
 
-/// A bulk load by one caller, who has one row after the other. Rows are encoded and sorted by a thread of its own once
+/// A bulk load by one caller that has one row after the other. Rows are encoded and sorted by a thread of its own once
 /// there are many.
 pub struct BulkLoad {
     pushed: u64,
@@ -326,7 +327,7 @@ pub struct BulkLoad {
     encoding: Encoding,
 }
 
-/// Who encodes.
+/// The encoder: the caller or a thread.
 enum Encoding {
     /// The session that pushes.
     Here(Box<Encoder>),

@@ -1,7 +1,7 @@
 //! Bulk loads of tables with partitions: rows go through transactions of a bounded number of rows.
 //!
-//! A load of its own for each partition would be the quicker way for a few of them, and one thread, one sort buffer and one open file for each
-//! of eight thousand.
+//! A load for each partition would be faster for a few partitions. For eight thousand it would need as many threads, sort buffers and open
+//! files.
 
 use super::{BulkOutcome, OnDuplicate};
 use crate::error::{StoreError, StoreResult};
@@ -18,7 +18,7 @@ const ROWS_MAX: u64 = 4096;
 /// Memory that a transaction's rows take before it is committed, bytes.
 const BYTES_MAX: usize = 8 << 20;
 
-/// A load of a table that nobody else has: what is committed before an error goes with the table.
+/// A load of a table that no other session has: what is committed before an error goes with the table.
 pub(super) struct PartitionedLoad {
     store: RowStore,
     table: Arc<Table>,
@@ -26,7 +26,7 @@ pub(super) struct PartitionedLoad {
     rows: u64,
     pushed: u64,
     outcome: BulkOutcome,
-    /// What the first row that was left out has met.
+    /// The conflict of the first row that was left out.
     duplicate: Option<StoreError>,
 }
 

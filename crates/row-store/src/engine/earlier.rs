@@ -1,7 +1,7 @@
 //! Folders of the engine that was used before, which kept a list of its keyspaces in one of them (fjall 3).
 //!
-//! Each definition wrote that list anew and nothing was let go of, so it may be large. It is read once; then records of
-//! the store name the keyspaces, and it goes as any folder does that no record names.
+//! Each definition rewrote that list and removed nothing, so it may be large. It is read once; then records of the
+//! store name the keyspaces, and its folder is removed like any folder that no record names.
 
 use super::{AbstractTree, EarlierList, Error, Result, SeqNo};
 use lsm_tree::{Config, Guard as _};
@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-/// What its mark begins with: a name and a version.
+/// The beginning of its mark: a name and a version.
 const MARK: &[u8] = b"FJL\x03";
 /// Its log and its lock.
 const LOG_FILE: &str = "0.jnl";

@@ -1,6 +1,6 @@
 //! What can go wrong.
 
-/// What an operation of the engine returns.
+/// The result of an operation of the engine.
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
 /// Why an operation did not happen.

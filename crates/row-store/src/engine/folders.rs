@@ -1,9 +1,9 @@
 //! Folders of keyspaces: some are made ahead, and those in which no file was made are used again.
 //!
-//! Making a tree the tree's way takes seven syncs, which is most of what a definition costs, and removing its folder waits
-//! for the file system's journal as well. An empty tree is always the same two small files, and these are never written again: the
-//! tree replaces them as a whole. So they are made once, and a folder has links to them, for which one commit of the
-//! journal makes many folders durable.
+//! When the tree makes its own files it takes seven syncs, most of the cost of a definition. Removing its folder waits for the
+//! file system's journal as well. An empty tree is always the same two small files, and these are never written again: the tree
+//! replaces them as a whole. So they are made once, and a folder has links to them, for which one commit of the journal makes many
+//! folders durable.
 
 use super::Result;
 use lsm_tree::Config;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 const KEYSPACES_FOLDER: &str = "keyspaces";
 /// An empty tree.
 const EMPTY_FOLDER: &str = "empty";
-/// What every tree's folder has, and one without files nothing else: the list of files, and the name of the newest one.
+/// The files of every tree's folder, and all of an empty one: the list of files, and the name of the newest list.
 const EMPTY_LIST: &str = "v0";
 const NEWEST_LIST: &str = "current";
 

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What the values are like, and how files are made of them. It may be another one each time that a keyspace is opened.
+/// The kind of values, and how files are made of them. It may change each time that a keyspace is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The store's own records.
@@ -52,7 +52,7 @@ pub(super) fn with_settings(config: Config, kind: Kind, filters: Option<Arc<dyn 
 pub(crate) struct Place {
     /// The number that is its folder's name. A folder in which no file was ever made is used again.
     pub folder: u64,
-    /// What the log knows it by. Never given again while there is a log that has it.
+    /// Its number in the log. Never used again while a log has it.
     pub number: u64,
 }
 
@@ -91,7 +91,7 @@ impl Keyspace {
         Keyspace(Arc::new(KeyspaceInner { place, name: name.into(), tree, first_file, is_dropped, shared }))
     }
 
-    /// What the log knows it by.
+    /// Its number in the log.
     pub fn id(&self) -> u64 {
         self.place.number
     }
@@ -177,7 +177,7 @@ impl Keyspace {
         }
     }
 
-    /// Lets go of files that were replaced, as far as no snapshot needs them any more. Others wait.
+    /// Drops files that were replaced, as far as no snapshot needs them any more. Others wait.
     pub(super) fn drop_old_lists(&self) {
         let unneeded_before = self.shared.snapshots.unneeded_before();
         // An error is that of removing the file of an old list, which is then removed when the tree is opened.
@@ -193,7 +193,7 @@ impl Drop for KeyspaceInner {
         if !self.is_dropped.load(Ordering::Acquire) {
             return;
         }
-        // Where a file was made somebody may still read it, and removes it when he is done.
+        // Where a file was made a reader may still use it, and removes it at the end.
         let is_unused = self.first_file == Some(self.tree.next_table_id());
         if !(is_unused && self.shared.folders.give_back(self.place.folder)) {
             self.shared.queue.remove(self.shared.folders.path_of(self.place.folder));
@@ -206,7 +206,7 @@ type Entries = Box<dyn DoubleEndedIterator<Item = IterGuardImpl> + Send>;
 /// Entries of a range, in the order of their keys, from both ends.
 pub(crate) struct Iter {
     entries: Entries,
-    /// What they are read at.
+    /// The sequence number that they are read at.
     _snapshot: Snapshot,
 }
 

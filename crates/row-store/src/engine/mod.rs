@@ -1,9 +1,9 @@
-//! Log-structured merge trees side by side, one for each keyspace: what makes a storage engine of the trees of `lsm_tree`.
+//! The key-value engine: one log-structured merge tree of `lsm_tree` for each keyspace.
 //!
 //! A keyspace is a tree in a folder of its own, a name, and the number that the redo log knows it by. The engine keeps no list of them: the
-//! store's own records say which folder belongs to which table, and become durable with the definition that makes or
-//! drops it. A folder that no record names is removed. So a definition costs the same however many there are and
-//! were, and leaves nothing behind (`docs/decisions/0039-dropped-keyspaces.md`).
+//! store's own records say which folder belongs to which table, and become durable with the definition that makes or drops it. A folder
+//! that no record names is removed. So the cost of a definition does not depend on how many there are and were, and a dropped one leaves
+//! nothing behind (`docs/decisions/0039-dropped-keyspaces.md`).
 //!
 //! One counter numbers all changes of all keyspaces, snapshots are sequence numbers of it, and [worker threads](workers) make files of
 //! buffers and merge files.
@@ -73,7 +73,7 @@ pub(crate) struct EngineInner {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What keyspaces and threads have of the engine.
+/// The part of the engine that keyspaces and threads share.
 pub(crate) struct Shared {
     pub seqno: SequenceNumberCounter,
     pub snapshots: Arc<Snapshots>,
@@ -235,7 +235,7 @@ impl Engine {
         Ok(())
     }
 
-    /// What is there now.
+    /// A snapshot of the present.
     pub fn snapshot(&self) -> Snapshot {
         self.snapshots.open()
     }
@@ -250,7 +250,7 @@ impl Engine {
         self.merges.load(Ordering::Acquire) > 0
     }
 
-    /// Lets go of files that merges have replaced, as far as no snapshot needs them any more.
+    /// Drops files that merges have replaced, as far as no snapshot needs them any more.
     pub fn drop_old_lists(&self) {
         let waiting = std::mem::take(&mut *self.with_old_lists.lock());
         waiting.iter().filter_map(Weak::upgrade).for_each(|keyspace| Keyspace(keyspace).drop_old_lists());

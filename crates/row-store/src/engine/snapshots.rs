@@ -1,4 +1,4 @@
-//! Moments that somebody reads at, and with them what may be thrown away.
+//! Snapshot sequence numbers in use. Versions that none of them needs may be removed.
 
 use super::{AbstractTree, Iter, Keyspace, Result, SeqNo, Slice};
 use crossbeam_utils::CachePadded;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What is to be done.
+/// The queue of tasks.
 #[derive(Default)]
 pub(super) struct Queue {
     jobs: Mutex<Jobs>,

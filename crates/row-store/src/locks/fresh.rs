@@ -1,4 +1,4 @@
-//! Locks that a read has just taken, and may give back.
+//! Locks that a read has just taken, and may release.
 
 use super::modes::Mode;
 use super::{Acquired, LockKey, LockTable, Owner};
@@ -12,7 +12,7 @@ pub struct RowLock(Option<FreshLock>);
 #[derive(Debug)]
 struct FreshLock {
     key: LockKey,
-    /// What the owner had before.
+    /// The lock that the owner had before.
     before: Option<Mode>,
 }
 
@@ -27,7 +27,7 @@ impl RowLock {
         RowLock(Some(FreshLock { key: key.clone(), before }))
     }
 
-    /// What is locked, where that was not locked as strongly before.
+    /// The object, if it was not locked as strongly before.
     pub(crate) fn key(&self) -> Option<&LockKey> {
         self.0.as_ref().map(|lock| &lock.key)
     }

@@ -1,9 +1,9 @@
-//! Locks that a transaction has by what it has written, as InnoDB's implicit locks.
+//! Implicit locks, as InnoDB has them: a transaction locks the rows that it has written without a lock for each.
 //!
-//! A statement that locks very many rows gives those locks back that it has taken for what it has written, and its transaction is known
-//! as a large writer of the table instead. A transaction that locks a key of such a table looks into what its large writers have written, and makes the lock that one
-//! of them has by it explicit: then it waits as for any other. It looks when it has the lock itself, so that nothing is written
-//! in between: a large writer, too, has a key's lock when it writes it.
+//! A statement that locks very many rows releases the locks of rows that it has written, and its transaction becomes a large writer of the table. A
+//! transaction that locks a key of such a table searches the write sets of the large writers. If one has written the key, its lock is made explicit,
+//! and the transaction waits for it. It searches while it has the key's lock, so nothing is written in between: a large writer also locks a key
+//! before it writes it.
 
 use super::{LockKey, Owner};
 use crate::written::Written;
@@ -14,19 +14,19 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What a transaction has written and not committed, as others ask of it who meet it at a lock.
+/// The uncommitted writes of a transaction, for others that want a lock of it.
 pub(crate) trait UncommittedWrites: Send + Sync {
     /// Notes a lock that another has given the transaction; `false` if that has ended.
     fn add_explicit(&self, lock: &LockKey) -> bool;
 
-    /// Ends the transaction for those who wait for it; gives the locks that are to be given back for it.
+    /// Ends the transaction for its waiters; returns the locks that have to be released for it.
     fn take_explicit(&self) -> Vec<LockKey>;
 
-    /// Whether it has written a key, or is being committed, so that nobody can tell any more. `None`: to find out is to wait for a write
+    /// Whether it has written a key, or is being committed, so that it is not known any more. `None`: to find out is to wait for a write
     /// to a file, which is not wanted.
     fn has_written(&self, table: TableId, key: &[u8], may_wait: bool) -> SqlResult<Option<bool>>;
 
-    /// Whether who reads its writes of a range may have to wait: some are on their way to a file, or have to be sorted first.
+    /// Whether a reader of its writes in a range may have to wait: some are being spilled, or have to be sorted first.
     fn is_busy(&self, table: TableId, bounds: (Bound<&[u8]>, Bound<&[u8]>)) -> bool;
 
     /// Up to `limit` of its writes to a range of a table, in order; `None` while it is being committed.

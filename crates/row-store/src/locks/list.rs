@@ -7,7 +7,7 @@ use crate::locks::queue::Outcome;
 use crate::locks::ranges::range_of;
 use squall_catalog::TableId;
 
-/// A lock that somebody holds or waits for.
+/// A lock that an owner holds or waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockInfo {
     /// The table.
@@ -17,7 +17,7 @@ pub struct LockInfo {
     pub key: Vec<u8>,
     /// The range that has been searched, or that its owner puts something into.
     pub range: Option<KeyRange>,
-    /// What holds or wants it: a transaction, or a session's LOCK TABLES or definition. Counts up.
+    /// Its owner: a transaction, or a session's LOCK TABLES or definition. Counts up.
     pub owner: u64,
     /// The session that it belongs to; `None` for work of the server's own.
     pub session: Option<u64>,
@@ -25,7 +25,7 @@ pub struct LockInfo {
     pub strength: LockStrength,
     /// It is waited for and not held yet.
     pub is_waiting: bool,
-    /// Owners that it waits for: those who hold the lock against it, and those before it in line.
+    /// Owners that it waits for: those that hold an incompatible lock, and those before it in the queue.
     pub blocked_by: Vec<u64>,
 }
 
@@ -54,7 +54,7 @@ impl From<Mode> for LockStrength {
 }
 
 impl LockTable {
-    /// All locks, shard by shard: those of one key are of one moment.
+    /// All locks, shard by shard: those of one key are consistent.
     pub fn list(&self) -> Vec<LockInfo> {
         let session = |owner: Owner| (owner.family & OWN_FAMILY == 0).then_some(owner.family);
         let mut found = Vec::new();

@@ -1,7 +1,7 @@
 //! Row and table locks: sharded by key, first come first served, with time-outs and deadlock detection.
 //!
 //! A lock belongs to an *owner* (a transaction, or a session's LOCK TABLES); owners of one *family* (a session) never
-//! wait for each other. Nothing here is touched by plain reads.
+//! wait for each other. Plain reads use none of this.
 
 mod fresh;
 mod implicit;
@@ -45,7 +45,8 @@ pub(crate) const OWN_FAMILY: u64 = 1 << 63;
 /// The family of locks that work in the background takes; sessions are counted from 1. Such work ends soon, and by itself.
 pub const BACKGROUND_FAMILY: u64 = 1 << 62;
 
-/// What is locked: a storage key of a table, a [range of them](range_lock), or with an empty key the table itself.
+/// The object of a lock: a storage key of a table, a [range of them](range_lock), or with an empty key the table
+/// itself.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LockKey {
     pub table: TableId,
@@ -66,7 +67,7 @@ impl LockKey {
     }
 }
 
-/// Who holds or wants a lock.
+/// An owner that holds or wants a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Owner {
     /// Counts up with the start of transactions, so the younger of two has the greater one.
@@ -126,7 +127,7 @@ impl From<LockFailure> for crate::StoreError {
 /// All locks of a store.
 pub(crate) struct LockTable {
     shards: Vec<Mutex<FxHashMap<LockKey, Entry>>>,
-    /// What each family waits for; touched only by those who wait.
+    /// The lock that each family waits for; used only by owners that wait.
     waiting: Mutex<FxHashMap<u64, Waiting>>,
     waited: Waited,
     /// How many hold or want the global read lock; see [`crate::store::read_lock`].
@@ -199,7 +200,7 @@ impl LockTable {
         self.shard(key).lock().get(key).and_then(|entry| entry.mode_of(owner)) == Some(Mode::Exclusive)
     }
 
-    /// What transactions of other sessions, which may write to a table, have written.
+    /// The writes of transactions of other sessions that may write to a table.
     pub fn writers(&self, owner: Owner, table: TableId) -> Vec<(Owner, Arc<dyn UncommittedWrites>)> {
         let key = table_key(table);
         let shard = self.shard(&key).lock();
@@ -238,8 +239,7 @@ impl LockTable {
             };
             let had = entry.mode_of(owner);
             let mode = match had {
-                // Of a range that several have put something into each has the lock for itself alone: who searches it waits for
-                // the others.
+                // If several have written into a range, each has its lock exclusively: a search of it waits for the others.
                 Some(had)
                     if had.covers(mode)
                         && ((had, mode) != (Mode::Exclusive, Mode::Shared) || entry.is_free_for(owner, had, true)) =>
@@ -354,17 +354,17 @@ impl LockTable {
             .any(|holder| holder.owner.family == family && holder.mode.covers(mode))
     }
 
-    /// Whether anybody holds or wants the global read lock.
+    /// Whether a session holds or wants the global read lock.
     pub fn is_read_locked(&self) -> bool {
         self.read_locks.load(Ordering::Acquire) != 0
     }
 
-    /// Somebody wants the global read lock.
+    /// A session wants the global read lock.
     pub fn begin_read_lock(&self) {
         self.read_locks.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Somebody has given it back, or up. How many are left.
+    /// A session has released it, or given up. How many are left.
     pub fn end_read_lock(&self) -> usize {
         self.read_locks.fetch_sub(1, Ordering::AcqRel) - 1
     }
@@ -377,13 +377,13 @@ impl LockTable {
         holders.all(|holder| holder.owner.family == owner.family || holder.owner.family == family)
     }
 
-    /// Whether somebody waits for a table's lock.
+    /// Whether an owner waits for a table's lock.
     pub fn is_waited_for(&self, table: TableId) -> bool {
         let key = table_key(table);
         self.shard(&key).lock().get(&key).is_some_and(|entry| entry.waiters().next().is_some())
     }
 
-    /// What families wait for now.
+    /// The locks that families wait for now.
     pub fn waits(&self) -> Vec<(u64, LockWaitEvent)> {
         self.waiting.lock().iter().map(|(family, waiting)| (*family, waiting.event())).collect()
     }
@@ -399,14 +399,14 @@ impl LockTable {
         waiting.get(&family).is_some_and(|waiting| waiting.waiter.end(Outcome::Interrupted))
     }
 
-    /// Whether anybody holds a lock; for tests and assertions at rest.
+    /// Whether an owner holds a lock; for tests and assertions at rest.
     #[cfg(test)]
     pub fn is_empty(&self) -> bool {
         self.shards.iter().all(|shard| shard.lock().is_empty())
     }
 
-    /// Looks for cycles through a family that has just begun to wait, or to wait for somebody else, and ends the wait of each one's
-    /// youngest member: who waits for several may be in a cycle with each of them.
+    /// Looks for cycles through a family that has just begun to wait, or to wait for another owner, and ends the wait of each one's
+    /// youngest member: an owner that waits for several may be in a cycle with each of them.
     ///
     /// A waiter that closes a cycle comes here after all its members are in `waiting`, so each cycle is seen.
     fn break_deadlocks(&self, start: u64) {
@@ -418,7 +418,7 @@ impl LockTable {
                 return;
             }
             let members = path.iter().filter_map(|family| waiting.get(family));
-            // One that is handed its lock this moment is in no cycle any more.
+            // An owner that gets its lock now is in no cycle any more.
             if let Some(victim) = members.max_by_key(|at| at.waiter.wants.owner.id) {
                 victim.waiter.end(Outcome::Deadlock);
             }

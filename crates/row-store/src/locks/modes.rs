@@ -1,4 +1,4 @@
-//! Which locks go together.
+//! Lock modes, and which are compatible.
 
 use crate::options::{LockMode, TableLock};
 

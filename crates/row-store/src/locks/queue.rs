@@ -1,4 +1,4 @@
-//! One lock: who holds it and who waits in line for it.
+//! One lock: its holders, and the queue of waiters.
 
 use super::Owner;
 use super::implicit::UncommittedWrites;
@@ -33,7 +33,7 @@ pub(super) enum Outcome {
     Interrupted,
 }
 
-/// Somebody in line.
+/// A waiter in the queue.
 pub(super) struct Waiter {
     pub wants: Holder,
     outcome: Mutex<Outcome>,
@@ -110,7 +110,7 @@ impl Entry {
         *self = Entry::Line(line);
     }
 
-    /// Who holds it.
+    /// Its holders.
     pub fn holders(&self) -> impl Iterator<Item = Holder> {
         let (one, several) = match self {
             Entry::Free => (None, &[][..]),
@@ -120,7 +120,7 @@ impl Entry {
         one.into_iter().chain(several.iter().cloned())
     }
 
-    /// Who waits in line.
+    /// Its waiters.
     pub fn waiters(&self) -> impl Iterator<Item = &Arc<Waiter>> {
         let line = if let Entry::Line(line) = self { Some(line) } else { None };
         line.into_iter().flat_map(|line| &line.waiters)
@@ -144,8 +144,8 @@ impl Entry {
         }
     }
 
-    /// Whether an owner gets a mode at once: no other owner holds against it, and none waits in line before it. One who
-    /// holds the lock already (`upgrade`) goes before the line, since the line waits for it.
+    /// Whether an owner gets a mode at once: no other owner has an incompatible mode, and none waits before it. One
+    /// that holds the lock already (`upgrade`) goes before the line, since the line waits for it.
     pub fn is_free_for(&self, owner: Owner, mode: Mode, upgrade: bool) -> bool {
         match self {
             Entry::Free => true,

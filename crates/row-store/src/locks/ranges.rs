@@ -1,13 +1,12 @@
-//! Ranges of keys that open transactions have searched: no other transaction puts anything there until they end.
+//! Ranges of keys that open transactions have searched: no other transaction inserts there until they end.
 //!
-//! A search's range is kept with its table, and is a lock besides, whose key is the range itself: a transaction that has searched it
-//! shares that lock, and one that is about to put a key there wants it alone. So lines, time-outs, deadlocks and KILL
-//! are those of all locks. Searches of the same range, or of others that overlap, go together.
+//! A searched range is kept with its table, and is a lock whose key is the range. Searches share that lock; a transaction that
+//! inserts a key there wants it exclusively. So waiting, time-outs, deadlocks and KILL are those of all locks. Searches of
+//! overlapping ranges do not wait for each other.
 //!
-//! What others have put there and not committed cannot be seen by a search. It is looked for in their write sets when the
-//! range is locked, and those who have some are given the lock first, which they have to end to give back.
-//! A writer looks for ranges while it has its own write set locked, and a searcher makes the range known before it
-//! looks into write sets; so one of both finds the other.
+//! A search cannot see uncommitted rows of other transactions. When it locks the range, it looks into their write sets,
+//! and each that has written there gets the lock first, until it ends. A writer looks for ranges while its own write set
+//! is locked, and a searcher publishes the range before it looks into write sets; so one of the two finds the other.
 
 use super::{LockKey, Owner};
 use crate::index_key::{KeyRange, split_index_id};
@@ -16,7 +15,7 @@ use squall_catalog::{IndexId, TableId};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What the key of a range's lock begins with. No index has this number, so it is nothing's storage key.
+/// The first byte of the key of a range's lock. No index has this number, so it is no storage key.
 const RANGE_MARK: [u8; 5] = [u8::MAX; 5];
 
 /// Whether the key of a lock is a range's.
@@ -24,7 +23,7 @@ pub(crate) fn is_range_lock(key: &[u8]) -> bool {
     key.starts_with(&RANGE_MARK)
 }
 
-/// What open transactions have searched in one table.
+/// The ranges of one table that open transactions have searched.
 #[derive(Debug, Default)]
 pub(crate) struct SearchedRanges {
     /// How many there are, so that a writer need not lock to find none.

@@ -1,4 +1,4 @@
-//! What sessions have waited for, and how long.
+//! The locks that sessions have waited for, and how long.
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// Waits of a session that are kept one by one until it is asked for them.
 const LAST_MAX: usize = 10;
 
-/// How often somebody waited, and how long.
+/// How often owners waited, and how long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaitTimes {
     /// How often.
@@ -45,7 +45,7 @@ pub struct LockWaitEvent {
     pub time: Option<Duration>,
 }
 
-/// What a session has waited for.
+/// The waits of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockWaits {
     /// Locks of rows and unique entries.
@@ -56,7 +56,7 @@ pub struct LockWaits {
     pub last: VecDeque<LockWaitEvent>,
 }
 
-/// Waits of families since they were asked for; only of those who have waited.
+/// Waits of families since they were asked for; only of families that have waited.
 #[derive(Debug, Default)]
 pub(super) struct Waited {
     families: Mutex<FxHashMap<u64, LockWaits>>,
@@ -78,7 +78,7 @@ impl Waited {
         self.count.store(families.len(), Ordering::Relaxed);
     }
 
-    /// What a family has waited for, which is forgotten.
+    /// Takes the waits of a family out.
     pub fn take(&self, family: u64) -> LockWaits {
         if self.count.load(Ordering::Relaxed) == 0 {
             return LockWaits::default();

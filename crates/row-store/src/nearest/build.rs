@@ -14,7 +14,7 @@ use squall_vector_index::Graph;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Rows between two looks at who wants the work to end.
+/// Rows between two checks whether the work has to end.
 const ROWS_PER_CHECK: usize = 256;
 /// Rows whose vectors have other dimensions than the rest: with more of them the graph is of no use.
 pub(super) const OTHERS_MAX: usize = 1024;
@@ -22,7 +22,7 @@ pub(super) const OTHERS_MAX: usize = 1024;
 const FOLDED_AT_ONCE: usize = 16;
 /// Removed vectors, beyond as many as there are, from which on a graph is made anew.
 const REMOVED_MIN: usize = 1024;
-/// What an entry of a set of keys takes beside the key.
+/// The bytes of an entry of a set of keys beside the key.
 const KEY_BYTES: usize = 64;
 
 /// Keeps others from working on a graph.
@@ -69,7 +69,7 @@ impl RowStore {
             self.0.db.snapshot()
         };
         let seqno = snapshot.seqno();
-        // Commits that were applied before changes were noted are not seen by everybody yet.
+        // Commits that were applied before changes were noted are not visible to all readers yet.
         let made = self.committer().advance_or_sync(snapshot.clone()).and_then(|()| {
             let view = ReadView { snapshot, own: None, step: 0 };
             self.vectors_of(table, graph.index, &view, check)

@@ -1,6 +1,6 @@
 //! Vector indexes: which rows' vectors are nearest to one.
 //!
-//! Nothing of a vector index is stored. Its graph is in memory, made of the rows when it is asked for first, and follows what is committed:
+//! A vector index is not stored. Its graph is in memory. It is made of the rows at the first query, and follows commits:
 //!
 //! ```text
 //!   commits ──► changes: (sequence number, row key), noted before anybody can see them
@@ -10,9 +10,9 @@
 //!               graph ──────────►  keys of rows  ──► the reader's own version of each row
 //! ```
 //!
-//! So a reader gets keys: those that the graph finds, less those of rows that have changed since what the graph has of them, and the keys of
-//! these, its own transaction's among them. It reads the rows in its snapshot and measures their own vectors. Where no graph can serve
-//! it (it is being made, the snapshot is older than what the graph has forgotten, too much has changed at once) it reads all rows.
+//! So a reader gets the keys that the graph finds, and the keys of all rows that have changed since, those of its own transaction too. It
+//! reads these rows in its snapshot and measures their vectors. If no graph can serve it (it is being made, the snapshot is too old, too
+//! much has changed at once), it reads all rows.
 //!
 //! Reading order: [`crate::vector_graphs`], `build`, `search`.
 

@@ -1,4 +1,4 @@
-//! What a reader asks.
+//! Searches of readers.
 
 use super::build::OTHERS_MAX;
 use crate::index_key::index_range;

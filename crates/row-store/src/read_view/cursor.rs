@@ -40,7 +40,7 @@ pub struct Cursor {
     partitions: Option<Box<PartitionScans>>,
 }
 
-/// What is committed.
+/// Committed entries.
 enum Committed {
     /// Forward, as most scans are.
     Forward(ForwardScan),
@@ -107,7 +107,7 @@ impl Committed {
     }
 }
 
-/// 1412 for a moment at which what a range begins in was not there as it is now.
+/// 1412 for a sequence number at which the index of the range did not exist as it is now.
 fn check_seqno(view: &ReadView, table: &Table, start: &Bound<Slice>) -> SqlResult<()> {
     let key: &[u8] = match start {
         Bound::Included(key) | Bound::Excluded(key) => key,
@@ -143,7 +143,7 @@ impl Cursor {
         Self::with_own_writes(view, table, committed, (start, end), direction)
     }
 
-    /// What the store itself has of a range of rows, for [`Cursor::next_change`].
+    /// The store's own entries of a range of rows, for [`Cursor::next_change`].
     pub(crate) fn open_delta(view: &ReadView, table: &Arc<Table>, range: &KeyRange) -> Cursor {
         let (start, end) = range.to_slices();
         let committed = match check_seqno(view, table, &start) {

@@ -1,4 +1,4 @@
-//! Reading in one snapshot: a snapshot of what is committed, with a transaction's own writes over it.
+//! Reading in one snapshot: committed rows as of a sequence number, with a transaction's own writes over them.
 
 mod cursor;
 mod merged;
@@ -22,7 +22,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a transaction shares with the scans that run for it.
+/// The state that a transaction shares with its scans.
 #[derive(Default)]
 pub(crate) struct Uncommitted {
     pub writes: RwLock<WriteSet>,
@@ -32,9 +32,9 @@ pub(crate) struct Uncommitted {
     pub any_manifest: AtomicBool,
     /// The last manifest that was asked for.
     pub manifest: Mutex<Option<OwnManifest>>,
-    /// What was read, for SERIALIZABLE.
+    /// The record of reads, for SERIALIZABLE.
     pub reads: Option<ReadSet>,
-    /// What others have made explicit of its locks.
+    /// Its locks that other transactions have made explicit.
     pub explicit: Mutex<ExplicitLocks>,
 }
 
@@ -293,7 +293,7 @@ impl ReadView {
     }
 }
 
-/// What the first of several storages has that has something.
+/// The answer of the first storage that has one.
 pub(crate) fn first_found<T, E>(
     storages: &[Arc<Table>],
     mut read: impl FnMut(&Arc<Table>) -> Result<Option<T>, E>,
@@ -306,7 +306,7 @@ pub(crate) fn first_found<T, E>(
     Ok(None)
 }
 
-/// What the store itself has of a table, or what has changed since it was copied, in the order of the keys.
+/// The store's own entries of a table, or the changes since it was copied, in key order.
 pub struct DeltaRows {
     changes: Cursor,
     /// Changes are marks of a copy.

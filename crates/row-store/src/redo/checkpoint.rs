@@ -1,8 +1,8 @@
-//! From where on the log is needed.
+//! The checkpoint: from where on the log is needed.
 //!
-//! The file `checkpoint` names the place; what comes before it is in the tables' files. It is replaced as a whole, before anything
-//! that it gives up is removed or used again, so that what is found beside it needs no guess: a segment below is left over, one that is
-//! missing above is damage, and a batch whose beginning is missing is damage, too.
+//! The file `checkpoint` names the place; what comes before it is in the tables' files. It is replaced as a whole, before any segment
+//! below it is removed or used again. So a segment below it is left over; a missing segment above it is damage, and so is a batch
+//! without its beginning.
 //!
 //! ```text
 //! magic      8 bytes
@@ -15,7 +15,7 @@
 //! checksum   u64  XXH3-64 of what is before it
 //! ```
 //!
-//! All of it stands there twice, 4096 bytes apart, since without the salt nothing of the log could be read.
+//! The file has all of this twice, 4096 bytes apart, because without the salt the log cannot be read.
 
 use super::place::LogPlace;
 use squall_types::durable_files::{Readers, replace_file};
@@ -42,7 +42,7 @@ pub(super) struct Checkpoint {
     pub end: Option<u64>,
 }
 
-/// What stands where a checkpoint is to be.
+/// The content of the checkpoint's file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found {
     Checkpoint(Checkpoint),
@@ -58,8 +58,8 @@ impl Checkpoint {
         Checkpoint { salt, place: LogPlace { segment, byte: 0, fragment: 0 }, is_begun, end: None }
     }
 
-    /// What the checksums of a segment begin with. Only a reader of the file knows it: what clients have put into their rows is
-    /// never taken for a part of the log.
+    /// The seed of a segment's checksums. Only a reader of the file knows it: what clients have put into their rows is never
+    /// taken for a part of the log.
     pub fn seed(&self, segment: u64) -> u64 {
         xxh3_64_with_seed(&segment.to_le_bytes(), self.salt)
     }

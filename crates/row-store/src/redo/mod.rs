@@ -1,12 +1,12 @@
-//! The redo log: what was committed and is not in the tables' files yet.
+//! The redo log: committed changes that are not in the tables' files yet.
 //!
-//! Changes stand here before they are in the engine's buffers, in the order of their sequence numbers. A commit appends to a
-//! buffer in memory; a commit that has to wait for the disk writes that buffer and syncs, once for all who wait. The log is a
-//! row of files of one size that were written before they are used (see `docs/decisions/0021-redo-log.md`). Files whose changes have
-//! all become part of the tables' files are used again, under a new number.
+//! Changes are here before they are in the engine's buffers, in the order of their sequence numbers. A commit appends to a buffer in
+//! memory; a commit that has to wait for the disk writes that buffer and syncs, once for all that wait. The log is a row of files of
+//! one size that were written before they are used (see `docs/decisions/0021-redo-log.md`). Files whose changes have all become part
+//! of the tables' files are used again, under a new number.
 //!
 //! Every fragment says up to where the log was durable when it was made, and a [checkpoint](checkpoint) from where on it is needed, so
-//! that reading it tells its end from damage (`replay`).
+//! that a reader can tell its end from damage (`replay`).
 
 mod checkpoint;
 #[cfg(test)]
@@ -51,7 +51,7 @@ struct Sizes {
     first_segment: u64,
     /// A fragment gets no further change beyond this.
     fragment: usize,
-    /// What waits in memory for somebody to sync is written when it is more than this.
+    /// Bytes in memory that wait for a sync are written when they are more than this.
     buffer_max: usize,
 }
 
@@ -79,17 +79,17 @@ pub(crate) struct RedoLog {
     next: Mutex<Option<Segment>>,
     /// Those before the current one, oldest first.
     full: Mutex<VecDeque<FullSegment>>,
-    /// The first write or sync that has failed, if one has: what the disk has is not known. Whoever meets the failure later gets
-    /// the same reason, whichever thread tells it first.
+    /// The first write or sync that has failed, if one has: what the disk has is not known. A caller that meets the failure
+    /// later gets the same reason, whichever thread tells it first.
     failure: OnceLock<io::Error>,
 }
 
 /// The end of the log.
 struct Tail {
     segment: Segment,
-    /// What its checksums begin with.
+    /// The seed of its checksums.
     seed: u64,
-    /// What the segment's file has not got yet, and where it begins in the file.
+    /// The bytes that are not in the segment's file yet, and their position in it.
     buffer: Vec<u8>,
     buffer_at: u64,
     /// The next fragment's number.
@@ -136,7 +136,7 @@ impl Tail {
         self.place().byte + (bytes + CONTINUED_BYTES) as u64 <= self.segment.bytes
     }
 
-    /// Appends a fragment, for which there is room.
+    /// Appends a fragment, for which the segment has space.
     fn put(&mut self, sequence: u64, flags: u8, changes: &[u8], durable: u64) {
         if flags & FIRST != 0 && self.first_batch.is_none() {
             self.first_batch = Some(self.place());
@@ -224,8 +224,8 @@ impl RedoLog {
     /// Appends a batch. It is in memory only when this returns; see [`RedoLog::write`] and [`RedoLog::sync`].
     ///
     /// # Errors
-    /// The system's. Unless the log [has failed](RedoLog::is_failed) the batch alone is lost: there was no room for another
-    /// segment.
+    /// The system's. Unless the log [has failed](RedoLog::is_failed) the batch alone is lost: there was no space for
+    /// another segment.
     pub fn append(&self, sequence: u64, batch: &Batch) -> io::Result<()> {
         self.check()?;
         let mut tail = self.tail.lock();
@@ -300,7 +300,7 @@ impl RedoLog {
         Ok(tail)
     }
 
-    /// Goes on to the next segment, which is to have room for so many bytes.
+    /// Goes on to the next segment, which must have space for so many bytes.
     fn begin_segment(&self, bytes: usize) -> io::Result<()> {
         let bytes = (bytes + CONTINUED_BYTES) as u64;
         let mut ready = self.next.lock();

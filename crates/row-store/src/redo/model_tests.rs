@@ -15,7 +15,7 @@ use std::ops::Range;
 
 /// Small, so that a few kilobytes are several segments.
 const SIZES: Sizes = Sizes { segment: 16 << 10, first_segment: 8 << 10, fragment: 1 << 10, buffer_max: 3 << 10 };
-/// What a disk writes as a whole.
+/// The bytes that a disk writes as a whole.
 const SECTOR: usize = 512;
 const TABLES: usize = 3;
 const STEPS: u64 = 60;
@@ -158,7 +158,7 @@ impl Model {
             }
             10 => {
                 self.log.maintain(self.log.take_unneeded(&self.fixture.db)).unwrap();
-                // What becomes of files is durable when it is done, and of what is in them nothing has changed.
+                // What happens to files is durable when it is done, and of what is in them nothing has changed.
                 let now = files_of(&self.fixture.path());
                 let durable = std::mem::take(&mut self.files);
                 let before = |path: &PathBuf, bytes| durable.get(path).cloned().unwrap_or(bytes);

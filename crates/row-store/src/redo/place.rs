@@ -1,4 +1,4 @@
-//! Where something is in the log, and what is wrong there.
+//! A position in the log, and what is wrong there.
 
 use std::fmt;
 use std::io;
@@ -15,7 +15,7 @@ pub struct LogPlace {
     pub fragment: u64,
 }
 
-/// What no crash leaves behind.
+/// Damage that no crash explains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogDamage {
     /// The file.
@@ -24,7 +24,7 @@ pub struct LogDamage {
     pub byte: u64,
     /// The first fragment that cannot be read.
     pub fragment: u64,
-    /// What is wrong.
+    /// The kind of damage.
     pub what: &'static str,
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for LogDamage {
 pub(crate) enum LogError {
     /// A file cannot be read.
     Io(io::Error),
-    /// What is there is not what was written.
+    /// The content is not what was written.
     Damage(LogDamage),
 }
 
@@ -56,7 +56,7 @@ impl From<LogDamage> for LogError {
     }
 }
 
-/// What was found in the log.
+/// The result of reading the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogContents {
     /// The folder that it is in; empty if there is none.
@@ -67,7 +67,7 @@ pub struct LogContents {
     pub end: LogPlace,
     /// Whole batches in between.
     pub batches: u64,
-    /// What is wrong at the end; `None` if that is the end of what was durable.
+    /// The damage at the end; `None` if that is the end of what was durable.
     pub damage: Option<LogDamage>,
     /// It was [ended](crate::RowStore::end_log) there on purpose.
     pub is_cut: bool,

@@ -1,4 +1,4 @@
-//! What stands in the log.
+//! The records of the log.
 //!
 //! A batch is one or more fragments, each small enough to be held in memory:
 //!
@@ -49,7 +49,7 @@ const FILE: u8 = 3;
 /// Bytes that a file takes.
 pub(super) const FILE_BYTES: usize = 25;
 
-/// What a fragment is.
+/// The header of a fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FragmentHeader {
     pub number: u64,
@@ -164,7 +164,7 @@ pub(crate) struct LoggedChange {
     pub change: Logged,
 }
 
-/// What changes.
+/// The changes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Logged {
     Key(KeyChange),

@@ -1,11 +1,11 @@
 //! Reading the log after a crash.
 //!
-//! The log ends at the first fragment that is not as it was written, if a crash explains that: it was never durable, so
-//! no client was told of its commit. Of what was written and never synced the disk may have any part: blocks of it that come
-//! first may be missing where later ones are there. So it is no damage if whole fragments follow. What tells the two apart
-//! is what fragments say themselves: each names the fragment before which all were durable when it was made
-//! ([`FragmentHeader::durable`](super::record::FragmentHeader)). If any that follows says so of the one that cannot be
-//! read, that one was on the disk once, and it is damage.
+//! The log ends at the first fragment that is not as it was written, if a crash explains that: it was never durable, so no
+//! client was told of its commit. The disk may have any part of what was written and never synced: earlier blocks may be
+//! missing where later ones exist. So whole fragments behind the end are no damage. The fragments themselves tell the
+//! difference: each names the fragment before which all were durable when it was made
+//! ([`FragmentHeader::durable`](super::record::FragmentHeader)). If any later fragment says that the unreadable one was
+//! durable, it was on the disk once, and this is damage.
 
 use super::checkpoint::{Checkpoint, Found};
 use super::place::{LogContents, LogDamage, LogError, LogPlace};
@@ -158,7 +158,7 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Whether somebody wants the log to end where reading has come to.
+    /// Whether the log is to end at the fragment that was reached (`--recover-to`).
     fn is_cut(&mut self) -> bool {
         self.contents.is_cut = self.checkpoint.end == Some(self.contents.end.fragment);
         self.contents.is_cut

@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the files' names end with.
+/// The suffix of the files' names.
 const EXTENSION: &str = "redo";
 
 /// Bytes written at a time where zeros are.
@@ -20,7 +20,7 @@ const ZEROS_BYTES: usize = 1 << 20;
 pub(super) struct Segment {
     pub number: u64,
     pub file: Arc<LogFile>,
-    /// Bytes that it has room for.
+    /// The bytes that it can hold.
     pub bytes: u64,
 }
 
@@ -73,7 +73,7 @@ impl Segment {
         Segment::make(folder, number, bytes, fill)
     }
 
-    /// Makes a file that has its room on the disk and nothing written, for who cannot wait.
+    /// Makes a file that has its space on the disk and nothing written, for callers that cannot wait.
     pub fn create_now(folder: &Path, number: u64, bytes: u64) -> io::Result<Segment> {
         Segment::make(folder, number, bytes, reserve)
     }

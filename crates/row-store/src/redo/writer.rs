@@ -10,17 +10,17 @@ pub(super) const BLOCK_BYTES: usize = 4096;
 
 /// Writes the log's end.
 ///
-/// What has to be durable goes past the system's memory in whole blocks, with one call that writes and syncs. The last block, which is
-/// seldom full, is written again with what comes after it: its old part is the same bytes, so it does not matter if a
-/// crash leaves some of the block old. Where something is in the system's memory already, or the file system wants no such
-/// writes, bytes go there and are synced as any file's.
+/// Durable writes go past the system's memory in whole blocks, with one call that writes and syncs. The last block, which is seldom
+/// full, is written again with what comes after it: its old part is the same bytes, so it does not matter if a crash leaves some of
+/// the block old. Where something is in the system's memory already, or the file system wants no such writes, bytes go there and are
+/// synced as any file's.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
     /// An empty buffer to go on with.
     pub spare: Vec<u8>,
-    /// What the last block has.
+    /// The content of the last block.
     last_block: Vec<u8>,
-    /// Room for whole blocks, at an address that their writes may begin at.
+    /// A buffer of whole blocks, at an address that their writes may begin at.
     blocks: Vec<u8>,
     /// The system's memory has something that no sync has covered.
     is_dirty: bool,

@@ -6,9 +6,9 @@
 //! has come round meanwhile ([`shard`]). Only a reader that has missed writes, under its shard's lock, and gives up at once
 //! if another one is there.
 //!
-//! What is here of a row is its newest committed version: a commit removes the rows that it changes ([`RowCache::forget`])
+//! The cache has the newest committed version of a row: a commit removes the rows that it changes ([`RowCache::forget`])
 //! after it is applied and before it can be seen. A reader of an earlier snapshot takes a version only if it is old enough.
-//! A reader that was on its way with an older version is turned away by the stamp that the commit leaves.
+//! The stamp of the commit rejects a reader that wants to add an older version.
 
 mod shard;
 #[cfg(test)]
@@ -42,7 +42,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// What a reader has read, and when.
+/// A row that a reader has read, and at which sequence number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Version<'a> {
     pub row: &'a [u8],
@@ -105,7 +105,7 @@ impl RowCache {
         row
     }
 
-    /// Keeps what a reader has read, unless it is out of date by now or somebody else is at it.
+    /// Keeps what a reader has read, unless it is out of date by now or another thread writes the shard.
     pub fn insert(&self, place: &Place<'_>, version: Version<'_>) {
         self.shards.load().of(place).insert(place, version);
     }

@@ -1,9 +1,9 @@
 //! One part of the row cache: an index of buckets over a circular log.
 //!
-//! Everything that readers look at is an atomic word, so reading what a writer is overwriting is defined and merely useless.
-//! A writer moves the log's head on before it overwrites anything; a reader copies an entry and then looks at the head: if
-//! it has come round to the entry, the copy is thrown away (a seqlock; H.-J. Boehm, "Can Seqlocks Get Along With
-//! Programming Language Memory Models?", MSPC 2012).
+//! Everything that readers look at is an atomic word, so reading what a writer is overwriting is defined behaviour, with a
+//! useless result. A writer moves the log's head on before it overwrites anything; a reader copies an entry and then looks
+//! at the head: if it has come round to the entry, the copy is thrown away (a seqlock; H.-J. Boehm, "Can Seqlocks Get Along
+//! With Programming Language Memory Models?", MSPC 2012).
 
 use super::{Place, Version};
 use crate::engine::Slice;
@@ -24,7 +24,7 @@ const BUCKET_SLOTS: usize = 8;
 /// How large entries are taken to be when the number of buckets is chosen. Smaller ones overflow their buckets, which
 /// loses the oldest.
 const ENTRY_BYTES_EXPECTED: u64 = 192;
-/// Moments of the last changes, by hash.
+/// Sequence numbers of the last changes, by hash.
 const STAMPS: usize = 256;
 /// A slot holds a tag and the position of its entry, which is counted from 1: an empty slot is 0.
 const POSITION_BITS: u32 = 48;

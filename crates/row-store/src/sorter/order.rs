@@ -1,9 +1,9 @@
 //! The order of records in memory: by key, then number, then as they came.
 //!
-//! Keys of an index begin alike for long: with the index, then with the same name or value. So they are sorted by eight bytes
-//! at a time that lie beside their places, and only those that are alike so far by the eight after them: multikey sorting with
-//! cached characters (Bentley and Sedgewick 1997; Ng and Kakehi 2007). A comparison then needs no look at the keys
-//! themselves, which lie all over the memory.
+//! Keys of an index have long common beginnings: the index, then the same name or value. So they are sorted by eight cached
+//! bytes at a time, and only those that are equal so far by the next eight: multikey sorting with cached characters (Bentley
+//! and Sedgewick 1997; Ng and Kakehi 2007). So a comparison does not read the keys themselves, which are all over the
+//! memory.
 
 use std::cmp::Ordering;
 

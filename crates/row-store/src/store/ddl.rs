@@ -1,7 +1,7 @@
-//! The catalog on disk, and changes of it that happen as a whole or not at all.
+//! The catalog on disk, and its atomic changes.
 //!
-//! A change is one batch in the meta keyspace. Files of new tables are made before it, files of dropped tables go after
-//! it; a crash in between leaves files that no catalog names, and opening the store removes those.
+//! A change is one batch in the meta keyspace. Files of new tables are made before it, files of dropped tables are
+//! removed after it; a crash in between leaves files that no catalog names, and opening the store removes those.
 
 use crate::batch::Batch;
 use crate::catalog_codec::{
@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What a DDL statement changes beside the catalog.
+/// The changes of a DDL statement beside the catalog.
 #[derive(Clone, Debug, Default)]
 pub struct DdlChanges {
     /// Storages to be emptied: of whole tables all that they have. The catalog has a new version of each table.
@@ -162,7 +162,7 @@ impl RowStore {
             }
         }
         for id in &filled {
-            // A table that was filled before it came into the catalog. A new one is empty at any moment.
+            // A table that was filled before it came into the catalog. A new one is empty at any sequence number.
             if let Some(data) = inner.data.read().get(id) {
                 data.complete_from(seqno);
             }
@@ -249,7 +249,7 @@ struct Moved {
     to: TableId,
 }
 
-/// What becomes of tables that stay.
+/// What happens to tables that stay.
 struct Redefined {
     /// Tables with new definitions, and the indexes that were built.
     tables: Vec<(Arc<TableDef>, Vec<IndexId>)>,
@@ -280,8 +280,8 @@ impl StoreInner {
         Ok(moved)
     }
 
-    /// Has storages that have changed tables opened anew, as their new tables'. Who has an old table is told that it is outdated, and who
-    /// reads at an earlier snapshot that its rows are elsewhere.
+    /// Has storages that have changed tables opened anew, as their new tables'. Users of an old table are told that it is outdated, and
+    /// those that read at an earlier snapshot that its rows are elsewhere.
     fn forget_moved(&self, moved: &[Moved], seqno: u64) -> SqlResult<()> {
         for Moved { storage, from, to } in moved {
             let from = self.data(*from)?.logical.clone();
@@ -306,7 +306,7 @@ impl StoreInner {
         Ok(())
     }
 
-    /// Removes the records of storages that go; whose they were, and whether room becomes free.
+    /// Removes the records of dropped storages; returns their tables, and whether disk space becomes free.
     fn remove_dropped(
         &self,
         batch: &mut Batch,

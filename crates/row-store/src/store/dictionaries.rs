@@ -1,4 +1,4 @@
-//! Dictionaries that rows are packed with: when they are made, and how they become durable.
+//! Dictionaries for packed rows: when they are made, and how they become durable.
 
 use super::{RowStore, StoreInner};
 use crate::batch::Batch;
@@ -11,7 +11,7 @@ impl RowStore {
     /// Packs a row that a statement has made, if rows of the table are packed.
     pub(crate) fn pack_row(&self, table: &Table, key: &[u8], row: &mut Vec<u8>) {
         if table.packs_rows() {
-            // Who makes the dictionary is the background: a statement would take two hundred times as long.
+            // The background makes the dictionary: a statement would take two hundred times as long.
             table.data.packing.sample(row);
             table.data.packing.pack(key, row, 0);
         }

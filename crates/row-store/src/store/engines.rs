@@ -1,4 +1,4 @@
-//! The storage engines of a store, and what is asked of the engine of a table.
+//! The storage engines of a store, and questions to the engine of a table.
 
 use super::table_engine::{LevelBytes, LevelFault, Optimized, ReplacedEngine, TableEngine, WorkFailed};
 use super::{HeldTable, RowStore};
@@ -159,7 +159,7 @@ impl RowStore {
         &self.0.engines
     }
 
-    /// What a table takes in levels, beside what [`RowStore::table_stats`] tells.
+    /// The bytes of a table in levels, beside those of [`RowStore::table_stats`].
     ///
     /// # Errors
     /// When a level cannot be read.
@@ -176,7 +176,7 @@ impl RowStore {
         Ok(bytes)
     }
 
-    /// What is wrong with a part of a table in its level, as [`TableEngine::check`] tells; nothing if no level has it.
+    /// The defects of a part of a table in its level, by [`TableEngine::check`]; none without a level.
     ///
     /// # Errors
     /// Those of [`TableEngine::check`].

@@ -1,13 +1,11 @@
-//! What is read and written of each table's files, though the engine reads and writes them by itself.
+//! Counts reads and writes of each table's files, which the engine does by itself.
 //!
 //! - *Blocks that queries read* the engine counts for each table: those that its cache does not have.
-//! - *Files that are written*, by buffers, merges and loads, are found in the engine's list of a table's files: what was not there when somebody looked last
-//!   has been written since, and what is not there any more was read by a merge. No file is missed. Only merges take files away, and each
-//!   has its table's list looked at in between, when it has read its files and they are still there: the engine lets a filter
-//!   of a merge's records know when there are no more of them.
+//! - *Files that are written*, by buffers, merges and loads, are found in the engine's list of a table's files: a new file since the last look was
+//!   written, and a file that is gone was read by a merge. No file is missed. Only merges take files away, and each has its table's list looked at in
+//!   between, when it has read its files and they are still there: the engine lets a filter of a merge's records know when there are no more of them.
 //!
-//! How long that takes is not known. Not counted are what is read of a file when it is opened, the engine's own lists of files, and what is given up:
-//! files of loads and merges that fail.
+//! The time is not known. Not counted: reads when a file is opened, the engine's own lists of files, and files of loads and merges that fail.
 
 use crate::engine::{AbstractTree, Keyspace, MakeFilters};
 use crate::store::{RowStore, table_of_keyspace};
@@ -21,7 +19,7 @@ use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, Weak};
 
-/// What was read and written of the files of one table, in blocks of them; what is behind the rows in a file is written as one block.
+/// Reads and writes of the files of one table, in blocks; the part behind the rows of a file counts as one block.
 #[derive(Clone, Debug)]
 pub struct TableFileIo {
     /// The table; `None` for the store's own records.
@@ -32,7 +30,7 @@ pub struct TableFileIo {
     pub totals: FileTotals,
 }
 
-/// What was read and written of row tables' files.
+/// Reads and writes of row tables' files.
 #[derive(Clone, Debug, Default)]
 pub struct FileIo {
     /// Of tables that are there, in no order.
@@ -42,7 +40,7 @@ pub struct FileIo {
 }
 
 impl RowStore {
-    /// What was read and written of tables' files since the store was opened, or [`RowStore::clear_file_io`].
+    /// Reads and writes of tables' files since the store was opened, or [`RowStore::clear_file_io`].
     pub fn file_io(&self) -> FileIo {
         self.0.files.all()
     }
@@ -66,7 +64,7 @@ struct Watched {
 }
 
 impl FileWatch {
-    /// What the engine asks for when it opens or makes a keyspace.
+    /// The filters that the engine asks for when it opens or makes a keyspace.
     pub fn filters(self: &Arc<Self>) -> Arc<MakeFilters> {
         let watch = self.clone();
         Arc::new(move |name| {
@@ -149,7 +147,7 @@ impl Watched {
     }
 }
 
-/// What is known of one keyspace's files.
+/// The counts of one keyspace's files.
 struct KeyspaceFiles {
     name: String,
     tree: OnceLock<WatchedTree>,
@@ -165,17 +163,17 @@ struct WatchedTree {
     list: Box<ListFiles>,
 }
 
-/// What was seen of the list of files.
+/// The list of files at the last look.
 #[derive(Default)]
 struct Seen {
     /// The list's version; `None` before the first look.
     version: Option<u64>,
-    /// What a merge reads of the files in it.
+    /// The blocks that a merge reads of its files.
     files: FxHashMap<u64, IoTotals>,
-    /// What merges have read.
+    /// The blocks that merges have read.
     read: IoTotals,
     written: IoTotals,
-    /// What was counted when the counters were cleared.
+    /// The counts when the counters were cleared.
     cleared: FileTotals,
 }
 

@@ -19,8 +19,8 @@ const PERIODS_PER_SAMPLE: u32 = 8;
 const PERIODS_PER_SAVE: u32 = 8;
 
 /// Changes of existing rows after which a table's buffer goes to a file, if ranges of the table are read. The buffer keeps
-/// every version of a row, and a range steps over all of them; on the way to a file only those stay that somebody
-/// still sees. A thousand rows that take most of the changes have a handful of versions each by then.
+/// every version of a row, and a range steps over all of them; in the file only those stay that a reader still sees. A
+/// thousand rows that take most of the changes have a handful of versions each by then.
 const OVERWRITES_MAX: u64 = 4096;
 
 /// Full segments of the log that small buffers may keep alive.
@@ -119,7 +119,7 @@ impl StoreInner {
         gate.look();
     }
 
-    /// Removes the entries of dropped indexes. Who reads at an older snapshot still sees them.
+    /// Removes the entries of dropped indexes. Readers of an older snapshot still see them.
     fn remove_dropped_entries(&self) -> SqlResult<()> {
         for guard in self.meta.prefix([meta::DROPPED_INDEX]) {
             let key = guard.key().map_err(engine_error)?;
@@ -162,7 +162,7 @@ impl StoreInner {
     }
 
     /// Sends buffers to files so that the log stays short: what is in files is not replayed after a crash, and the
-    /// engine lets go of log files that no buffer needs. Left to itself it looks at each table alone.
+    /// engine drops log files that no buffer needs. Left to itself it looks at each table alone.
     fn bound_write_buffer(&self) {
         let written = self.committer.written_bytes.load(Ordering::Relaxed);
         if written < self.options.write_buffer_bytes_max {

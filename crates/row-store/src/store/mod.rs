@@ -76,7 +76,7 @@ pub(crate) struct StoreInner {
     /// The catalog as it is on disk.
     pub catalog: Mutex<Catalog>,
     pub data: RwLock<FxHashMap<TableId, Arc<TableData>>>,
-    /// Dropped tables that somebody's catalog still has. Locked after `data`.
+    /// Dropped tables that a catalog in use still has. Locked after `data`.
     leaving: Mutex<Vec<(Weak<TableDef>, Arc<TableData>)>>,
     tables: RwLock<FxHashMap<TableId, Arc<Table>>>,
     /// Entries of dropped indexes may be there.
@@ -263,7 +263,7 @@ impl RowStore {
         self.0.locks.list()
     }
 
-    /// Whether somebody waits for the lock of a table.
+    /// Whether a session waits for the lock of a table.
     pub fn is_lock_waited_for(&self, table: &Table) -> bool {
         self.0.locks.is_waited_for(table.id())
     }
@@ -278,7 +278,7 @@ impl RowStore {
         self.0.locks.take_wait(session)
     }
 
-    /// What sessions wait for at this moment: rows and tables.
+    /// What sessions wait for now: rows and tables.
     pub fn lock_waits(&self) -> Vec<(u64, LockWaitEvent)> {
         self.0.locks.waits()
     }
@@ -323,7 +323,7 @@ impl RowStore {
         value.map(|value| Row::check(table, Slice::new(key), value)).transpose()
     }
 
-    /// What is committed now, for the plain reads of one statement outside of a transaction.
+    /// A view of what is committed now, for the plain reads of one statement outside of a transaction.
     pub fn read_view(&self) -> crate::ReadView {
         crate::ReadView { snapshot: self.snapshot(), own: None, step: 0 }
     }
@@ -638,7 +638,8 @@ impl StoreInner {
         data.iter().for_each(|data| self.retire(data));
     }
 
-    /// As [`StoreInner::drop_data`] of a storage that the last catalog had: who reads by that one still finds its rows.
+    /// As [`StoreInner::drop_data`] of a storage that the last catalog had: readers of that catalog still find its
+    /// rows.
     pub fn drop_storage(&self, def: &Arc<TableDef>, id: TableId) {
         let data = {
             let mut all = self.data.write();
@@ -649,7 +650,7 @@ impl StoreInner {
         self.retire(&data);
     }
 
-    /// Lets go of dropped tables that no catalog snapshot has any more.
+    /// Forgets dropped tables that no catalog snapshot has any more.
     pub fn forget_dropped(&self) {
         let mut leaving = self.leaving.lock();
         let (stay, gone) = std::mem::take(&mut *leaving).into_iter().partition(|(def, _)| def.strong_count() > 0);

@@ -1,12 +1,12 @@
 //! The global read lock: while a session holds it, no commit and no definition of another one takes place.
 //!
 //! It is two locks of the lock table, as in MySQL. `GLOBAL` is taken by definitions, by LOCK TABLES … WRITE and by bulk loads, so that
-//! the read lock waits for them; a change of rows waits at it for as long as somebody holds or wants the read lock, and does not keep
-//! it. `COMMIT` is what commits wait at; they keep it until they are done.
+//! the read lock waits for them; a change of rows waits at it while a session holds or wants the read lock, and does not keep it.
+//! Commits take `COMMIT` and keep it until they are done.
 //!
 //! Changes of rows take neither while no session has or wants the read lock: they look at one number that only those sessions write.
-//! A commit that has looked before there was a read lock, and comes to the log after it, is deferred there and
-//! goes on when the lock is given back; the log's lock makes one order of both.
+//! A commit that checked before the read lock was taken, and comes to the log after it, is deferred there until the lock is
+//! released; the log's lock orders the two.
 //!
 //! The backup lock (LOCK INSTANCE FOR BACKUP) is a third one, `BACKUP_LOCK`: definitions wait at it, changes of rows and commits do
 //! not. Several sessions may hold it at once.
@@ -72,7 +72,7 @@ impl RowStore {
     pub fn global_read_lock(&self, session: u64, wait: LockWait) -> StoreResult<GlobalReadLock> {
         let locks = self.new_owner(Some(session));
         locks.table.begin_read_lock();
-        // Gives back what it has, and ends what has begun, also where waiting fails.
+        // Releases what it has, and ends what has begun, also where waiting fails.
         let mut lock = GlobalReadLock { store: self.clone(), locks };
         for what in [GLOBAL_LOCK, COMMIT_LOCK] {
             let held = &mut lock.locks;
@@ -100,13 +100,13 @@ impl RowStore {
         Ok(locks)
     }
 
-    /// What a definition holds for its time, so that neither a global read lock nor a backup lock comes in between. Blocks.
+    /// The lock of a definition while it runs, which keeps out a global read lock and a backup lock. Blocks.
     ///
     /// # Errors
     /// 1223 where the session itself holds the read lock, and those of waiting.
     pub fn definition_pass(&self, session: u64, wait: LockWait) -> StoreResult<SessionLocks> {
         let mut locks = self.read_lock_pass(session, wait)?;
-        // As in MySQL, who has locked the instance may change it.
+        // As in MySQL, the session that has locked the instance may change it.
         let held = &locks.0;
         if !held.table.family_holds(held.owner.family, BACKUP_LOCK, TableLock::ReadOnly) {
             locks.hold(BACKUP_LOCK, TableLock::Write, wait)?;
@@ -114,7 +114,7 @@ impl RowStore {
         Ok(locks)
     }
 
-    /// What a commit of another's work holds for its time, so that no global read lock comes in between. Blocks.
+    /// The lock of a commit for another session while it runs, which keeps out a global read lock. Blocks.
     ///
     /// # Errors
     /// As those of [`definition_pass`](Self::definition_pass).

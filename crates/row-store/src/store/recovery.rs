@@ -1,4 +1,4 @@
-//! Opening a store: its files, what the log has and they have not, and what is left of what was not finished.
+//! Opening a store: its files, the changes that only the log has, and the remains of unfinished work.
 
 use crate::batch::Batch;
 use crate::commit::Committer;
@@ -37,7 +37,7 @@ pub(crate) const LOG_FOLDER: &str = "redo";
 /// Where they are until they are complete.
 const UNFINISHED_FOLDER: &str = "rows.unfinished";
 
-/// What a store begins with.
+/// The state that a store begins with.
 pub(crate) struct Recovered {
     pub committer: Arc<Committer>,
     pub catalog: Catalog,

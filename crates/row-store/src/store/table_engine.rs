@@ -46,10 +46,10 @@ pub trait TableEngine: Send + Sync {
         &[]
     }
 
-    /// What SHOW ENGINES says of it, up to 80 characters.
+    /// Its comment in SHOW ENGINES, up to 80 characters.
     fn comment(&self) -> &'static str;
 
-    /// What its tables are like. The same at all times.
+    /// The traits of its tables. They never change.
     fn traits(&self) -> EngineTraits;
 
     /// The level of one generation of a table, which is truncated by beginning another, or of its copy of columns. Called once for each
@@ -70,7 +70,7 @@ pub trait TableEngine: Send + Sync {
         Ok(())
     }
 
-    /// What a part of a table takes in the level, beside what the store has of it.
+    /// The bytes of a part of a table in the level, beside those in the store.
     ///
     /// # Errors
     /// When the level cannot be read.
@@ -78,8 +78,8 @@ pub trait TableEngine: Send + Sync {
         Ok(LevelBytes::default())
     }
 
-    /// What is wrong with a part of a table in the level, as CHECK TABLE asks. `interrupt` is called every few thousand rows, and its error
-    /// ends the work.
+    /// The defects of a part of a table in the level, for CHECK TABLE. `interrupt` is called every few thousand rows, and its error ends
+    /// the work.
     ///
     /// # Errors
     /// Those of `interrupt`, and when the level cannot even be opened.
@@ -135,7 +135,7 @@ pub trait TableEngine: Send + Sync {
 /// An engine of another server, whose tables become those of an engine here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplacedEngine {
-    /// Its name there, found whatever the case.
+    /// Its name there, found in any letter case.
     pub name: &'static str,
     /// Its tables are to be small: those that take their place are compressed by Zstandard.
     pub is_small: bool,
@@ -145,17 +145,17 @@ pub struct ReplacedEngine {
 pub struct LevelPlace {
     /// The table's generation.
     pub generation: u64,
-    /// What the level has.
+    /// The content of the level.
     pub part: TablePart,
     /// The level's manifest as it is: what else there is of it is left of work that was not committed, and may be removed.
     pub manifest: Vec<ManifestEntry>,
     /// The table has no rows, in the store neither.
     pub is_new: bool,
-    /// Where its files take their room on the disk from.
+    /// The account that its files take their disk space from.
     pub room: DiskRoom,
 }
 
-/// What a table takes in a level, bytes.
+/// The bytes of a table in a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LevelBytes {
     /// Rows.
@@ -164,7 +164,7 @@ pub struct LevelBytes {
     pub index: u64,
 }
 
-/// What is wrong with what a level has of a table.
+/// A defect of a table's part in a level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LevelFault {
     /// Something is not as it was written; what, and how that shows.
@@ -178,12 +178,12 @@ pub enum LevelFault {
     },
 }
 
-/// What OPTIMIZE has done.
+/// The result of OPTIMIZE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Optimized {
     /// All that it can.
     Done,
-    /// Not all: somebody else is at it, or has the table.
+    /// Not all: another thread does it, or has the table locked.
     Busy,
     /// The engine's tables are always as they should be.
     Unsupported,

@@ -1,4 +1,4 @@
-//! One column of many rows at a time: where it lies is looked up once, and a value is a copy of a few bytes.
+//! One column of many rows at a time: its position is looked up once, and a value is a copy of a few bytes.
 
 use crate::error::corrupted;
 use crate::layout::{Place, Slot};

@@ -1,9 +1,9 @@
-//! What those who plan, change and define have to know of a table's engine.
+//! What plans, changes and definitions have to know of a table's engine.
 
 use squall_catalog::{IndexType, TableCompression};
 
-/// Where an engine's tables differ, for readers and writers, who can do with each table all that they can do with any, and for
-/// definitions, which some engines refuse.
+/// How an engine's tables differ, for readers and writers, which treat all tables alike, and for definitions, which some
+/// engines refuse.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EngineTraits {
     /// Rows are read by column: a scan applies conditions itself, columns that are not asked for cost nothing, and a whole row is dear.
@@ -18,9 +18,9 @@ pub struct EngineTraits {
     pub keeps_copies: bool,
     /// How tables are compressed whose definition does not say.
     pub compression: TableCompression,
-    /// What a key is built as that is not unique and asks for no structure of its own.
+    /// The structure of a key that is not unique and names none.
     pub plain_keys: IndexType,
-    /// What definitions of its tables may not have.
+    /// The features that definitions of its tables may not have.
     pub refuses: &'static [TableFeature],
 }
 
@@ -43,7 +43,7 @@ impl EngineTraits {
     }
 }
 
-/// What a definition can ask for, and an engine refuse.
+/// A feature that a definition can ask for and an engine can refuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableFeature {
     /// CREATE TEMPORARY TABLE.

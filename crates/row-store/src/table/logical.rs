@@ -1,4 +1,4 @@
-//! What the storages of a table have in common.
+//! What all partitions of a table have in common.
 
 use crate::locks::{LargeWriters, SearchedRanges};
 use squall_catalog::TableId;
@@ -10,11 +10,11 @@ pub(crate) struct LogicalTable {
     pub id: TableId,
     /// The next AUTO_INCREMENT value.
     pub auto_increment: AtomicU64,
-    /// What of it is in the meta keyspace. Changes under the lock of the log, when it is there.
+    /// The value that the meta keyspace has. Changes under the lock of the log, when it is there.
     pub auto_increment_saved: AtomicU64,
     /// The next hidden row id; 0 until the last one has been looked up.
     pub next_row_id: AtomicU64,
-    /// What open transactions have searched.
+    /// The ranges that open transactions have searched.
     pub searched: SearchedRanges,
     /// Those that have written so much that they do not keep locks of it.
     pub large_writers: LargeWriters,
@@ -36,7 +36,7 @@ impl LogicalTable {
         }
     }
 
-    /// Sets the next AUTO_INCREMENT value of a table that nobody has yet.
+    /// Sets the next AUTO_INCREMENT value of a table that no session uses yet.
     pub fn start_auto_increment(&self, next: u64) {
         self.auto_increment.store(next, Ordering::Relaxed);
         self.auto_increment_saved.store(next, Ordering::Relaxed);

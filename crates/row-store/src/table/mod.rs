@@ -39,11 +39,11 @@ use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// What a table is on disk, whatever its definition says at the moment.
+/// What a table is on disk, apart from its current definition.
 pub(crate) struct TableData {
-    /// What it is stored under: the table's id, or that of a partition.
+    /// The id that it is stored under: the table's, or that of a partition.
     pub id: TableId,
-    /// What it has in common with the other partitions of its table.
+    /// The state that all partitions of the table share.
     pub logical: Arc<LogicalTable>,
     pub generation: u64,
     pub keyspace: Keyspace,
@@ -51,10 +51,10 @@ pub(crate) struct TableData {
     /// Never given again while the process runs: what the cache knows its rows by. Another one when nothing of what the cache has is right
     /// any more.
     serial: AtomicU64,
-    /// What was read at an earlier snapshot is not kept under the present number.
+    /// A row that was read at an earlier snapshot is not kept under the present number.
     serial_since: AtomicU64,
     cache: Arc<RowCache>,
-    /// What loads that were given up may have left.
+    /// Files that abandoned loads may have left.
     pub unused_files: Mutex<UnusedFiles>,
     /// For rows that are packed, and for the next ones if the definition says so.
     pub packing: Packing,
@@ -160,7 +160,7 @@ impl TableData {
         self.newest_built.fetch_max(seqno, Ordering::AcqRel);
     }
 
-    /// 1412 for who reads a place of the table at a sequence number from which that is not complete.
+    /// 1412 for a read of a part of the table at a sequence number before that part was complete.
     pub fn check_seqno(&self, key: &[u8], seqno: u64) -> SqlResult<()> {
         let newest = self.complete_since.load(Ordering::Acquire);
         if seqno >= newest && seqno >= self.newest_built.load(Ordering::Acquire) {
@@ -220,7 +220,7 @@ impl TableData {
         }
     }
 
-    /// What the store has at a row's key at a sequence number; `keep` for the next reader of it too.
+    /// The store's entry at a row's key at a sequence number; `keep` for the next reader of it too.
     fn entry_at(&self, key: &[u8], seqno: SeqNo, keep: bool) -> SqlResult<Option<Slice>> {
         let place = self.cache_place(key);
         if let Some(row) = self.cache.get(&place, seqno) {
@@ -398,22 +398,22 @@ impl Table {
         self.data.logical.id
     }
 
-    /// What its rows are stored under: of a partition its own, else the table's id.
+    /// The id that its rows are stored under: of a partition its own, else the table's.
     pub(crate) fn storage_id(&self) -> TableId {
         self.data.id
     }
 
-    /// What the table's engine is like.
+    /// The traits of the table's engine.
     pub fn traits(&self) -> &EngineTraits {
         &self.traits
     }
 
-    /// What rows below the store's are read with, if the table has any.
+    /// The level below the store, if the table has one.
     pub fn sealed_source(&self) -> Option<&Arc<dyn SealedSource>> {
         self.data.sealed().map(|level| level.source())
     }
 
-    /// What the table's copy of columns is read with, if it has one.
+    /// The level of the table's column copy, if it has one.
     pub fn copy_source(&self) -> Option<Arc<dyn SealedSource>> {
         self.data.copy().map(|level| level.source().clone())
     }
@@ -465,7 +465,7 @@ impl Table {
         }
     }
 
-    /// What is newest at a key, seen by others or not, and the number of the commit that wrote it if the store has it.
+    /// The newest entry at a key, visible or not, and the sequence number of its commit if the store has it.
     pub(crate) fn newest(&self, key: &[u8]) -> SqlResult<(Option<Slice>, Option<SeqNo>)> {
         if let Some(partitions) = &self.partitions {
             for storage in self.storages_for_key(partitions, key) {
@@ -483,7 +483,7 @@ impl Table {
         Ok((self.or_sealed(entry.map(|entry| entry.value), key, SeqNo::MAX)?, written))
     }
 
-    /// What is newest at a key, with these sealed rows below it.
+    /// The newest row at a key, with these segment rows below it.
     pub(crate) fn newest_above(&self, key: &[u8], sealed: &dyn SealedRows) -> SqlResult<Option<Slice>> {
         let entry = self.data.keyspace.tree.get_internal_entry(key, SeqNo::MAX);
         match entry.map_err(|error| engine_error(error.into()))? {
@@ -610,7 +610,7 @@ impl Table {
         self.secondary_codecs().iter().any(|codec| codec.unique)
     }
 
-    /// Whether anybody looks for records of an index by their whole keys: rows, and entries that may be there once.
+    /// Whether records of an index are looked up by their whole keys: rows, and entries that may be there once.
     pub(crate) fn is_looked_up(&self, index: IndexId) -> bool {
         index == IndexId(0) || self.index_codec(index).is_ok_and(|codec| codec.unique)
     }

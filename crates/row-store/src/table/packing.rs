@@ -1,9 +1,9 @@
 //! Rows packed by Zstandard with a dictionary of their table, for tables with `COMPRESSION='zstd'`.
 //!
-//! A row is too short to be compressed by itself: what is alike is alike between rows. So a dictionary is made of the first
-//! rows of a table (a load makes it while it runs, other writes leave that to the background), kept beside the table's
-//! layouts, and each row from then on is packed with it. A read by key unpacks the one row it is about, and rows stay packed in
-//! the log, in the cache of blocks and in that of rows. The engine compresses blocks of packed rows with LZ4 beyond that, which takes care of keys.
+//! A row is too short to be compressed by itself: rows are like each other. So a dictionary is made of the first rows of a table (a load makes it
+//! while it runs, other writes leave that to the background), kept beside the table's layouts, and each row from then on is packed with it. A read
+//! by key unpacks the one row it is about, and rows stay packed in the log, in the cache of blocks and in that of rows. The engine compresses
+//! blocks of packed rows with LZ4 beyond that, which compresses the keys.
 //!
 //! ```text
 //! format u8 | checksum u32 | layout, LEB128 | length of what was packed, LEB128 | Zstandard's blocks
@@ -27,7 +27,7 @@ use zstd::zstd_safe::{CCtx, DCtx, compress_bound};
 const DICTIONARY_BYTES: usize = 112 << 10;
 /// Rows that a dictionary is made of. Four times as many make no better one, in four times the 0.15 s.
 const SAMPLE_BYTES: usize = 1 << 20;
-/// What is taken of one row at most, so that a few large ones are not all there is.
+/// The most bytes of one row in the sample, so that a few large rows do not fill it.
 const SAMPLE_ROW_BYTES_MAX: usize = 64 << 10;
 /// Rows of as much are packed before there is a dictionary, too.
 const PACKED_ALONE_BYTES_MIN: usize = 512;
@@ -37,7 +37,7 @@ const LEVEL: i32 = 3;
 /// Buffers of a thread are kept up to this size.
 const KEPT_BYTES_MAX: usize = 1 << 20;
 
-/// What the format's byte says, beside [`WIDE`](crate::table::row::WIDE): that the row is packed,
+/// The bits of the format's byte, beside [`WIDE`](crate::table::row::WIDE): that the row is packed,
 const PACKED: u8 = 2;
 /// that it has been packed with the table's dictionary,
 const WITH_DICTIONARY: u8 = 4;
@@ -46,7 +46,7 @@ const SEVERAL_BLOCKS: u8 = 8;
 /// Bytes before those that the checksum is of.
 const PACKED_HEADER_BYTES: usize = 5;
 
-/// What begins each frame of Zstandard (RFC 8878, 3.1.1).
+/// The magic number of each frame of Zstandard (RFC 8878, 3.1.1).
 const FRAME_MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
 /// A descriptor that says: one segment, eight bytes of length, no checksum, no name of a dictionary.
 const FRAME_DESCRIPTOR: u8 = 0b1110_0000;
@@ -79,7 +79,7 @@ impl Packer {
     }
 }
 
-/// What packs and unpacks rows of one generation of a table.
+/// Packs and unpacks rows of one generation of a table.
 #[derive(Default)]
 pub(crate) struct Packing {
     dictionary: OnceLock<Dictionary>,
@@ -96,7 +96,7 @@ struct Dictionary {
 pub(crate) struct Sample {
     rows: Vec<u8>,
     sizes: Vec<usize>,
-    /// A dictionary has been made, or none could be made, or somebody is making one.
+    /// A dictionary has been made, or none could be made, or a thread is making one.
     is_over: bool,
 }
 
@@ -262,7 +262,7 @@ fn checksum(key: &[u8], packed: &[u8]) -> u32 {
     xxh3_64_with_seed(packed.get(PACKED_HEADER_BYTES..).unwrap_or_default(), xxh3_64(key) ^ u64::from(format)) as u32
 }
 
-/// What follows the header of a frame.
+/// The part behind the header of a frame.
 fn blocks_of_frame(frame: &[u8]) -> Option<&[u8]> {
     let descriptor = *frame.strip_prefix(&FRAME_MAGIC)?.first()?;
     let is_one_segment = descriptor & 0b10_0000 != 0;
@@ -273,7 +273,7 @@ fn blocks_of_frame(frame: &[u8]) -> Option<&[u8]> {
     frame.get(FRAME_MAGIC.len() + 1 + window + dictionary + length..).filter(|_| !has_checksum)
 }
 
-/// What a block has behind its header, if it is the only one and compressed.
+/// The content of a block, if it is the only one and compressed.
 fn only_block(blocks: &[u8]) -> Option<&[u8]> {
     let (header, payload) = blocks.split_at_checked(BLOCK_HEADER_BYTES)?;
     let header = u32::from_le_bytes([header[0], header[1], header[2], 0]);
@@ -288,7 +288,7 @@ mod tests {
 
     const KEY: &[u8] = b"key";
 
-    /// What a row is when it comes back.
+    /// An unpacked row.
     fn with_sum_of(row: &[u8], packed: &[u8]) -> Vec<u8> {
         [&row[..3], &packed[1..PACKED_HEADER_BYTES], &row[HEADER_BYTES..]].concat()
     }

@@ -1,15 +1,14 @@
-//! Rows that are sealed outside of the store, as a last level below it.
+//! Segment rows: rows outside of the store, as a last level below it.
 //!
-//! A column table keeps most of its rows in files of its own. To everybody above, they are rows like others: they are
-//! found by their keys, scanned in their order, locked, changed and deleted.
+//! A column table keeps most of its rows in files of its own. All code above sees them as rows: they are found by
+//! key, scanned in key order, locked, changed and deleted.
 //!
-//! - An entry of the store hides the sealed row with its key. A DELETE leaves a [marker](DELETED) instead of nothing.
-//! - Which sealed rows there are is said by entries of the table's keyspace too, the *manifest*: it changes in a commit, and
-//!   a reader at a sequence number reads the manifest of that sequence number. What an entry of the manifest means is up to the
-//!   [`SealedSource`].
-//! - Rows are sealed by a [`Sealing`]: its caller reads the store's rows as they are in one snapshot, makes the manifest's new
-//!   entries of them, and commits: rows that have not changed meanwhile leave the store in the same step. To readers
-//!   nothing changes.
+//! - An entry of the store hides the segment row with its key. A DELETE leaves a [marker](DELETED) instead of
+//!   nothing.
+//! - The *manifest* lists the segments. It is entries of the table's keyspace too: it changes in a commit, and a reader at a
+//!   sequence number reads the manifest of that number. The [`SealedSource`] defines what an entry means.
+//! - Rows are sealed by a [`Sealing`]: its caller reads the store's rows in one snapshot, makes new entries of the manifest,
+//!   and commits. Rows that have not changed meanwhile leave the store in the same step. Readers see no change.
 
 use super::Table;
 use super::row::ValueRef;
@@ -45,7 +44,7 @@ pub trait SealedSource: Send + Sync {
     /// The rows that the entries of a manifest, in the order of their names, stand for.
     fn open(&self, manifest: Vec<ManifestEntry>) -> SqlResult<Arc<dyn SealedRows>>;
 
-    /// Itself as what it is, for those who know the source.
+    /// Itself by its own type, for code that knows the source.
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 
     /// Begins to make sealed rows of rows that a load has. They are the table's when the entries that stand for them are
@@ -165,7 +164,7 @@ pub(crate) struct SealedLevel {
     /// Keys of rows that commits have changed since a [`Sealing`] began; `None` while there is none. Changes under the
     /// lock of the commit log.
     changed: Mutex<Option<FxHashSet<Slice>>>,
-    /// Held while rows go from the store to the manifest, which is not one step to those who read what is newest.
+    /// Held while rows go from the store to the manifest, which readers of the newest rows do not see as one step.
     moving: RwLock<()>,
 }
 
@@ -190,7 +189,7 @@ impl SealedLevel {
         SealedLevel { part, source, manifests: RwLock::default(), changed: Mutex::new(None), moving: RwLock::default() }
     }
 
-    /// What the manifests' entries mean.
+    /// The source that knows the meaning of the manifest's entries.
     pub fn source(&self) -> &Arc<dyn SealedSource> {
         &self.source
     }

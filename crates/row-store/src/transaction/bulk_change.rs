@@ -1,4 +1,4 @@
-//! Many sealed rows of a column table are changed at a time: by the list of its segments, and by entries of its indexes.
+//! Changes many segment rows of a column table at a time: by its manifest, and by entries of its indexes.
 
 use super::Transaction;
 use crate::StoreError;
@@ -127,7 +127,7 @@ impl Transaction {
         if !self.locks.tables.contains(&(table.id(), TableLock::Exclusive)) {
             return Err(SqlError::internal("a list of sealed rows that others may change").into());
         }
-        // What only takes rows away makes room, as the DELETE of a row does.
+        // A change that only removes rows frees space, as the DELETE of a row does.
         if change.row_delta.unsigned_abs() < change.changed {
             self.check_room(table)?;
         }

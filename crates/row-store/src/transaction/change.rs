@@ -181,7 +181,7 @@ impl Transaction {
         Ok(RowKey(key))
     }
 
-    /// What becomes of the entries of a row that gets another place or other values, with new unique ones looked for among those
+    /// What happens to the entries of a row that gets another place or other values, with new unique ones looked for among those
     /// that are there. Unless the table is the transaction's alone, they are locked.
     pub(super) fn entry_changes(
         &mut self,

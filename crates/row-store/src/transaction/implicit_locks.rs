@@ -1,4 +1,4 @@
-//! A transaction that has locked very many rows keeps no locks of those that it has written.
+//! A transaction that has locked very many rows keeps no locks of the rows that it has written.
 
 use super::Transaction;
 use crate::error::{StoreError, StoreResult};
@@ -34,7 +34,8 @@ impl Transaction {
 
     /// Gives locks back whose keys have been written, if there are very many; `table` is the one that a row has just been locked of.
     ///
-    /// Those of earlier statements stay: their rows may have been shown to somebody, who may roll back what was written since.
+    /// Those of earlier statements stay: their rows may have been shown to the client, which may roll back what was written
+    /// since.
     pub(super) fn let_written_locks_go(&mut self, table: Option<&Table>) {
         let locks = &mut self.locks;
         if locks.rows.len() < LOCKS_MAX && locks.large.is_empty() {
@@ -45,7 +46,7 @@ impl Transaction {
             locks.large.push(table.data.logical.clone());
         }
         let writes = self.own.writes.read();
-        // Locks that were given back may have been among those that were looked at.
+        // Locks that were released may have been among those that were looked at.
         let looked_at = locks.rows_looked_at.min(locks.rows.len());
         let mut kept = looked_at;
         for at in looked_at..locks.rows.len() {

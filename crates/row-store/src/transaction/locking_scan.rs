@@ -70,7 +70,7 @@ impl LockingScan {
     }
 }
 
-/// Whether a lock was not to be had because others hold it: SKIP LOCKED skips such rows, and no other error.
+/// Whether a lock was not available because others hold it: SKIP LOCKED skips such rows, and no other error.
 pub(super) fn is_held(error: &StoreError) -> bool {
     matches!(error, StoreError::Sql(error) if error.is(ErrorCode::LockNowait))
 }

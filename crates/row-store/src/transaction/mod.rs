@@ -37,7 +37,7 @@ use std::sync::atomic::Ordering;
 const LOCK_BYTES: usize = 130;
 /// Locks that are taken between two charges.
 const LOCKS_BETWEEN_CHARGES: usize = 1024;
-/// What a transaction takes without being charged: most are small.
+/// The bytes of a transaction that are not charged: most transactions are small.
 const UNCHARGED_BYTES: usize = 64 << 10;
 
 /// A place to roll back to within a transaction.
@@ -180,7 +180,7 @@ impl Transaction {
         self.snapshot.get_or_insert_with(|| self.store.snapshot())
     }
 
-    /// What plain reads of the current statement see. Taken anew for each scan of a statement, it includes the
+    /// The snapshot of plain reads of the current statement. Taken anew for each scan of a statement, it includes the
     /// transaction's writes up to now and none of the later ones.
     pub fn read_view(&mut self) -> ReadView {
         let snapshot = self.snapshot().clone();
@@ -266,7 +266,7 @@ impl Transaction {
             if acquired != Acquired::Held {
                 let met = self.meet_large_writers(table, &key, request.wait);
                 if !matches!(met, Ok(false)) {
-                    // Those who have written it have the lock by now, too, and are waited for.
+                    // Transactions that have written it have the lock by now, too, and are waited for.
                     self.locks.table.give_back(self.locks.owner, RowLock::of(acquired, &key));
                     met?;
                     continue;
@@ -315,8 +315,8 @@ impl Transaction {
         LockingScan { cursor: view.scan(table, range, direction), request, pending: None, of_newest: false }
     }
 
-    /// What rows to be changed are looked for in. One may have changed since, so a caller that has found it locks it, reads it
-    /// anew and looks again.
+    /// The view in which rows to be changed are searched. One may have changed since, so a caller that has found it locks it,
+    /// reads it anew and looks again.
     pub fn change_view(&mut self) -> ReadView {
         self.fix_snapshot();
         match &self.snapshot {
@@ -325,7 +325,7 @@ impl Transaction {
         }
     }
 
-    /// What constraints are checked against: the newest rows, whatever the transaction's snapshot is.
+    /// The view that constraints are checked in: the newest rows, not the transaction's snapshot.
     pub fn newest_view(&mut self) -> ReadView {
         self.fix_snapshot();
         self.view_at(self.store.snapshot())
@@ -456,7 +456,7 @@ impl Transaction {
         self.locks.memory = Some(memory.charge());
     }
 
-    /// Whether the disk has room for what has been written so far.
+    /// Whether the disk has space for what has been written so far.
     fn check_room(&self, table: &Table) -> StoreResult<()> {
         let bytes = self.own.writes.read().bytes_to_come();
         Ok(self.store.gate().check_addition(bytes, &table.def().name)?)
@@ -472,7 +472,7 @@ impl Transaction {
     /// Undoes what has been written since. Locks stay.
     pub fn rollback_to(&mut self, savepoint: Savepoint) {
         self.own.writes.write().rollback_to(savepoint.0);
-        // Less can always be had.
+        // Less is always available.
         let _ = self.charge_memory();
     }
 

@@ -20,7 +20,7 @@ const ATTEMPTS_MAX: usize = 10;
 #[derive(Clone, Debug)]
 pub struct PiecewiseSearch {
     range: KeyRange,
-    /// What has not been come to; `None` at the end.
+    /// The rest of the ranges; `None` at the end.
     rest: Option<KeyRange>,
     direction: Direction,
     /// Entries that the pieces have had.
@@ -94,7 +94,7 @@ impl Transaction {
         Ok(Some(piece))
     }
 
-    /// What a search reads a piece in.
+    /// The view in which a search reads a piece.
     fn search_view(&mut self, search: &mut PiecewiseSearch) -> ReadView {
         let view = self.change_view();
         let step = *search.step.get_or_insert(view.step);

@@ -1,4 +1,4 @@
-//! A transaction that is prepared: what it has written and locked stays as it is, whoever decides what becomes of it, and whenever.
+//! A transaction that is prepared: its writes and locks stay until any session commits it or rolls it back.
 
 use super::Transaction;
 use crate::commit::{CommitRequest, HeldLocks};
@@ -17,7 +17,7 @@ use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What a prepared transaction comes to, one after the other.
+/// The states of a prepared transaction, in their order.
 pub(crate) enum PreparedItem<'a> {
     /// Rows of a table, more or less.
     Table(TableId, i64),
@@ -50,7 +50,7 @@ impl Transaction {
         let read = self.own.reads.as_ref().map(|reads| reads.ranges()).unwrap_or_default();
         for (id, ranges) in read {
             let table = self.store.0.known_table(id);
-            // What is gone nobody changes.
+            // A table that is gone is not changed.
             let Some(table) = table.filter(|table| !table.is_retired()) else { continue };
             let request = LockRequest { mode: LockMode::Shared, wait: self.lock_wait };
             self.lock_ranges(&table, &ranges, request)?;

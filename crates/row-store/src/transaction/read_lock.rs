@@ -1,4 +1,4 @@
-//! What a transaction does where somebody has the global read lock; see [`crate::store::read_lock`].
+//! What a transaction does while a session has the global read lock; see [`crate::store::read_lock`].
 
 use super::Transaction;
 use crate::error::StoreResult;
@@ -7,7 +7,7 @@ use crate::store::{COMMIT_LOCK, GLOBAL_LOCK, is_temporary};
 use crate::table::Table;
 
 impl Transaction {
-    /// Waits before a change of a table's rows for as long as somebody has the global read lock.
+    /// Waits before a change of a table's rows while a session has the global read lock.
     ///
     /// # Errors
     /// 1223 where that is the session itself, and those of waiting.
@@ -21,7 +21,7 @@ impl Transaction {
             other => other,
         };
         match locks.table.pass(locks.owner, GLOBAL_LOCK, wait) {
-            // Given back at once: what counts is the commit, and a transaction must not hold the lock off until its end.
+            // Released at once: what counts is the commit, and a transaction must not hold the lock off until its end.
             Ok(_) => {
                 locks.table.release_table(locks.owner, GLOBAL_LOCK);
                 Ok(())

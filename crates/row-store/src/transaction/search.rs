@@ -1,4 +1,4 @@
-//! What a transaction has searched stays as it is, and what others have searched is heeded by what it writes.
+//! Ranges that a transaction has searched stay as they are, and its writes respect the ranges of others.
 
 use super::change::EntryChange;
 use super::{LockedRow, Transaction, table_lock};
@@ -16,7 +16,7 @@ use std::ops::Bound;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// How long somebody who does not want to wait waits for a commit that is under way, of which it is not known any more what it
+/// How long a caller that does not want to wait still waits for a running commit, of which it is not known any more what it
 /// writes: a few syncs.
 const COMMIT_WAIT: Duration = Duration::from_secs(1);
 
@@ -48,7 +48,7 @@ fn hull(ranges: &[KeyRange]) -> KeyRange {
     }
 }
 
-/// What another transaction has put into a range.
+/// A row or entry that another transaction has put into a range.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Met {
     Nothing,
@@ -64,9 +64,9 @@ impl Transaction {
     }
 
     /// Locks ranges of keys, of the table itself or of an index, before they are searched for rows to lock or to change: no other
-    /// transaction puts anything there until the transaction ends, and who has done so already is waited for. Many ranges are locked
-    /// together with what lies between them. Does nothing at READ COMMITTED, in a statement of its own, and where locked rows are
-    /// skipped, for what is found then is no answer to keep.
+    /// transaction puts anything there until the transaction ends, and transactions that have done so already are waited for. Many
+    /// ranges are locked together with what lies between them. Does nothing at READ COMMITTED, in a statement of its own, and where
+    /// locked rows are skipped, for what is found then is no answer to keep.
     ///
     /// Tells whether they are locked: a [view](Transaction::change_view) that is taken then sees what was committed before.
     ///
@@ -144,7 +144,7 @@ impl Transaction {
         }
     }
 
-    /// Locks a row and tells how, so that the lock can be given back.
+    /// Locks a row and tells how, so that the lock can be released.
     pub(super) fn lock_found(&mut self, table: &Table, key: &Slice, request: LockRequest) -> StoreResult<RowLock> {
         let acquired = self.lock_row(table, key, request)?;
         Ok(RowLock::of(acquired, &LockKey::new(table.id(), key)))
@@ -167,7 +167,7 @@ impl Transaction {
         }
     }
 
-    /// Locks a row that may turn out not to be wanted and reads its newest version: its lock comes with it.
+    /// Locks a row that may not be wanted in the end and reads its newest version; returns its lock, too.
     pub fn find_locked(&mut self, table: &Table, key: &[u8], request: LockRequest) -> StoreResult<Option<LockedRow>> {
         self.fix_snapshot();
         let key = Slice::new(key);
@@ -175,7 +175,7 @@ impl Transaction {
         Ok(self.newest_row(table, &key, self.fails_on_change())?.map(|row| LockedRow { row, lock }))
     }
 
-    /// Gives the lock of a range to those who have put something there.
+    /// Gives the lock of a range to transactions that have written there.
     fn meet_writers(&self, table: &Table, range: &KeyRange, lock: &LockKey, wait: LockWait) -> StoreResult<Met> {
         let mut all = Met::Nothing;
         for (owner, written) in self.locks.table.writers(self.locks.owner, table.id()) {
@@ -215,8 +215,8 @@ impl Transaction {
         }
     }
 
-    /// Writes a row, what it was before if it had another key, and entries of indexes. Waits for others who have searched a range
-    /// that one of the keys is put into.
+    /// Writes a row, what it was before if it had another key, and entries of indexes. Waits for other transactions that have
+    /// searched a range that one of the keys is put into.
     pub(super) fn write(
         &mut self,
         table: &Table,
@@ -271,7 +271,8 @@ impl Transaction {
         }
     }
 
-    /// Takes the locks of ranges that something is put into, each when those who have searched it have ended.
+    /// Takes the locks of ranges that something is put into, each when the transactions that have searched it have
+    /// ended.
     fn enter(&mut self, ranges: Vec<LockKey>) -> StoreResult<()> {
         for lock in ranges {
             match self.locks.table.lock_row(self.locks.owner, &lock, LockMode::Exclusive, self.lock_wait) {

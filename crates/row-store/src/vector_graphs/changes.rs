@@ -13,7 +13,7 @@ const FOLDED_KEPT: usize = 8192;
 pub(crate) enum Phase {
     /// There is none.
     None,
-    /// One is being made of the rows of one moment. What is committed from then on is noted.
+    /// One is being made of the rows of one snapshot. Later commits are noted.
     Building,
     /// It has all rows, less what the changes say.
     Ready,
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(changes.next_pending(11, 10).len(), 1);
         assert_eq!(changes.next_pending(12, 2).len(), 2);
         changes.fold(2);
-        // What is folded is told to those who do not see it.
+        // Folded changes are told to readers that do not see them.
         assert_eq!(keys(&changes, 10), Some(vec![2, 3, 4]));
         assert_eq!(keys(&changes, 11), Some(vec![3, 4]));
         assert_eq!(keys(&changes, 12), Some(vec![4]));

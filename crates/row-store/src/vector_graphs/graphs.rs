@@ -9,7 +9,7 @@ use squall_vector_index::Graph;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// What all graphs of a store take, and may take.
+/// The memory of all graphs of a store, and its bound.
 #[derive(Debug, Default)]
 pub(crate) struct VectorMemory {
     used: AtomicUsize,
@@ -22,13 +22,13 @@ impl VectorMemory {
         self.max.store(bytes_max, Ordering::Relaxed);
     }
 
-    /// What is allowed.
+    /// The bound, in bytes.
     pub fn max(&self) -> usize {
         self.max.load(Ordering::Relaxed)
     }
 }
 
-/// What a graph takes of it.
+/// The share of a graph.
 #[derive(Debug)]
 pub(crate) struct Charge {
     memory: Arc<VectorMemory>,

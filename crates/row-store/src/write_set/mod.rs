@@ -1,10 +1,10 @@
-//! What a transaction has written and not committed.
+//! The uncommitted writes of a transaction.
 //!
 //! Every write carries the number of the step it belongs to. A savepoint is such a number: rolling back to it drops the
 //! later ones. A scan is opened at a number too, so a statement never meets its own later writes.
 //!
-//! What takes more memory than it should goes to [files](spill). There the steps of what was written stay; those that are rolled back
-//! are remembered as dead.
+//! Writes beyond the memory bound go to [files](spill). They keep their steps there; steps that are rolled back are remembered as
+//! dead.
 
 mod entries;
 mod postings;
@@ -61,7 +61,7 @@ struct Undo {
     sealed_changes: u64,
 }
 
-/// What is left of undo records whose writes have left memory.
+/// The rest of undo records whose writes were spilled.
 struct SpilledCount {
     step: u64,
     table: TableId,
@@ -74,7 +74,7 @@ struct SpilledCount {
 pub struct ManifestChange {
     /// New contents of entries; `None` removes an entry.
     pub entries: Vec<(Vec<u8>, Option<Vec<u8>>)>,
-    /// What the new entries stand for.
+    /// The objects that the new entries name.
     pub rows: Option<Box<dyn UncommittedRows>>,
     /// Rows more, or less.
     pub row_delta: i64,
@@ -82,7 +82,7 @@ pub struct ManifestChange {
     pub changed: u64,
 }
 
-/// What a transaction has written and not committed.
+/// The uncommitted writes of a transaction.
 #[derive(Default)]
 pub(crate) struct WriteSet {
     tables: FxHashMap<TableId, TableWrites>,
@@ -250,7 +250,7 @@ impl WriteSet {
         Ok(None)
     }
 
-    /// What the table of that id, or one of its partitions, has at a key.
+    /// The write to a key of the table of that id, or of one of its partitions.
     pub fn get_of_table(&self, table: TableId, key: &[u8]) -> SqlResult<Option<Change>> {
         // A table without partitions has one storage, of its own id.
         if self.tables.contains_key(&table) {
@@ -394,7 +394,7 @@ impl WriteSet {
         Ok(())
     }
 
-    /// What is written from now on is told from what leaves memory.
+    /// Later writes are told apart from spilled ones.
     fn end_spilled_step(&mut self) {
         self.spilled_to = self.next_step();
     }

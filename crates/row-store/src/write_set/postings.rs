@@ -1,7 +1,7 @@
 //! Entries of indexes of terms, as they come.
 //!
-//! A row has as many of them as words, and none is looked up by its key before it is committed. So they are gathered one
-//! behind the other and sorted once: when somebody reads the index, when they leave memory, or at the commit.
+//! A row has as many of them as words, and none is looked up by its key before it is committed. So they are appended and
+//! sorted once: when the transaction reads the index, when they leave memory, or at the commit.
 
 use super::spill::{Source, SpillFile, SpillPlace, item_of, panicked};
 use super::{Change, Written};
@@ -17,7 +17,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-/// What the values of records end in.
+/// The last byte of the records' values.
 const REMOVED: &[u8] = &[0];
 const PUT: &[u8] = &[1];
 
@@ -137,7 +137,7 @@ impl Postings {
     /// Has a thread write what was taken to a file; `empty` is the memory of another one that has [ended](Postings::end_spill).
     ///
     /// # Errors
-    /// If the disk has no room, or there is no thread to be had; what was taken is still there then.
+    /// If the disk has no space, or no thread can be started; what was taken is still there then.
     pub fn begin_spill(&mut self, place: &Arc<SpillPlace>, keyspace: &Keyspace, empty: Taken) -> SqlResult<()> {
         place.check_room(self.taken.bytes())?;
         let bytes = self.taken.bytes();
@@ -171,7 +171,7 @@ impl Postings {
         self.taken.sort();
     }
 
-    /// What is in memory within bounds, sorted.
+    /// The entries in memory within bounds, sorted.
     pub fn source<'a>(&'a self, bounds: (Bound<&'a [u8]>, Bound<&'a [u8]>)) -> Source<'a> {
         Box::new(items(&self.taken, bounds).map(Ok))
     }

@@ -1,7 +1,7 @@
-//! Writes that have left memory: sorted files in the folder of temporary ones, gone with their transaction.
+//! Spilled writes: sorted files in the temporary folder, removed with their transaction.
 //!
-//! They have the form of the engine's files, with a write's step for its sequence number, so that what they have of a key or a
-//! range as of a step is found as it is there: by filters and indexes of blocks.
+//! They have the form of the engine's files, with a write's step for its sequence number. So keys and ranges as of a step are
+//! found as in the engine: by filters and indexes of blocks.
 
 use super::{Change, Written};
 use crate::engine::{AbstractTree, Error, Keyspace, SeqNo, Slice};
@@ -44,7 +44,7 @@ impl SpillPlace {
     }
 
     /// # Errors
-    /// 1021 if the disk has no room for so many bytes.
+    /// 1021 if the disk has no space for so many bytes.
     pub fn check_room(&self, bytes: usize) -> SqlResult<()> {
         self.gate.check_temporary(bytes)
     }
@@ -114,7 +114,7 @@ impl SpillFile {
     /// `None` if there are none.
     ///
     /// # Errors
-    /// 1021 if the disk has no room for `bytes`, and those of writing.
+    /// 1021 if the disk has no space for `bytes`, and errors of writing.
     pub fn write(
         place: &SpillPlace,
         keyspace: &Keyspace,
@@ -154,7 +154,7 @@ impl SpillFile {
         })
     }
 
-    /// What the file has of a key as of a step.
+    /// The file's entry of a key as of a step.
     pub fn get(&self, key: &[u8], hash: u64, step: u64, dead: &DeadSteps) -> SqlResult<Option<Change>> {
         let mut below = step.saturating_add(1);
         loop {
@@ -180,7 +180,7 @@ pub(super) fn hash_of(key: &[u8]) -> u64 {
 /// Sources of writes, in the order of keys.
 pub(super) type Source<'a> = Box<dyn Iterator<Item = lsm_tree::Result<InternalValue>> + Send + 'a>;
 
-/// What files have within bounds.
+/// The entries of files within bounds.
 pub(super) fn sources(files: &[SpillFile], bounds: (Bound<&[u8]>, Bound<&[u8]>)) -> Vec<BoxedIterator<'static>> {
     let bounds = (bounds.0.map(Slice::new), bounds.1.map(Slice::new));
     files.iter().map(|file| file.range(bounds.clone())).collect()

@@ -1,4 +1,4 @@
-//! Random transactions whose writes leave memory at every turn, beside a model that keeps them all.
+//! Random transactions whose writes spill again and again, compared with a model that keeps them all.
 
 use super::*;
 use crate::engine::{Engine, EngineOptions, Kind};
@@ -95,7 +95,7 @@ struct Run {
     fixture: Fixture,
     writes: WriteSet,
     models: Vec<Model>,
-    /// Steps that somebody reads at, or may roll back to.
+    /// Steps that a scan reads at, or that may be rolled back to.
     views: Vec<u64>,
 }
 

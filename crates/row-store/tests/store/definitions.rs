@@ -48,7 +48,7 @@ fn written() -> (u64, u64) {
     (value("write_bytes"), value("syscw"))
 }
 
-/// What becomes of a table between its making and its end.
+/// What happens to a table between its making and its end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Life {
     Empty,

@@ -1,5 +1,5 @@
 //! A history checker: transactions read lists and append their own number to some. From the lists that remain, the order
-//! of all versions is known, and with it who depends on whom; a cycle of dependencies is an anomaly.
+//! of all versions is known, and with it the dependencies of transactions; a cycle of dependencies is an anomaly.
 
 use crate::fixture::*;
 use parking_lot::Mutex;
@@ -94,8 +94,8 @@ fn run(level: IsolationLevel, options: StoreOptions) -> (BTreeMap<i64, Vec<u64>>
 /// Pairs of transactions of which the first must come before the second.
 type Order = Vec<(u64, u64)>;
 
-/// Checks reads against the final lists and returns who must come before whom: by writing or reading what the other
-/// wrote, and by having read what the other then changed.
+/// Checks reads against the final lists and returns which transaction must come before which: by writing or reading
+/// what the other wrote, and by having read what the other then changed.
 fn dependencies(lists: &BTreeMap<i64, Vec<u64>>, history: &[Committed]) -> (Order, Order) {
     let numbers: BTreeSet<u64> = history.iter().map(|committed| committed.number).collect();
     let (mut after, mut before) = (Vec::new(), Vec::new());
@@ -122,7 +122,7 @@ fn dependencies(lists: &BTreeMap<i64, Vec<u64>>, history: &[Committed]) -> (Orde
     (after, before)
 }
 
-/// Whether somebody must come before himself.
+/// Whether a transaction must come before itself.
 fn has_cycle(edges: &[(u64, u64)]) -> bool {
     let mut followers: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     let mut waits: BTreeMap<u64, usize> = BTreeMap::new();

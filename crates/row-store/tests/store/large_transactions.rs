@@ -174,7 +174,7 @@ fn rows_of_a_very_large_transaction_are_locked_by_what_it_has_written() {
     assert!(nowait(other.get_locked(&table, &key(&table, -1), FOR_UPDATE).unwrap_err()));
     other.insert(&table, &row(MANY + 2, 1, "", None)).unwrap();
     other.commit().unwrap();
-    // Who waits gets what was committed, and a deadlock with it is seen.
+    // A waiter gets what was committed, and a deadlock with it is seen.
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| {
             let mut other = begin(&fixture);

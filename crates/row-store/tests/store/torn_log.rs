@@ -6,7 +6,7 @@ use squall_row_store::{DdlChanges, Durability, IsolationLevel, RowStore, Transac
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Copies the files of a store that is open as they are at one moment: again, where a merge has taken some away or made others
+/// Copies the files of an open store as they are at one time: again, where a merge has taken some away or made others
 /// meanwhile.
 pub fn copy(from: &Path, to: &Path) {
     while !try_copy(from, to) {

@@ -1,4 +1,4 @@
-//! Who gets in, and how.
+//! Authentication: which clients get in, and how.
 
 use squall_client::{Client, ConnectOptions, QueryResult, TlsMode};
 

@@ -1,4 +1,5 @@
-//! Views, triggers and events whose definer is an account: what dropping it would leave without one, and making it would adopt.
+//! Views, triggers and events whose definer is an account: which of them lose their definer when the account is dropped, and
+//! which get one when it is made.
 
 use crate::database::Shared;
 use crate::session::Session;
@@ -7,8 +8,8 @@ use squall_server_state::accounts::quoted;
 use squall_types::{ErrorCode, Level, SqlError, SqlResult};
 
 impl Session {
-    /// 4006 when one of several accounts is named as a definer; 4005 as a warning for who has ALLOW_NONEXISTENT_DEFINER.
-    /// SUPER does not stand for it. The accounts are locked, so that nothing is made meanwhile that names them.
+    /// 4006 when one of several accounts is named as a definer; 4005 as a warning with ALLOW_NONEXISTENT_DEFINER. SUPER
+    /// does not stand for it. The accounts are locked, so that nothing is made meanwhile that names them.
     pub(super) fn check_not_definers<'k>(
         &mut self,
         operation: &str,

@@ -12,7 +12,7 @@ use squall_system_tables::{PERFORMANCE, virtual_database};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 
-/// What privileges are granted on, names resolved.
+/// The object of a grant, with names resolved.
 #[derive(Clone, Debug, PartialEq)]
 enum Place {
     Global,
@@ -276,7 +276,7 @@ pub(crate) fn unknown_accounts(operation: &str, keys: &[AccountKey]) -> SqlError
     failed(operation, keys)
 }
 
-/// What a list of privileges says at a level (1144, 1221, 3619).
+/// The privileges of a list at a level (1144, 1221, 3619).
 fn wanted(privileges: &[Privilege], place: &Place, registry: &Registry) -> SqlResult<Wanted> {
     let level = place.level();
     let all = Privileges::all_at(level).union(Privileges::GRANT_OPTION);

@@ -53,7 +53,7 @@ fn restrict(account: &mut AccountDef, database: &str, privileges: Privileges) {
     }
 }
 
-/// Who is restricted on a database takes nothing away on `*.*` that another has there (3879).
+/// An account that is restricted on a database cannot revoke on `*.*` what another account has there (3879).
 pub(super) fn check_global_revoke(
     revoker: &AccountKey,
     access: &AccessMap,

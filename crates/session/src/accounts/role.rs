@@ -20,7 +20,7 @@ pub(super) fn unknown_role(role: &AccountKey) -> SqlError {
     SqlError::new(ErrorCode::UnknownAuthorizationId, &[&role.user, &role.host])
 }
 
-/// A role that everybody has cannot be taken from one account.
+/// A mandatory role cannot be revoked from one account.
 pub(super) fn mandatory(role: &AccountKey) -> SqlError {
     SqlError::new(ErrorCode::MandatoryRole, &[&role.user, &role.host])
 }

@@ -32,7 +32,8 @@ impl Session {
                 merge(&mut merged, role);
             }
         }
-        // MySQL names everybody's roles for oneself alone, so that what is dumped of others is what they were granted.
+        // MySQL names mandatory roles only for one's own account, so a dump of other accounts has only what they were
+        // granted.
         if matches!(name, None | Some(AccountName::CurrentUser)) {
             for role in accounts.granted_roles(account) {
                 merged.roles.entry(role).or_default();

@@ -178,7 +178,7 @@ pub(crate) fn check_may_end(security: &SecurityContext<'_>, process: &Process) -
     security.check_needs(system_user_need(security, &keys).as_slice())
 }
 
-/// Whether an account has SYSTEM_USER, by itself or by a role that it may set, everybody's among them.
+/// Whether an account has SYSTEM_USER, by itself or by a role that it may set, mandatory roles too.
 pub(crate) fn is_system_account(accounts: &Accounts, key: &AccountKey) -> bool {
     let (mut pending, mut seen) = (vec![key], BTreeSet::new());
     pending.extend(accounts.mandatory_roles.iter());

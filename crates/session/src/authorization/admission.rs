@@ -1,4 +1,4 @@
-//! Which clients the server admits beside what their accounts demand: `offline_mode` and `max_user_connections`.
+//! Limits for new connections beside those of the account: `offline_mode` and `max_user_connections`.
 
 use crate::session::Session;
 use squall_catalog::{AccountKey, Accounts};
@@ -11,7 +11,7 @@ fn account_of(accounts: &Accounts, process: &Process) -> Option<AccountKey> {
 }
 
 impl Session {
-    /// 3032 while the server is offline, but for those who administer connections.
+    /// 3032 while the server is offline, except for accounts with CONNECTION_ADMIN.
     pub(super) fn check_is_online(&self) -> SqlResult<()> {
         let is_offline = Values(&self.shared.globals.load_values()).on(ids::OFFLINE_MODE);
         if is_offline && self.process.is_client() && !self.access.has_dynamic("CONNECTION_ADMIN") {

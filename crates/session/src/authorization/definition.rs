@@ -8,7 +8,7 @@ use squall_registry::StatementContext;
 use squall_system_tables::is_system_table;
 use squall_types::{ErrorCode, Level, SqlError, SqlResult};
 
-/// What a table that comes to be needs, where its rows come from another.
+/// The needs of a new table whose rows come from another.
 const MADE: Privileges = Privileges::CREATE.union(Privileges::INSERT);
 
 /// Privileges of CREATE, ALTER, DROP, RENAME and TRUNCATE.

@@ -1,4 +1,4 @@
-//! The session's grants, and what is asked of them beside objects.
+//! The session's grants, and questions about them that name no object.
 
 use crate::authorization::SecurityContext;
 use crate::session::Session;

@@ -1,9 +1,10 @@
-//! Whether the session may do what it is asked: in one place.
+//! Authorization: the one place that decides whether the session may run a statement.
 //!
-//! What a statement touches is written down as [`Need`]s: rows by the binder ([`squall_planner::needs`]), everything else
-//! by [`statement`], for every kind of statement there is. [`Session::authorize`] and [`Session::authorize_statement`]
-//! compare them with the accounts as they are now, and give an [`Authorized`] value. Plans run from nothing else (see
-//! [`squall_catalog::authorized`]), so a way around the check does not compile.
+//! The objects that a statement uses are recorded as [`Need`]s: rows by the binder ([`squall_planner::needs`]),
+//! everything else by [`statement`], for every kind of statement there is. [`Session::authorize`] and
+//! [`Session::authorize_statement`] compare them with the accounts as they are now, and give an [`Authorized`] value.
+//! A plan runs only with such a value (see [`squall_catalog::authorized`]), so a way around the check does not
+//! compile.
 
 pub(crate) mod accounts;
 mod admission;

@@ -3,8 +3,8 @@
 use squall_catalog::{Need, Privileges};
 use squall_parser::ast::Show;
 
-/// What a form of SHOW tells of the server as a whole needs a privilege. The others show what the session's grants let it
-/// see, and look at them row by row; a new form says here which of both it is.
+/// A form of SHOW about the whole server needs a privilege. The others show what the session's grants let it see, and
+/// look at them row by row; a new form says here which of both it is.
 pub(super) fn needs_of_show(show: &Show) -> Option<Need> {
     match show {
         Show::BinaryLogs | Show::BinaryLogStatus | Show::ReplicaStatus { .. } => {

@@ -1,4 +1,5 @@
-//! What each kind of statement needs before it is run. Rows are the binder's to tell: here is what names alone say.
+//! What each kind of statement needs before it is run. The binder records the needs for rows; this module records
+//! what names alone say.
 
 use super::AuthorizedStatement;
 use super::show::needs_of_show;
@@ -290,7 +291,7 @@ fn needs_of_maintenance(security: &SecurityContext<'_>, statement: &TableMainten
     Ok(needs)
 }
 
-/// What a lock on a table needs: LOCK TABLES, which is granted on databases, and SELECT.
+/// The needs of a lock on a table: LOCK TABLES, which is granted on databases, and SELECT.
 pub(crate) fn lock_needs(database: &str, table: &str) -> [Need; 2] {
     [Need::database(database, Privileges::LOCK_TABLES), Need::table(database, table, Privileges::SELECT, "")]
 }

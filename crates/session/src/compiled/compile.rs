@@ -97,7 +97,7 @@ pub(crate) struct Compiler<'b, 'a> {
     volatility: Volatility,
 }
 
-/// What is known of the types of `@variables` in a trigger, which assigns them as it runs.
+/// The types of `@variables` in a trigger, which assigns them as it runs.
 #[derive(Default)]
 struct UserVariableTypes {
     /// Those that the program names.

@@ -72,7 +72,7 @@ impl Machine {
     }
 }
 
-/// What SIGNAL signals: a warning is one, anything else an error.
+/// The condition of SIGNAL: a warning, or else an error.
 fn signal(
     sqlstate: [u8; 5],
     items: &[(SignalItem, BoundExpr, SqlType)],

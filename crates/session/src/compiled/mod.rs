@@ -1,7 +1,7 @@
 //! Programs that read and change nothing but their own variables, compiled to operations on values.
 //!
-//! Such a program needs no session: it runs wherever an expression does, so functions of that kind are kernels, and loops of that kind take the
-//! time of their expressions alone. `compile` makes operations of a syntax tree, `machine` runs them.
+//! Such a program needs no session: it runs wherever an expression runs. So these functions are kernels, and these loops take only the time of
+//! their expressions. `compile` makes operations of a syntax tree, `machine` runs them.
 
 mod compile;
 mod machine;
@@ -23,11 +23,11 @@ pub(crate) type Slot = usize;
 pub(crate) struct Variable {
     /// Its name, as messages have it.
     pub name: Box<str>,
-    /// What values are converted to.
+    /// The type that values are converted to.
     pub sql_type: SqlType,
 }
 
-/// What a program does next.
+/// The next step of a program.
 #[derive(Debug)]
 enum Operation {
     /// Gives a variable the value of an expression.
@@ -108,7 +108,7 @@ pub(crate) struct RowSlots {
 #[derive(Debug, PartialEq)]
 pub(crate) struct Paused;
 
-/// What a program leaves.
+/// The result of a program.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Ended {
     /// It has come to its end.

@@ -1,6 +1,6 @@
-//! An open data directory, and what extends the server: modules and their procedures, which are given it.
+//! An open data directory, and what extends the server: modules and their procedures.
 //!
-//! Reading order: [`Database`], `Shared`, `module`, `procedure`, `statement_runner` (what a procedure runs statements by).
+//! Reading order: [`Database`], `Shared`, `module`, `procedure`, `statement_runner` (how a procedure runs statements).
 
 mod module;
 mod procedure;
@@ -49,14 +49,14 @@ impl WeakDatabase {
     }
 }
 
-/// What all sessions of a database share.
+/// The state that all sessions of a database share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     // Dropped before the store.
     pub engine_work: EngineWork,
     /// Branches of global transactions.
     pub branches: Branches,
-    /// What is known of the server below its sessions.
+    /// The server's state below its sessions.
     pub state: ServerState,
     pub procedures: Procedures,
     pub modules: Vec<Arc<dyn Module>>,
@@ -64,7 +64,7 @@ pub(crate) struct Shared {
     pub events: Arc<EventScheduler>,
     /// See [`OpenOptions::shutdown`].
     pub shutdown: Option<Arc<Notify>>,
-    /// What sessions have found out about statements.
+    /// The plans and statements that sessions share.
     pub plans: SharedPlanCache,
     /// Bodies of stored routines.
     pub routines: RoutineCache,
@@ -137,7 +137,7 @@ impl Database {
         Ok(())
     }
 
-    /// What the account of a statement may do.
+    /// The grants of a statement's account.
     pub fn access_of(&self, context: &StatementContext) -> AccessMap {
         self.0.access_of(context)
     }
@@ -158,7 +158,8 @@ impl Database {
         Err(SqlError::new(ErrorCode::TableAccessDenied, &[&"SELECT", &user, &host, &table]))
     }
 
-    /// What the server reads virtual tables with for itself: as no account, in UTC, with global variables.
+    /// The context in which the server itself reads virtual tables: without an account, in UTC, with global
+    /// variables.
     pub fn server_context(&self) -> Arc<StatementContext> {
         let globals = self.globals();
         let variables = VariableValues { global: globals.clone(), session: globals, ..VariableValues::default() };
@@ -186,7 +187,7 @@ impl Database {
         &self.0.directory
     }
 
-    /// Connections at this moment.
+    /// Connections that are open now.
     pub fn connection_count(&self) -> usize {
         self.0.processes.len()
     }

@@ -1,4 +1,4 @@
-//! Modules: parts of the server that the core knows nothing of. See `docs/decisions/0017-jobs-and-procedures.md`.
+//! Modules: parts of the server that the core does not know. See `docs/decisions/0017-jobs-and-procedures.md`.
 
 use super::{Database, Procedure};
 use crate::listener::Listener;
@@ -24,7 +24,7 @@ pub trait Module: Debug + Send + Sync {
     fn procedures(&self) -> Vec<Arc<dyn Procedure>> {
         Vec::new()
     }
-    /// What it wants to be told of.
+    /// Its listeners.
     fn listeners(&self) -> Vec<Arc<dyn Listener>> {
         Vec::new()
     }
@@ -36,7 +36,7 @@ pub trait Module: Debug + Send + Sync {
     fn start(&self, _database: &Database) -> SqlResult<()> {
         Ok(())
     }
-    /// What SHOW GLOBAL STATUS shows of it: names and numbers.
+    /// Its status variables: names and numbers.
     fn status(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }

@@ -29,11 +29,11 @@ pub trait Procedure: Debug + Send + Sync {
 pub struct ProcedureHead {
     /// Its database, lower case.
     pub database: &'static str,
-    /// Its name; found whatever the case.
+    /// Its name; found in any letter case.
     pub name: &'static str,
     /// Its parameters. A call with more or fewer arguments is error 1318.
     pub parameters: Vec<Parameter>,
-    /// What it does, in a sentence.
+    /// Its description, in a sentence.
     pub comment: &'static str,
 }
 
@@ -44,7 +44,7 @@ pub struct Parameter {
     pub name: Cow<'static, str>,
     /// Which way values go.
     pub mode: ParameterMode,
-    /// What an argument is converted to, as for a column of that type.
+    /// The type that an argument is converted to, as for a column.
     pub sql_type: SqlType,
 }
 
@@ -108,7 +108,7 @@ impl Procedures {
         self.0.insert(key, procedure);
     }
 
-    /// The procedure of that name, whatever the case.
+    /// The procedure of that name, in any letter case.
     pub fn find(&self, database: &str, name: &str) -> Option<&Arc<dyn Procedure>> {
         self.0.get(&(database.to_lowercase(), name.to_lowercase()))
     }

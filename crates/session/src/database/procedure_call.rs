@@ -91,7 +91,7 @@ impl ProcedureCall<'_> {
         self.runner.check(needs)
     }
 
-    /// What it may do.
+    /// Its grants.
     pub fn access(&self) -> &AccessMap {
         self.runner.access()
     }

@@ -12,17 +12,17 @@ use std::sync::Arc;
 /// Runs statements here and now: in the transaction, with the privileges and the diagnostics of the session that the statement
 /// around them belongs to.
 pub(crate) trait StatementRunner {
-    /// What all sessions share.
+    /// The state that all sessions share.
     fn shared(&self) -> &Arc<Shared>;
     /// The session's account.
     fn account(&self) -> &AccountKey;
-    /// What it may do.
+    /// Its grants.
     fn access(&self) -> &AccessMap;
     /// Whether it may do all of that.
     fn check(&self, needs: &[Need]) -> SqlResult<()>;
     /// The session's `@variables`.
     fn user_variables(&self) -> &UserVariables;
-    /// What results that are kept are charged to.
+    /// The account of memory for kept results.
     fn memory(&self) -> &Arc<SessionMemory>;
     /// The session as it is now, with other `@variables`.
     fn image(&self, user_variables: Arc<UserVariables>) -> SessionImage;

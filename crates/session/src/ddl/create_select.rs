@@ -1,8 +1,7 @@
 //! CREATE TABLE … SELECT: the table comes into the catalog when all its rows are durable.
 //!
-//! Until then its files belong to no catalog and only this session knows them, under a name that no statement can write
-//! by accident. Whatever ends the statement before (an error, KILL, a crash) leaves no table: files that no catalog names
-//! are removed at the next start.
+//! Until then only this session knows its files, under a name that no statement can write by accident. If the statement
+//! ends early (an error, KILL, a crash), no table remains: files that no catalog names are removed at the next start.
 
 use crate::database::Shared;
 use crate::result::writer::OkInfo;

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl Session {
-    /// What definition statements run with.
+    /// The environment of definition statements.
     pub(crate) fn ddl_env(&self, context: &Arc<StatementContext>) -> DdlEnv {
         let values = Values(&self.variables.session);
         DdlEnv {

@@ -234,7 +234,7 @@ impl Session {
         Ok(Schedule::Every { amount, unit, starts, ends })
     }
 
-    /// A moment of a schedule, in whole seconds (1525).
+    /// A time of a schedule, in whole seconds (1525).
     async fn event_moment(&mut self, expr: &ast::Expr, clause: &str, run: &StatementRun<'_>) -> SqlResult<i64> {
         let (value, sql_type) = self.evaluate(expr, run.request.sql, run.request.parameters, &run.context).await?;
         let moment: Option<DateTime> = match &value {

@@ -1,4 +1,4 @@
-//! The job that an event is when it runs: its statements, in the name of its definer.
+//! The job that runs an event: its statements, as its definer.
 
 use crate::collector::LastError;
 use crate::database::{Database, Shared};

@@ -12,7 +12,7 @@ use squall_system_tables::{Source, s, u};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 
-/// A moment by the event's own clock.
+/// A time by the event's own clock.
 fn moment(event: &EventDef, micros: Option<i64>) -> Value {
     micros.and_then(|micros| event.zone().from_unix_micros(micros)).map_or(Value::Null, Value::DateTime)
 }
@@ -21,7 +21,7 @@ fn moment_text(event: &EventDef, micros: i64) -> String {
     event.zone().from_unix_micros(micros).map(|local| local.to_text(0)).unwrap_or_default()
 }
 
-/// Type, moment, interval and its unit, start and end.
+/// Type, time, interval and its unit, start and end.
 fn schedule_values(event: &EventDef) -> [Value; 6] {
     match &event.schedule {
         Schedule::At(at) => {

@@ -38,7 +38,7 @@ impl Status {
     }
 }
 
-/// When an event is due. Moments are microseconds since 1970 UTC.
+/// When an event is due. Times are microseconds since 1970 UTC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Schedule {
     /// Once.
@@ -192,7 +192,7 @@ pub(crate) fn interval(amount: &str, unit: IntervalUnit) -> Interval {
     }
 }
 
-/// The first moment not before `now` that is a whole number of intervals after the start, by the zone's clock.
+/// The first time not before `now` that is a whole number of intervals after the start, by the zone's clock.
 fn next_slot(starts: i64, interval: Interval, zone: &TimeZone, now: i64) -> Option<i64> {
     if now <= starts {
         return Some(starts);

@@ -1,6 +1,6 @@
-//! The events that there are, and the thread that sleeps until the next is due and hands it to the job system.
+//! All events, and the thread that sleeps until the next is due and gives it to the job system.
 //!
-//! An event is a record of the store's (`definition`), so CREATE, ALTER and DROP hold durably and at once.
+//! An event is a record of the store's (`definition`), so CREATE, ALTER and DROP are durable and take effect at once.
 
 mod definition;
 
@@ -189,7 +189,7 @@ impl EventScheduler {
     pub fn stop(&self) {
         self.state.lock().stopping = true;
         self.changed.notify_all();
-        // Not for ever: a change of events that nobody drives any more may hold the thread up.
+        // Not for ever: a change of events whose future is not polled any more may hold the thread up.
         let _ended = self.firing.try_lock_for(STOP_WAIT_MAX);
     }
 

@@ -1,6 +1,6 @@
-//! Fields that are written as their columns print them become stored values without a detour.
+//! Fields that are written as their columns print them become stored values directly.
 //!
-//! Whatever is not sure to be stored as it is, with nothing to be said about it, is left to the binder's conversions.
+//! The binder converts all other fields: those that may change when they are stored, or that cause a warning.
 
 use squall_catalog::ColumnDef;
 use squall_planner::dml::InsertPlan;
@@ -19,7 +19,7 @@ enum Source {
     Id(Kind),
 }
 
-/// What a field has to be like.
+/// The form that a field must have.
 enum Kind {
     Signed {
         low: i64,
@@ -259,7 +259,7 @@ fn number(digits: &[u8]) -> Option<u32> {
 fn date(text: &[u8]) -> Option<Date> {
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = *text else { return None };
     let (year, month, day) = (number(&[y1, y2, y3, y4])?, number(&[m1, m2])?, number(&[d1, d2])?);
-    // Every month has 28 days; longer ones are looked at by who knows the calendar.
+    // Every month has 28 days; the calendar checks later days.
     let sure = match month {
         1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
         4 | 6 | 9 | 11 => 30,

@@ -1,9 +1,9 @@
 //! LOAD DATA [LOCAL] INFILE, and LOAD XML.
 //!
-//! The file's text comes through a bounded channel, from the client or from a file of the server ([`feed`]), to a thread
-//! that may block ([`run`]). What is small is cut into fields ([`reader`]) and stored row by row in the session's
-//! transaction. Files of formats whose fields have names become such text first ([`named`], [`xml`]). A large file goes into a bulk load, which becomes visible as a whole: its text is cut into blocks of whole
-//! rows ([`split`]), of which several threads make stored rows ([`parallel`], [`convert`]).
+//! The file's text comes through a bounded channel, from the client or from a file of the server ([`feed`]), to a thread that may block ([`run`]). A
+//! small file is cut into fields ([`reader`]) and stored row by row in the session's transaction. Files of formats whose fields have names become
+//! such text first ([`named`], [`xml`]). A large file goes into a bulk load, which becomes visible as a whole: its text is cut into blocks of whole
+//! rows ([`split`]), from which several threads make stored rows ([`parallel`], [`convert`]).
 
 mod convert;
 mod feed;
@@ -57,7 +57,7 @@ impl Target {
     }
 }
 
-/// What a column makes of a field's bytes.
+/// How a column reads a field's bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FieldKind {
     /// Text in the file's character set.
@@ -85,10 +85,11 @@ impl FieldKind {
     }
 }
 
-/// What SET gives a column: its position among the columns of the plan, and the expression with its type; `None` is DEFAULT.
+/// The assignment of SET to a column: its position among the columns of the plan, and the expression with its type; `None`
+/// is DEFAULT.
 type LoadAssignment = (usize, Option<(BoundExpr, SqlType)>);
 
-/// What the loading thread works with.
+/// The state of the loading thread.
 struct Load {
     plan: Authorized<InsertPlan>,
     targets: Vec<Target>,
@@ -101,7 +102,7 @@ struct Load {
     bulk_allowed: bool,
     /// Rows that may be left out because they cannot be stored; `None` if the first one is an error.
     reject_limit: Option<u64>,
-    /// What fields are before they are converted.
+    /// The type of a field's text before it is converted.
     text: SqlType,
     bytes: SqlType,
 }
@@ -347,7 +348,7 @@ fn insert_of_load(statement: &LoadData, columns: Vec<Ident>, ignore: bool) -> St
     }))
 }
 
-/// What the fields of a load are called.
+/// The names of a load's fields.
 fn field_names(statement: &LoadData, load: &Load) -> Vec<String> {
     if !statement.columns.is_empty() {
         return statement.columns.iter().map(name_of).collect();

@@ -1,5 +1,5 @@
-//! A bulk load on all cores: one thread cuts the text into blocks of rows, several make stored rows of them, and what they
-//! have made is taken in the order of the text, as are warnings and the first error.
+//! A bulk load on all cores: one thread cuts the text into blocks of rows, several make stored rows. Rows, warnings and
+//! the first error are taken in the order of the text.
 
 use super::convert::DirectRow;
 use super::reader::{LineReader, Row, Rows};
@@ -40,7 +40,7 @@ struct Done {
     count: u64,
     rows: EncodedRows,
     left_out: u64,
-    /// What is wrong with the rows that were rejected.
+    /// The errors of the rejected rows.
     rejected: Vec<SqlError>,
     generated_id: Option<u64>,
     said: Diagnostics,
@@ -324,7 +324,7 @@ impl<'l> Worker<'l> {
     }
 }
 
-/// What the next row of a block is called.
+/// The numbers of the next row of a block.
 #[derive(Clone, Copy)]
 struct Numbers {
     /// The block's.
@@ -345,7 +345,7 @@ impl Numbers {
     }
 }
 
-/// What has become of a block's rows beside those that were encoded.
+/// The results of a block's rows beside those that were encoded.
 #[derive(Default)]
 struct Made {
     left_out: u64,

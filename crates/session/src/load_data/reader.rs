@@ -93,7 +93,7 @@ pub struct LineReader {
     plain_ends: Option<(u8, u8)>,
 }
 
-/// What parsing a row at the end of the text so far came to.
+/// The result of parsing a row at the end of the text so far.
 enum Cut {
     /// A row that has been appended: where its text ends.
     Row(usize),

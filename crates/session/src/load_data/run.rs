@@ -23,14 +23,14 @@ const BULK_BYTES_MIN: usize = 1 << 20;
 
 /// Text as it comes.
 pub(super) struct Text {
-    /// What has come before it was known how to load.
+    /// The text that came before the way to load was chosen.
     pub first: Vec<u8>,
-    /// What comes; `None` if that was all.
+    /// The next text; `None` at the end.
     pub rest: Option<mpsc::Receiver<Vec<u8>>>,
 }
 
 impl Text {
-    /// The next piece, and whether it is the last. Text that breaks off is an error: who sends it has failed.
+    /// The next piece, and whether it is the last. Text that breaks off is an error: its sender has failed.
     pub fn next(&mut self) -> SqlResult<(Vec<u8>, bool)> {
         if !self.first.is_empty() || self.rest.is_none() {
             return Ok((std::mem::take(&mut self.first), self.rest.is_none()));
@@ -49,7 +49,7 @@ fn broken_off() -> SqlError {
     SqlError::internal("the text to load breaks off")
 }
 
-/// What the loading thread is given beside the load.
+/// The parameters of the loading thread beside the load.
 pub(super) struct LoadContext {
     pub change: ChangeEnv<'static>,
     /// The session's number.

@@ -103,7 +103,7 @@ struct Scanner {
     quoted: bool,
 }
 
-/// What a step of the scan came to.
+/// The result of a step of the scan.
 enum Found {
     Row,
     More,

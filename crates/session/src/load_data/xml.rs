@@ -1,7 +1,7 @@
-//! LOAD XML: elements become the text that LOAD DATA takes without clauses, so that all the rest is as for other files.
+//! LOAD XML: elements become the text that LOAD DATA reads without clauses; the rest is as for other files.
 //!
-//! A row is an element of a name. Its fields are attributes, elements with text, and `<field name="…">` elements, in the row or around it.
-//! An empty text is no field, as in MySQL: the column is NULL.
+//! A row is an element with a given name. Its fields are attributes, elements with text, and `<field name="…">` elements, in the row or
+//! around it. An empty text is no field, as in MySQL: the column is NULL.
 
 use squall_file_formats::push_field;
 use squall_parser::ast::{FileFormat, LoadData};
@@ -10,7 +10,7 @@ use squall_types::{ErrorCode, SqlError, SqlResult};
 
 /// The element that is a row without ROWS IDENTIFIED BY.
 const ROW: &str = "<row>";
-/// What `<field name="…">` is called.
+/// The name of the element `<field name="…">`.
 const FIELD: &[u8] = b"field";
 /// Elements inside of elements.
 const DEPTH_MAX: usize = 1000;

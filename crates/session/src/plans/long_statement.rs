@@ -1,5 +1,5 @@
-//! Statements of many bytes: reading and binding them, and letting go of their trees, takes so long that it is done on the
-//! query pool. A connection's thread is shared with other connections.
+//! Long statements: to parse them, to bind them and to drop their trees takes so long that the query pool does it. A
+//! connection's thread is shared with other connections.
 
 use bytes::Bytes;
 use squall_executor::runtime::{QueryRuntime, ReservedMemory};

@@ -1,4 +1,4 @@
-//! Routes: how a statement is run, with the plan that it has for that.
+//! Routes: how a statement runs, with its plan.
 
 pub(crate) mod long_statement;
 pub(crate) mod prepared;
@@ -45,7 +45,7 @@ pub(crate) enum Route {
 }
 
 impl Route {
-    /// What EXPLAIN calls it.
+    /// Its name in EXPLAIN.
     pub fn name(&self) -> &'static str {
         match self {
             Route::PointLookup(_) => "point_lookup",
@@ -135,7 +135,7 @@ impl ConstantPlan {
 pub(crate) struct RowsPlan {
     pub plan: Authorized<Arc<RowPlan>>,
     pub columns: Arc<[ColumnMeta]>,
-    /// What the parameters must be for the plan to hold.
+    /// The kinds of parameters for which the plan is valid.
     pub kinds: Box<[ParameterKind]>,
     pub attempts: Attempts,
 }
@@ -210,11 +210,11 @@ impl Touches for SelectPlan {
 #[derive(Debug)]
 pub(crate) struct ChangePlan {
     pub plan: Arc<Authorized<DmlPlan>>,
-    /// What the values must be for the plan to hold.
+    /// The kinds of values for which the plan is valid.
     pub kinds: Box<[ParameterKind]>,
 }
 
-/// What has become of a statement that was tried on the connection's thread.
+/// The result of trying a statement on the connection's thread.
 #[derive(Debug)]
 pub enum AtOnce {
     /// It has been answered.
@@ -223,7 +223,7 @@ pub enum AtOnce {
     Left(Unanswered),
 }
 
-/// What was found out about a statement that was not answered at once. The call that follows with the same text or number takes it.
+/// The facts about a statement that was not answered at once. The call that follows with the same text or number takes it.
 #[derive(Debug, Default)]
 pub struct Unanswered(pub(crate) Option<Found>);
 
@@ -247,7 +247,7 @@ pub(crate) struct Found {
     pub parameters: Vec<Value>,
 }
 
-/// What an answered query has done, for statistics.
+/// The counts of an answered query, for statistics.
 #[derive(Debug, Default)]
 pub(crate) struct Answered {
     /// With tables, row by row.

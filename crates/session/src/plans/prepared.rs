@@ -23,7 +23,7 @@ pub struct PreparedStatement {
     pub columns: Arc<[ColumnMeta]>,
     /// How its text was read.
     pub options: ParseOptions,
-    /// Where its `?` stand, once somebody has asked.
+    /// The positions of its `?`, once a caller has asked.
     pub places: OnceLock<Box<[usize]>>,
     /// Its digest, once it has run.
     pub digest: OnceLock<Arc<Digest>>,
@@ -69,7 +69,7 @@ impl PreparedStatement {
         })
     }
 
-    /// Where the `?` stand in the text.
+    /// Where the `?` are in the text.
     pub fn places(&self) -> &[usize] {
         self.places.get_or_init(|| squall_parser::placeholders(&self.sql, &self.options).into())
     }

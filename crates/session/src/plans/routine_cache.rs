@@ -28,7 +28,7 @@ pub(crate) struct ParsedRoutine {
     compiled: Mutex<Option<(CompiledFor, Arc<CompiledProgram>)>>,
 }
 
-/// What a compiled body depends on.
+/// The versions that a compiled body depends on.
 #[derive(Debug, PartialEq)]
 pub(crate) struct CompiledFor {
     /// The settings that it was bound with.

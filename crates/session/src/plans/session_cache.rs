@@ -1,8 +1,8 @@
 //! The session plan cache: routes that a session keeps for the next time, by a prepared statement's number, or by a text's normalized
 //! statement (its text with a `?` for each plain literal).
 //!
-//! A route holds for as long as everything holds that it was chosen from: the catalog, the accounts, and what the session itself has set
-//! ([`PlanVersions`]). A statement without one is parsed and bound each time.
+//! A route is valid while its inputs stay the same: the catalog, the accounts, and the session's settings ([`PlanVersions`]). A
+//! statement without a route is parsed and bound each time.
 //!
 //! Every session has a cache of its own, so finding a route takes no lock. Sessions share statements and plans through
 //! [`crate::plans::shared_cache`].
@@ -21,10 +21,10 @@ const STATEMENTS_MAX: usize = 256;
 /// Longest text that is kept as it is, for a plan that has no parameters, and most of them.
 const CONSTANT_BYTES_MAX: usize = 64;
 const CONSTANTS_MAX: usize = 16;
-/// Most literals that a session keeps room for.
+/// The most literals that a session keeps a buffer for.
 const ROOM_MAX: usize = 64;
 
-/// What a session knows of a normalized statement.
+/// A session's entry of a normalized statement.
 #[derive(Debug, Default)]
 pub(crate) struct CachedStatement {
     /// The statement with parameters; `None` if its route cannot be kept.
@@ -41,11 +41,11 @@ pub(crate) struct SessionPlanCache {
     entries: FxHashMap<Box<[u8]>, CachedStatement>,
     /// Texts of rows that are the same each time.
     constants: FxHashMap<Box<[u8]>, PlanSlot>,
-    /// Room for a text's literals, used again and again.
+    /// A buffer for a text's literals, used again and again.
     room: Vec<Value>,
 }
 
-/// What is known of a text.
+/// The result of looking up a text.
 pub(crate) enum Known<'s> {
     /// It has no normalized statement, or its route cannot be kept.
     Nothing,
@@ -94,7 +94,7 @@ impl SessionPlanCache {
         self.constants.entry(text.into()).or_default().set(now, Some(Route::Constant(Arc::new(plan))));
     }
 
-    /// Takes the room of a text's literals back.
+    /// Takes the buffer of a text's literals back.
     pub fn give_back(&mut self, mut parameters: Vec<Value>) {
         parameters.clear();
         // Many literals are rare, and sessions many.
@@ -111,7 +111,7 @@ impl SessionPlanCache {
         self.entries.insert(statement.into(), entry);
     }
 
-    /// Lets go of all plans: a TEMPORARY table is gone, none of them holds any more, and some hold the table.
+    /// Drops all plans: a TEMPORARY table is gone, none of them holds any more, and some hold the table.
     pub fn forget_plans(&mut self) {
         self.entries.values_mut().for_each(|entry| entry.slot = PlanSlot::default());
         self.constants.clear();

@@ -1,9 +1,9 @@
-//! Versions that plans hold for, and the place of a route that was chosen at some.
+//! The versions that a plan is valid for, and the slot of a route with its versions.
 
 use crate::plans::Route;
 use squall_types::Value;
 
-/// What plans of all sessions depend on, by versions.
+/// The versions that plans of all sessions depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SchemaVersions {
     /// Of the catalog.
@@ -12,7 +12,7 @@ pub(crate) struct SchemaVersions {
     pub functions: u64,
 }
 
-/// What plans depend on, by versions.
+/// The versions that plans depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PlanVersions {
     pub schema: SchemaVersions,
@@ -26,7 +26,7 @@ pub(crate) struct PlanVersions {
 #[derive(Debug, Default)]
 pub(crate) struct PlanSlot(Option<(PlanVersions, Option<Route>)>);
 
-/// What a [`PlanSlot`] has for a statement.
+/// The content of a [`PlanSlot`] for a statement.
 pub(crate) enum Slot {
     /// This route.
     Route(Route),

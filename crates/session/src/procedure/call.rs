@@ -1,4 +1,4 @@
-//! CALL, and what a procedure has to work with.
+//! CALL, and what a procedure gets to work with.
 
 use super::arguments::Destination;
 use super::stack::OnGrowingStack;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// Calls that are inside of each other, at most (1456): each takes some stack.
 const CALLS_MAX: u32 = 128;
 
-/// What a CALL runs.
+/// The procedure of a CALL.
 enum Callee {
     /// A procedure of the server's own.
     Own(Arc<dyn Procedure>),
@@ -87,7 +87,7 @@ impl Session {
         Ok(Outcome::Ok(ok))
     }
 
-    /// What a name calls (1305): the server's own procedures go first.
+    /// The procedure of a name (1305): the server's own procedures go first.
     fn callee(&self, database: &str, name: &str) -> SqlResult<Callee> {
         if let Some(procedure) = self.shared.procedures.find(database, name) {
             return Ok(Callee::Own(procedure.clone()));

@@ -1,4 +1,4 @@
-//! CALL, definitions of the server's own procedures, and the way from functions into SQL.
+//! CALL, definitions of the server's own procedures, and functions that run SQL.
 
 mod arguments;
 mod call;

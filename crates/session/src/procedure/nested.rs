@@ -1,4 +1,4 @@
-//! Sessions that are made like another: for statements that functions run, and for work done later in somebody's name.
+//! Sessions that are made like another: for statements that functions run, and for later work of an account.
 
 use crate::api::KillCallback;
 use crate::collector::Collector;
@@ -70,7 +70,7 @@ impl SessionStatements {
         self.shared.upgrade().ok_or_else(|| SqlError::internal("the database is closing"))
     }
 
-    /// What the session may do now: a statement that a function runs comes after a REVOKE.
+    /// The session's grants now: a statement that a function runs may come after a REVOKE.
     fn access(&self, shared: &Shared) -> AccessMap {
         AccessMap::new(&shared.accounts.load_now(), &self.account, &self.active_roles)
     }

@@ -1,4 +1,4 @@
-//! A session as what runs statements from inside of its own.
+//! A session that runs statements from inside of its own statement.
 
 use crate::database::{Shared, StatementRunner};
 use crate::plans::long_statement::Text;

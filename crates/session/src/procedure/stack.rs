@@ -1,4 +1,4 @@
-//! Calls as deep as they may be, whatever stack the thread has.
+//! Deep calls: the stack of the thread does not limit them.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

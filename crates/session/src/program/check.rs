@@ -1,4 +1,4 @@
-//! What is wrong with a stored program whatever its tables are: looked for when it is created.
+//! Errors of a stored program that do not depend on its tables; CREATE reports them.
 
 use crate::program_errors as errors;
 use crate::statement_kind::{refused_for_its_rows, refused_in_function};
@@ -9,7 +9,7 @@ use squall_parser::ast::{
 use squall_registry::VariableRegistry;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
-/// What a program is the body of.
+/// The kind of object whose body a program is.
 #[derive(Clone, Copy)]
 pub(crate) enum ProgramKind<'a> {
     /// Nothing: BEGIN NOT ATOMIC.
@@ -22,7 +22,7 @@ pub(crate) enum ProgramKind<'a> {
     Trigger,
 }
 
-/// What can be named where a statement is; the innermost last.
+/// The names that are visible to a statement; the innermost last.
 struct Names<'a> {
     kind: ProgramKind<'a>,
     system_variables: &'a VariableRegistry,

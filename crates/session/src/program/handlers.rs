@@ -36,7 +36,7 @@ pub(super) fn find<'a>(scopes: &[Scope<'a>], level: Level, error: &SqlError) -> 
     })
 }
 
-/// What a name of a condition stands for.
+/// The condition of a name.
 pub(super) fn condition_named<'a>(scopes: &[Scope<'a>], name: &Ident) -> Option<&'a ConditionValue> {
     scopes.iter().rev().flat_map(|scope| scope.declarations).find_map(|declaration| match declaration {
         Declaration::Condition { name: known, value } if known.is(name.as_str()) => Some(value),

@@ -42,7 +42,7 @@ struct CursorRows {
     /// Those that were not fetched yet.
     left: std::vec::IntoIter<Vec<Value>>,
     types: Arc<[SqlType]>,
-    /// What all of them are charged, until the cursor is closed.
+    /// The charge of all of them, until the cursor is closed.
     _charge: Option<GrowingCharge>,
 }
 
@@ -85,7 +85,7 @@ impl From<SqlError> for Stop {
 
 type Ran<'a> = Result<Flow<'a>, Stop>;
 
-/// What an expression of a program is evaluated for.
+/// The purpose of an expression of a program.
 #[derive(Clone, Copy)]
 enum Purpose {
     /// A condition, or the operand of CASE.
@@ -102,16 +102,16 @@ pub(super) struct Interpreter<'r, 'a> {
     pub(super) locals: SharedLocals,
     scopes: Vec<Scope<'a>>,
     pub(super) slice: TimeSlice,
-    /// What a function returns, by name, and the value once it is there.
+    /// The name of a function's result, and its value once it exists.
     pub(super) returns: Option<&'r Variable>,
     returned: Option<Value>,
 }
 
-/// What a program has left.
+/// The result of a program.
 pub(crate) struct Left {
-    /// What is in its parameters.
+    /// The values of its parameters.
     pub locals: Locals,
-    /// What a function has returned.
+    /// The value that a function has returned.
     pub returned: Option<Value>,
 }
 
@@ -157,7 +157,8 @@ impl Session {
 }
 
 impl<'a> Interpreter<'_, 'a> {
-    /// Runs statements in turn. What one raises is handled here: whatever goes on goes on with the next.
+    /// Runs statements one after the other. Their conditions are handled here: a handler that continues goes on with
+    /// the next statement.
     async fn steps(&mut self, steps: &'a [Step]) -> Ran<'a> {
         for step in steps {
             // Nothing that it does may ever wait, and then it would have the event loop to itself.

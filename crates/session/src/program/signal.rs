@@ -11,7 +11,7 @@ impl Session {
     /// SIGNAL, and RESIGNAL of what is being handled. A warning (class 01) is one; everything else is an error.
     ///
     /// # Errors
-    /// What is signalled; 1645 for a RESIGNAL where nothing is handled.
+    /// The signalled error; 1645 for a RESIGNAL where nothing is handled.
     pub(crate) async fn run_signal(&mut self, signal: &Signal, run: &StatementRun<'_>) -> SqlResult<Outcome> {
         let handled = self.locals.as_ref().and_then(|locals| locals.lock().handled().cloned());
         let mut error = match (signal.condition.as_ref(), handled) {

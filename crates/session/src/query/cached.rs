@@ -1,8 +1,8 @@
-//! Queries of the full planner that have come before: their plans are in the shared plan cache, by their very text.
+//! Repeated queries of the full planner: their plans are in the shared plan cache, by the text as it was sent.
 //!
-//! A plan is kept when its text comes for the second time. What it was made from has to be the same: the catalog, the session's settings,
-//! and no TEMPORARY table or variable of a stored program that a name could mean. Whether tables have other sizes by now is looked at before each
-//! run ([`ReusablePlan::holds`](squall_executor::reusable::ReusablePlan::holds)). The session that runs it checks its own privileges.
+//! A plan is kept when its text comes for the second time. Its inputs have to be the same: the catalog and the session's settings. No name may
+//! mean a TEMPORARY table or a variable of a stored program. The sizes of tables are compared before each run
+//! ([`ReusablePlan::holds`](squall_executor::reusable::ReusablePlan::holds)). The session that runs it checks its own privileges.
 
 use super::RunningQuery;
 use crate::plans::shared_cache::TEXT_BYTES_MAX;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub(super) struct CachePlace {
     text: Vec<u8>,
     settings: Arc<BindSettings>,
-    /// What it is bound and planned with.
+    /// The versions that it is bound and planned with.
     versions: SchemaVersions,
     /// Whether it is worth keeping.
     keeps: bool,
@@ -96,7 +96,7 @@ impl Session {
 }
 
 impl CachePlace {
-    /// Whether the plan of this query is kept: it is the same for whoever sends the text.
+    /// Whether the plan of this query is kept: it is the same for all sessions.
     pub(super) fn keeps(&self, query: &BoundQuery) -> bool {
         self.keeps && query.is_told_by_text && !query.row_order_matters && !query.locks() && query.into.is_none()
     }

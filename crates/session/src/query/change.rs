@@ -76,7 +76,7 @@ impl Session {
         self.security().authorize(bound.ok_or_else(|| SqlError::internal("a long statement is not long"))?)
     }
 
-    /// What changes lock that read what they change by a query. A statement of its own locks only what it changes.
+    /// The locks of changes whose rows a query finds. A statement of its own locks only what it changes.
     fn change_locks(&self) -> ChangeLocks {
         if self.reads_committed_now() {
             ChangeLocks::None

@@ -1,4 +1,4 @@
-//! What a change of rows is carried out with, on whatever thread.
+//! What a change of rows needs beside its transaction, on any thread.
 
 use crate::database::Shared;
 use crate::session::{Session, StatementRun};
@@ -12,7 +12,7 @@ use squall_types::{SqlError, SqlResult, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What a change needs beside its transaction.
+/// The environment of a change beside its transaction.
 pub(crate) struct ChangeEnv<'p> {
     pub shared: Arc<Shared>,
     /// The statement's.
@@ -24,7 +24,7 @@ pub(crate) struct ChangeEnv<'p> {
 }
 
 impl ChangeEnv<'_> {
-    /// What its expressions and queries are evaluated in.
+    /// The context of its expressions and queries.
     pub fn statement_env(&self, view: Option<ReadView>) -> StatementEnv {
         StatementEnv::new(self.context.clone(), self.catalog.clone(), (*self.shared.store).clone(), view)
     }

@@ -81,7 +81,8 @@ impl Session {
     }
 }
 
-/// Whether a query reads base tables only: what views are made of, and what other tables hold, depends on who asks.
+/// Whether a query reads base tables only: what views are made of, and what other tables hold, depends on the
+/// account.
 fn reads_base_tables(query: &BoundQuery) -> bool {
     query.is_told_by_text && query.tables.iter().all(|table| table.definition.is_some() && table.inside_view.is_none())
 }

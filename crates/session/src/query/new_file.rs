@@ -1,4 +1,4 @@
-//! A file that has its name only when it is complete: readers never see half of it, and nothing is left of one that failed.
+//! A file that gets its name when it is complete: readers never see half of it, and a failed one leaves nothing.
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, open, renameat_with};
 use rustix::io::Errno;
@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-/// What a file may be done with, before the process' umask.
+/// The permissions of a file, before the process' umask.
 const MODE: u32 = 0o666;
 
 /// A file on its way.
@@ -126,7 +126,7 @@ mod tests {
             assert_eq!(std::fs::read(&path).expect("read"), b"whole");
             assert_eq!(names(folder.path()), ["x"]);
             std::fs::remove_file(&path).expect("removed");
-            // Somebody else takes the name while the file is written.
+            // Another program takes the name while the file is written.
             let late = create(&path).expect("created");
             std::fs::write(&path, "other").expect("written");
             assert_eq!(late.finish().map_err(|error| error.kind()), Err(io::ErrorKind::AlreadyExists));

@@ -117,7 +117,7 @@ impl Form {
     }
 }
 
-/// What the writing thread works with.
+/// The state of the writing thread.
 struct Output {
     path: PathBuf,
     names: Vec<String>,
@@ -198,7 +198,8 @@ impl Output {
         }
     }
 
-    /// What Parquet has no form for is an error, or NULL and a warning, as for a column that cannot hold a value.
+    /// A value without a form in Parquet is an error, or NULL and a warning, as for a column that cannot hold a
+    /// value.
     fn unfit(&self, unfit: &Unfit<'_>) -> SqlResult<()> {
         if self.context.settings.sql_mode.is_strict() {
             return Err(unfit.error());

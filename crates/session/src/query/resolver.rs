@@ -37,17 +37,17 @@ pub(crate) struct SessionTables {
     context: Arc<StatementContext>,
     temporary: HashMap<(String, String), Arc<TableDef>>,
     lock_wait: Duration,
-    /// What [`RowsTable::DATABASE`] holds.
+    /// The table of [`RowsTable::DATABASE`].
     rows: Option<Arc<dyn TableProvider>>,
     /// Variables of the stored program that runs.
     locals: Option<SharedLocals>,
-    /// Stored functions, for who asks; `None` is the server itself.
+    /// Stored functions, for the account that asks; `None` is the server itself.
     functions: Option<StoredFunctions>,
-    /// Where to write down what columns' names are, if anybody wants to know.
+    /// Where to record the names of columns, if the caller wants them.
     found: Option<FoundColumns>,
 }
 
-/// What a statement may do with a table that it reads: with one that it changes something else than SELECT.
+/// The privileges of which a statement needs one on a table that it names, SELECT or one to change it.
 const KNOWS: Privileges =
     Privileges::SELECT.union(Privileges::INSERT).union(Privileges::UPDATE).union(Privileges::DELETE);
 

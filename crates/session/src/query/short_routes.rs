@@ -52,7 +52,7 @@ impl Session {
         Ok(Outcome::Streamed { rows: 1 })
     }
 
-    /// Runs a query row by row; `None` if it turns out not to be small, and nothing has happened.
+    /// Runs a query row by row; `None` if it is not small; nothing has happened then.
     pub(super) fn run_row_by_row(
         &mut self,
         rows: &RowsPlan,
@@ -70,7 +70,7 @@ impl Session {
         Ok(Some(Outcome::Streamed { rows: answer.found_rows() }))
     }
 
-    /// What a statement reads that is answered on this thread.
+    /// The view of a statement that is answered on this thread.
     pub(crate) fn view_at_once(&mut self) -> ReadView {
         if !self.reads_committed_now() {
             self.begin_statement_transaction();

@@ -121,7 +121,7 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-/// What a statement comes to, before it is sent.
+/// The outcome of a statement, before it is sent.
 #[derive(Debug)]
 pub enum Outcome {
     /// No rows.

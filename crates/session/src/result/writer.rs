@@ -1,8 +1,7 @@
-//! Where a session's results go, and who is connected: what a front end gives a session.
+//! Where a session's results go, and its client: what a front end gives a session.
 //!
 //! A front end implements [`ResultWriter`]; a session calls it. The writer lives on the connection's thread, so rows
-//! that are made elsewhere come back to it through a bounded channel first: a slow reader holds its producer up and
-//! no other session.
+//! of other threads reach it through a bounded channel: a slow reader delays its own query and no other session.
 
 use squall_instrumentation::{SocketUse, TlsUse};
 use squall_types::{ErrorCode, RowWriter, SqlError, SqlType};
@@ -29,7 +28,7 @@ pub struct ColumnMeta {
     pub org_name: Arc<str>,
     /// Type, with length and collation.
     pub sql_type: SqlType,
-    /// What MySQL's column flags say.
+    /// MySQL's column flags.
     pub flags: ColumnFlags,
 }
 
@@ -54,7 +53,7 @@ pub struct ColumnFlags {
     pub on_update_now: bool,
 }
 
-/// What ends a statement without a result set.
+/// The end of a statement without a result set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OkInfo {
     /// Rows changed (found, with CLIENT_FOUND_ROWS).
@@ -92,7 +91,7 @@ pub struct StatusInfo {
     pub no_index_used: bool,
     /// Warnings in the diagnostics area, at most 65535.
     pub warnings: u16,
-    /// What session tracking reports, in order.
+    /// The reports of session tracking, in order.
     pub changes: Vec<SessionChange>,
 }
 
@@ -136,8 +135,8 @@ pub trait ResultWriter: RowWriter {
     fn needs_flush(&self) -> bool {
         false
     }
-    /// Sends what is buffered, and lets others have the thread if it is their turn. An error means that the client is
-    /// gone: stop the statement.
+    /// Sends what is buffered, and lets other connections run if the time slice has ended. An error means that the
+    /// client is gone: stop the statement.
     fn flush(&mut self) -> LocalFuture<'_, std::io::Result<()>> {
         Box::pin(async { Ok(()) })
     }
@@ -153,7 +152,7 @@ pub trait ResultWriter: RowWriter {
     }
 }
 
-/// Who connects, and from where.
+/// The client that connects, and from where.
 #[derive(Clone, Debug, Default)]
 pub struct ConnectionInfo {
     /// User name as sent.
@@ -182,11 +181,11 @@ pub struct ConnectionInfo {
     pub attributes: Vec<(String, String)>,
     /// COM_CHANGE_USER: the client has had another session before.
     pub changes_user: bool,
-    /// There are `max_connections` others: only those who administer connections get in.
+    /// There are `max_connections` others: only accounts with CONNECTION_ADMIN get in.
     pub beyond_limit: bool,
     /// It came by the administrative interface, which has its own privilege.
     pub administrative: bool,
-    /// What goes through its socket; `None` where there is none.
+    /// The counters of its socket; `None` without one.
     pub socket: Option<Arc<SocketUse>>,
 }
 

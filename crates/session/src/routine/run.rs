@@ -26,21 +26,21 @@ const OF_BODY: [VariableId; 6] = [
     ids::COLLATION_DATABASE,
 ];
 
-/// What of a session is otherwise while the body of a stored program runs, as it was before.
+/// The saved state of a session that differs while the body of a stored program runs.
 pub(crate) struct Outer {
     values: [Value; OF_BODY.len()],
     database: Option<Arc<str>>,
     identity: Option<Identity>,
 }
 
-/// What the body of a stored program has of its own.
+/// The settings of a stored program's body.
 pub(crate) struct BodyOf<'b> {
     pub database: &'b Arc<str>,
     pub sql_mode: u64,
     pub client_charset: &'b str,
     pub connection_collation: &'b str,
     pub database_collation: &'b str,
-    /// What its definer has to be allowed.
+    /// The privileges that its definer needs.
     pub needed: Need,
 }
 
@@ -137,7 +137,7 @@ impl Session {
         let locals = Locals::of_parameters(parameters.into_iter());
         let sql_type = def.returns.clone().unwrap_or(SqlType::Null);
         let returns = Variable { name: def.name.as_str().into(), sql_type };
-        // It gives no rows: there is nobody to send them to.
+        // It gives no rows: there is no client to send them to.
         let mut nobody = Collector::default();
         let program =
             self.run_program(&routine.body, routine.span, def.body.as_bytes(), locals, Some(&returns), &mut nobody);
@@ -240,7 +240,7 @@ impl Session {
             password_expired: self.password_expired,
         };
         self.rebuild_access();
-        // Nobody logs in as the definer.
+        // No client logs in as the definer.
         self.password_expired = false;
         match self.security().check_needs(std::slice::from_ref(needed)) {
             Ok(()) => Ok(Some(identity)),

@@ -12,7 +12,7 @@ use squall_system_tables::type_text::{has_charset, type_text};
 use squall_system_tables::{Source, s};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 
-/// Who is said to have made what comes with the server.
+/// The definer that is shown for the server's own routines.
 const OF_SERVER: (&str, &str) = ("mysql.sys", "localhost");
 /// Any of them shows that a routine is there.
 const SHOWN_BY: Privileges = Privileges::EXECUTE.union(Privileges::ALTER_ROUTINE).union(Privileges::CREATE_ROUTINE);

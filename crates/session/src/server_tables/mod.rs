@@ -1,4 +1,4 @@
-//! Tables of information_schema that tell of what only sessions know: events, procedures, the cache of plans.
+//! Tables of information_schema about what only sessions know: events, procedures, the shared plan cache.
 
 mod events;
 mod plan_cache;

@@ -1,4 +1,4 @@
-//! `information_schema.PLAN_CACHE`: the statements whose parsing and plans sessions share, and how often.
+//! `information_schema.PLAN_CACHE`: the parsed statements and plans that sessions share, and how often they use them.
 
 use crate::database::Shared;
 use crate::plans::shared_cache::{CacheEntry, PlanKind, PlanUse, Totals};
@@ -31,7 +31,7 @@ pub(super) const PLAN_CACHE: TableSpec = TableSpec {
     rows: no_rows,
 };
 
-/// What is known of a statement, over the sessions that may be seen.
+/// The counts of a statement, over the sessions that may be seen.
 struct Row {
     entry: Arc<CacheEntry>,
     totals: Totals,

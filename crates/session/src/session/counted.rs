@@ -1,4 +1,4 @@
-//! Where statements are counted: at their ends. Waits, transactions and what is prepared: where they happen.
+//! Counts statements at their ends; waits, transactions and prepared statements where they happen.
 
 use crate::plans::{Answered, Route};
 use crate::session::{Session, StatementRun};

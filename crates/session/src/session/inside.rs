@@ -19,14 +19,14 @@ const DEPTH_MAX: u32 = 32;
 /// A table, by database and name.
 pub(crate) type UsedTable = (Arc<str>, Arc<str>);
 
-/// What a session knows of the statements that it is inside of.
+/// The statements that a session is inside of.
 #[derive(Debug)]
 pub(crate) struct Inside {
     /// When the outermost began: what `NOW()` says.
     pub now_micros: i64,
-    /// What they read and change: that may not be changed.
+    /// The tables that they read and change: these may not be changed.
     pub used: Arc<[UsedTable]>,
-    /// What runs in it: a function or a trigger.
+    /// The kind of program that runs in it, as errors name it: a function or a trigger.
     pub word: &'static str,
 }
 

@@ -134,7 +134,7 @@ impl Session {
         self.diagnostics.rows()
     }
 
-    /// What a statement knows of its session, frozen at its start.
+    /// The statement's copy of its session's settings, made at its start.
     pub(crate) fn statement_context(&mut self, statement: &Statement) -> StatementContext {
         match writes_strictly(statement) || self.assigns_locals(statement) {
             true => self.change_context(),

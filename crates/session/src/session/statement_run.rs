@@ -1,4 +1,4 @@
-//! A statement from its beginning to its answer: what is known of it alone.
+//! A statement from its beginning to its answer: the state of this one statement.
 
 use super::{Request, Session};
 use squall_logs::Active;
@@ -11,9 +11,9 @@ use std::sync::Arc;
 /// A statement that runs.
 #[derive(Clone, Debug)]
 pub(crate) struct StatementRun<'a> {
-    /// What is to be run.
+    /// The request.
     pub request: Request<'a>,
-    /// What the statement knows of its session, frozen when it began.
+    /// The statement's copy of its session's settings, made at its start.
     pub context: Arc<StatementContext>,
     /// When it began, microseconds since 1970 UTC.
     pub start_micros: i64,
@@ -21,7 +21,7 @@ pub(crate) struct StatementRun<'a> {
     pub database: Option<Arc<str>>,
     /// The logs that were on then: they are told of its end too.
     pub logs: Active,
-    /// What the meter of processor time said then, if there is one.
+    /// The meter of processor time at that time, if there is one.
     start_processor_nanos: Option<u64>,
 }
 

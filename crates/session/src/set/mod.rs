@@ -23,7 +23,7 @@ enum Assignment {
     Global { id: VariableId, value: Value, persist: Persist },
 }
 
-/// What SET … = DEFAULT has no value for (1230).
+/// Variables for which SET … = DEFAULT has no value (1230).
 const NO_DEFAULT: &[&str] = &["gtid_purged", "identity", "insert_id", "last_insert_id", "rand_seed1", "rand_seed2"];
 
 /// What the binary log would have of a transaction: a session sets it between transactions.
@@ -167,7 +167,7 @@ impl Session {
         push_assignment(id, &definition, scope, value, assignments)
     }
 
-    /// What a variable is when an assignment's turn comes: an earlier one of the same SET may have changed it.
+    /// The value of a variable when an assignment is made: an earlier one of the same SET may have changed it.
     fn value_before(&self, id: VariableId, is_global: bool, assignments: &[Assignment]) -> Value {
         let earlier = assignments.iter().rev().find_map(|assignment| match assignment {
             Assignment::Session { id: other, value } if *other == id && !is_global => Some(value.clone()),
@@ -182,7 +182,7 @@ impl Session {
         values.get(id).clone()
     }
 
-    /// What SET x = DEFAULT gives: the global value for a session's, the compiled one for a global.
+    /// The value of SET x = DEFAULT: the global value for a session's, the compiled one for a global.
     fn default_of(&self, id: VariableId, definition: &VariableDef, is_global: bool) -> SqlResult<Value> {
         if !is_global && definition.scope == Scope::Both {
             return Ok(self.current_value(id, true));
@@ -194,7 +194,7 @@ impl Session {
         Ok(log_settings::default_file(Values(&values), id).unwrap_or_else(|| definition.default.to_value()))
     }
 
-    /// What depends on more than the value itself.
+    /// Checks that depend on more than the value itself.
     fn check_value(&self, id: VariableId, definition: &VariableDef, scope: Option<VariableScope>) -> SqlResult<()> {
         let of_session = matches!(scope, None | Some(VariableScope::Session));
         if definition.fixed_in_session && of_session {
@@ -400,8 +400,8 @@ impl Session {
             None | Some(VariableScope::Session) => Ok(()),
             Some(_) => {
                 need(self.access.has_dynamic("SYSTEM_VARIABLES_ADMIN"), "SUPER or SYSTEM_VARIABLES_ADMIN")?;
-                // It grants a role to everybody, which SUPER alone does not.
-                // It ends the connections of all others.
+                // It grants a role to all accounts, which SUPER alone does not. It ends the connections of all
+                // others.
                 need(
                     definition.name != "offline_mode" || self.access.has_dynamic("CONNECTION_ADMIN"),
                     "SYSTEM_VARIABLES_ADMIN or SUPER privileges, as well as the CONNECTION_ADMIN",
@@ -456,7 +456,7 @@ pub(crate) fn check_read_scope(definition: &VariableDef, scope: Option<VariableS
     }
 }
 
-/// What a list is to be set to so that one of its items gets a state.
+/// The value of a list in which one item has a given state.
 fn list_with_item(definition: &VariableDef, before: &Value, item: &str, state: &Value) -> SqlResult<Value> {
     let is_default = matches!(state, Value::String(word) if word.eq_ignore_ascii_case("default"));
     let is_on = match check::boolean(state) {

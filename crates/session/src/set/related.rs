@@ -1,4 +1,4 @@
-//! Values of variables that have to agree with those of others: what InnoDB makes of them, with its warnings.
+//! Variables whose values have to agree: the values that InnoDB would choose, with its warnings.
 
 use super::{Assignment, Persist};
 use crate::session::Session;
@@ -41,7 +41,7 @@ impl Session {
         Ok(())
     }
 
-    /// What a checked value becomes beside the values of other variables; 1231 where they leave it no place.
+    /// A checked value, adapted to the values of other variables; 1231 if they allow none.
     pub(super) fn beside_others(
         &self,
         (id, definition): (VariableId, &VariableDef),

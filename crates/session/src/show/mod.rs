@@ -1,7 +1,7 @@
 //! SHOW and DESCRIBE.
 //!
-//! Each form makes its rows from the same sources as information_schema; LIKE filters the first column here, WHERE is
-//! left to the planner, which sees the rows as a table.
+//! Each form makes its rows from the same sources as information_schema; LIKE filters the first column here. The
+//! planner evaluates WHERE, with the rows as a table.
 
 mod objects;
 mod server;
@@ -212,7 +212,7 @@ impl Session {
     }
 }
 
-/// A number that stands in LIMIT.
+/// A number that is in LIMIT.
 fn plain_number(expr: &Expr) -> SqlResult<usize> {
     match expr {
         Expr::Literal(Literal::Integer(digits)) => Ok(digits.parse().unwrap_or(usize::MAX)),

@@ -37,7 +37,7 @@ pub(crate) struct AppendedRows {
     /// Rows in the builders.
     rows: usize,
     batches: Vec<RecordBatch>,
-    /// What the query pool knows of this.
+    /// The rows' reservation in the pool of query memory.
     memory: MemoryReservation,
 }
 

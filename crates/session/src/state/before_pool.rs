@@ -3,7 +3,7 @@
 use squall_types::SqlResult;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What happens before a change of rows goes to the query pool, where it may wait.
+/// The action before a change of rows goes to the query pool, where it may wait.
 pub(crate) enum BeforePool {
     /// This is called, the first time.
     Announce { announce: Box<dyn Fn() -> SqlResult<()> + Send + Sync>, is_done: AtomicBool },

@@ -1,4 +1,4 @@
-//! What a session is, for another like it.
+//! A copy of a session's settings, to make another session like it.
 
 use crate::result::writer::ConnectionInfo;
 use squall_catalog::AccountKey;
@@ -6,14 +6,14 @@ use squall_registry::{UserVariables, ValueTable};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What a session is: enough to make another like it.
+/// The settings of a session: enough to make another like it.
 #[derive(Clone, Debug)]
 pub struct SessionImage {
     /// Its account. One that is gone has no privileges.
     pub account: AccountKey,
     /// Roles whose privileges count.
     pub active_roles: Arc<BTreeSet<AccountKey>>,
-    /// Who connected, and from where.
+    /// The account that connected, and from where.
     pub info: ConnectionInfo,
     /// The default database.
     pub database: Option<Arc<str>>,

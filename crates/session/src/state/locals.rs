@@ -11,7 +11,7 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(crate) struct Locals {
     blocks: Vec<Vec<Local>>,
-    /// What handlers are at work on, that of the innermost last.
+    /// The conditions that handlers work on, that of the innermost last.
     handled: Vec<SqlError>,
 }
 
@@ -30,7 +30,7 @@ impl Locals {
         Locals { blocks: vec![parameters.map(local).collect()], handled: Vec::new() }
     }
 
-    /// What the variable is called that a column of OLD or NEW is: no identifier can be this.
+    /// The name of the variable for a column of OLD or NEW: no identifier can have it.
     pub fn row_column(row: &str, column: &str) -> String {
         format!("{row}\0{column}")
     }
@@ -58,7 +58,7 @@ impl Locals {
         self.handled.pop();
     }
 
-    /// What the innermost handler is at work on.
+    /// The condition that the innermost handler works on.
     pub fn handled(&self) -> Option<&SqlError> {
         self.handled.last()
     }
@@ -123,5 +123,5 @@ impl Locals {
     }
 }
 
-/// What sessions share with those who bind their statements.
+/// What a session shares with the binder of its statements.
 pub(crate) type SharedLocals = Arc<Mutex<Locals>>;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// A table that HANDLER has opened.
 #[derive(Debug)]
 pub(crate) struct OpenHandler {
-    /// What it is called.
+    /// Its name.
     pub alias: Ident,
     pub name: QualifiedName,
     /// As it was when it was read last: in another one the position means nothing.

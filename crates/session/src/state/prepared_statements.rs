@@ -18,7 +18,7 @@ pub struct OpenCursor {
     pub result: ResultSet,
     /// The next row.
     pub next: usize,
-    /// What the rows are charged, until the cursor is closed.
+    /// The charge of the rows, until the cursor is closed.
     _charge: GrowingCharge,
 }
 
@@ -107,7 +107,7 @@ impl PreparedStatements {
 /// Collects the rows of a result for a cursor.
 #[derive(Debug)]
 pub struct RowCollector {
-    /// What was collected.
+    /// The collected rows.
     pub result: ResultSet,
     row: Vec<Value>,
     charge: GrowingCharge,

@@ -76,7 +76,7 @@ impl TransactionState {
         }
     }
 
-    /// What the statement at hand does in the open transaction from now on goes with it if it fails.
+    /// From now on, the changes of the current statement are rolled back if it fails.
     pub fn make_undoable(&mut self) {
         if self.undo.is_none() && self.open.is_some() {
             self.undo = self.current().map(Transaction::savepoint);

@@ -15,7 +15,7 @@ pub(crate) struct XaBranch {
 }
 
 impl XaBranch {
-    /// What errors call its state.
+    /// The name of its state in errors.
     pub fn state(&self) -> &'static str {
         match self {
             XaBranch { failure: Some(_), .. } => "ROLLBACK ONLY",

@@ -9,7 +9,7 @@ use squall_catalog::{Invoker, Need, Privileges, TriggerDef};
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
-/// What a result set would come from.
+/// The kind of program in the error about a result set.
 const WORD: &str = "trigger";
 
 impl Session {
@@ -38,7 +38,7 @@ impl Session {
         let before = self.inside.as_mut().map(|inside| std::mem::replace(&mut inside.word, WORD));
         let old_count = old.len();
         let locals = locals_of(triggers, def, old, new);
-        // It gives no rows: there is nobody to send them to.
+        // It gives no rows: there is no client to send them to.
         let mut nobody = Collector::default();
         let ran = self.run_program(&parsed.body, parsed.span, def.body.as_bytes(), locals, None, &mut nobody).await;
         if let (Some(inside), Some(word)) = (&mut self.inside, before) {

@@ -1,4 +1,4 @@
-//! What a server says of columns, as types.
+//! Types of columns, from a server's metadata.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use squall_client::{Column, OwnedValue};

@@ -1,4 +1,4 @@
-//! Scales: where the marks are, and what stands beside them.
+//! Scales: positions and labels of the marks.
 
 use squall_types::DateTime;
 

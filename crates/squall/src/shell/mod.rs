@@ -225,7 +225,7 @@ impl<W: Write> Shell<'_, W> {
             }
         }
         editor.save();
-        // Mistakes of somebody at a keyboard are no failure of the program.
+        // Mistakes of a user at the keyboard are no failure of the program.
         self.failed = false;
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Cuts a script into statements.
 //!
-//! Only what decides where a statement ends is understood: quotes, comments and the delimiter. Lines that are for the
-//! shell itself (`source`, `delimiter` …) are recognised where a statement could begin.
+//! It only understands what decides where a statement ends: quotes, comments and the delimiter. Lines that are for
+//! the shell itself (`source`, `delimiter` …) are recognised where a statement could begin.
 
 /// What a piece of a script is.
 #[derive(Debug, Clone, PartialEq, Eq)]

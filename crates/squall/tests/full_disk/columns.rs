@@ -179,7 +179,7 @@ fn another_engine_and_changes_of_many_rows() {
         .expect("the tables");
     assert_eq!(engines, ["COLUMN", "InnoDB", "InnoDB"]);
     await_no_leftovers(&mut conn, &server);
-    // What makes room is let through, also by lists of segments.
+    // Changes that free space are let through, also by manifests.
     until_done(|| error_code(conn.query_drop("DELETE FROM d.c WHERE id % 2 = 0")));
     assert_eq!(count(&mut conn, "d.c"), ROWS / 2);
     server.kill();
@@ -200,7 +200,7 @@ fn seals_and_merges() {
     let texts = Texts::of_run("seals_and_merges");
     let (server, mut conn) = start(&disk);
     run(&mut conn, "CREATE TABLE d.c (id BIGINT PRIMARY KEY, v TEXT) ENGINE=COLUMN");
-    // Until there is no room, while the background seals what it can and merges that.
+    // Until the disk is full, while the background seals what it can and merges that.
     let mut stored = 0;
     let refused = loop {
         let rows: Vec<String> = (stored..stored + 500).map(|id| format!("({id}, '{}')", texts.text(id))).collect();
@@ -213,12 +213,12 @@ fn seals_and_merges() {
     assert!([TABLE_FULL, ERROR_DURING_COMMIT].contains(&refused), "{refused}");
     let expected = contents(&mut conn, "d.c");
     assert_eq!(expected.0, stored);
-    // It may find room or not; the rows are there in any case.
+    // It may find space or not; the rows are there in any case.
     let code = error_code(conn.query_drop("OPTIMIZE TABLE d.c"));
     assert!(code.is_none_or(|code| code == DISK_FULL), "{code:?}");
     assert_eq!(contents(&mut conn, "d.c"), expected);
     await_no_leftovers(&mut conn, &server);
-    // What makes room is let through, and then everything is.
+    // Changes that free space are let through, and then everything is.
     until_done(|| error_code(conn.query_drop("DELETE FROM d.c WHERE id < 100")));
     assert_eq!(count(&mut conn, "d.c"), stored - 100);
     run(&mut conn, "TRUNCATE TABLE d.c");

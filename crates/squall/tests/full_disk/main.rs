@@ -49,7 +49,7 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // Lazily: the server's own folder lies in it and is removed a moment later.
+        // Lazily: the server's own folder is in it and is removed shortly after.
         let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
     }
 }
@@ -78,7 +78,7 @@ fn a_full_disk_is_an_error_of_the_statement() {
     conn.query_drop("INSERT INTO d.t VALUES (0, 'first')").expect("a row");
     let mut random = Random::of_run("a_full_disk_is_an_error_of_the_statement");
 
-    // Until there is no room.
+    // Until the disk is full.
     let mut stored = 1;
     let refused = loop {
         let insert = conn.exec_drop("INSERT INTO d.t VALUES (?, ?)", (stored, random.bytes(500_000)));
@@ -88,12 +88,12 @@ fn a_full_disk_is_an_error_of_the_statement() {
         }
         assert!(stored < DISK_BYTES / 500_000, "the disk does not fill up");
     };
-    // At the statement; or at its commit, if the engine has asked for more room in between.
+    // At the statement; or at its commit, if the engine has asked for more space in between.
     assert!([TABLE_FULL, ERROR_DURING_COMMIT].contains(&refused), "{refused}");
     assert_eq!(count(&mut conn, "d.t"), stored);
 
-    // A statement is refused as a whole, its transaction stays, and what makes room is let through.
-    // While the engine merges files it has the room that deletes need: then they are refused and can be tried again.
+    // A statement is refused as a whole, its transaction stays, and changes that free space are let through. While
+    // the engine merges files it has the space that deletes need: then they are refused and can be tried again.
     let twice = "INSERT INTO d.t SELECT id + 100000, v FROM d.t";
     until_done(|| {
         conn.query_drop("START TRANSACTION").expect("a transaction");
@@ -107,7 +107,7 @@ fn a_full_disk_is_an_error_of_the_statement() {
     assert!(error_code(create).is_some(), "a copy of everything has no room");
     assert_eq!(error_code(conn.query_drop("SELECT 1 FROM d.other")), Some(1146));
 
-    // Room again: writes go on, in the same server.
+    // Space again: writes go on, in the same server.
     conn.query_drop("TRUNCATE TABLE d.t").expect("room again");
     until_done(|| error_code(conn.query_drop("INSERT INTO d.t VALUES (1, REPEAT('y', 1000000))")));
     server.kill();

@@ -59,7 +59,7 @@ pub struct Versions<'a> {
 pub struct History<'a> {
     pub transactions: &'a [Transaction],
     pub lists: HashMap<u64, Versions<'a>>,
-    /// Those that have happened, as far as anybody can tell: by number.
+    /// Those that have happened, as far as the record shows: by number.
     pub happened: Vec<bool>,
 }
 

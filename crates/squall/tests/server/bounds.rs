@@ -199,7 +199,7 @@ fn what_gathers_is_charged() {
     if let (Some(before), Some(after)) = (before, server.resident_bytes()) {
         assert!(after < before + (400 << 20), "{} MB after {} MB", after >> 20, before >> 20);
     }
-    // What was charged is given back, the variables when their session ends.
+    // What was charged is released, the variables when their session ends.
     drop(client);
     let mut client = connect(&server);
     run(&mut client, "USE d; SET group_concat_max_len = 1000");

@@ -1,4 +1,4 @@
-//! How many connections there may be, and who gets in when there are that many.
+//! The limits of connections, and which accounts get in beyond them.
 
 use std::path::Path;
 

@@ -23,7 +23,7 @@ fn connect_with_socket(server: &TestServer) -> (Client, UnixStream) {
     (Client::connect_over(socket, &options).unwrap_or_else(|error| panic!("{error}")), raw)
 }
 
-/// Clients on every event loop: they are dealt out in turn.
+/// Clients on every event loop: they are distributed one after the other.
 fn clients_everywhere(server: &TestServer) -> Vec<Client> {
     (0..std::thread::available_parallelism().map_or(2, usize::from)).map(|_| connect(server)).collect()
 }

@@ -1,5 +1,5 @@
 //! Random transactions of several sessions over tables with foreign keys, while tables are defined anew: no row lacks its
-//! parent at any moment that anybody can see, and no error is an internal one.
+//! parent at any visible time, and no error is an internal one.
 
 use crate::start;
 use mysql::prelude::Queryable as _;

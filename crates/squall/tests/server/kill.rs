@@ -220,7 +220,7 @@ fn a_client_that_reads_slowly_costs_no_memory() {
     run(&mut observer, "SET GLOBAL net_write_timeout = 600");
     let mut slow = connect(&server);
     run(&mut slow, "SET cte_max_recursion_depth = 10000000");
-    // Half a gigabyte, if anybody kept it.
+    // Half a gigabyte, if it were kept.
     slow.query(
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 700) \
          SELECT a.i, b.i, REPEAT('x', 1000) FROM n a, n b",

@@ -1,4 +1,4 @@
-//! Statements that are longer, deeper or wider than anybody needs: an answer or an error, never a death.
+//! Very long, deep and wide statements: an answer or an error, never the end of the server.
 
 use super::{connect, error, run, start, value, wait_until};
 use squall_client::{Client, ClientError};
@@ -26,7 +26,7 @@ fn nested(open: &str, inside: &str, close: &str, depth: usize) -> String {
     format!("SELECT {}{inside}{}", open.repeat(depth), close.repeat(depth))
 }
 
-/// Each shape with what surrounds it `depth` times.
+/// Each form with what surrounds it `depth` times.
 fn deep_statements(depth: usize) -> Vec<(&'static str, String)> {
     vec![
         ("parentheses", nested("(", "1", ")", depth)),

@@ -1,4 +1,4 @@
-//! A model of the lock table: who holds what after each statement of random transactions, compared with
+//! A model of the lock table: which owner holds which lock after each statement of random transactions, compared with
 //! `performance_schema.data_locks`.
 //!
 //! `SQUALL_LOCK_STEPS` is the number of statements, `SQUALL_SEED` repeats a run. Statements that would wait are refused at once where
@@ -66,7 +66,7 @@ enum Statement {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Ending {
     Done,
-    /// Somebody else has a lock that it wants.
+    /// Another owner has a lock that it wants.
     Refused,
     Duplicate,
 }

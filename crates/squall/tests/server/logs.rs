@@ -1,5 +1,5 @@
 //! Log files of a server in use: whole entries from many clients, rotation, files that cannot be written, and what must
-//! not stand in them.
+//! not be in them.
 
 use super::{connect, error, options, run, start, value};
 use mysql::prelude::Queryable as _;
@@ -212,7 +212,7 @@ fn secrets_are_in_no_log() {
     assert!(text.contains("<secret>"));
     let hit = text.lines().find(|line| line.contains("hush"));
     assert_eq!(hit, None);
-    // Who wants them has them.
+    // They are there when they are turned on.
     run(&mut client, "SET GLOBAL log_raw = ON; CREATE USER u IDENTIFIED BY 'hush9'");
     assert!(log_text(&server).contains("hush9"));
 }

@@ -94,6 +94,6 @@ fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// A statement that counts a million million pairs of numbers: it ends when somebody ends it.
+/// A statement that counts a million million pairs of numbers: it runs until it is killed.
 const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) \
                        SELECT COUNT(*) FROM n a, n b, n c, n d WHERE a.i + b.i + c.i + d.i < 0";

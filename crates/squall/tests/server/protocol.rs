@@ -258,7 +258,7 @@ fn several_statements_and_the_switch_for_them() {
             1054
         );
         assert_eq!(value(&mut client, "SELECT MAX(id) FROM t"), "12");
-        // A syntax error in the second statement is found when its turn comes.
+        // A syntax error in the second statement is found when it runs.
         assert_eq!(code(client.run("DELETE FROM t WHERE id = 12; SELEC 1")), 1064);
         assert_eq!(value(&mut client, "SELECT MAX(id) FROM t"), "11");
         client.simple_command(command_code::SET_OPTION, &[1, 0]).expect("an option");

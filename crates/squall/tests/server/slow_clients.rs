@@ -101,7 +101,7 @@ fn commands_of_a_client_that_reads_nothing_wait() {
     let statement = b"SELECT REPEAT('x', 10000)";
     let packet = [&[statement.len() as u8 + 1, 0, 0, 0, command_code::QUERY][..], statement].concat();
     let mut sender = socket.try_clone().expect("a second descriptor");
-    // A hundred thousand times 10 KB, if anybody made them. Ends with an error when the socket is closed.
+    // A hundred thousand times 10 KB, if all were made. Ends with an error when the socket is closed.
     let writer = std::thread::spawn(move || sender.write_all(&packet.repeat(100_000)));
     let grown = settled_bytes(&server).saturating_sub(before);
     assert!(grown < 32 << 20, "{} MB", grown >> 20);

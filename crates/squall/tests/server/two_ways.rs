@@ -308,7 +308,8 @@ fn row_by_row_and_by_plan_are_the_same() {
         // From the third time on its plan is kept.
         for time in 0..3 {
             let mut small = answer(&mut client, &sql);
-            // Who stops at the first rows of an index does not see what is wrong with others, nor does who looks at partners only.
+            // A query that stops at the first rows of an index does not see errors of others, nor does one that reads partners
+            // only.
             let warned = value(&mut client, "SELECT @@warning_count");
             let sees_all = ![" LIMIT ", " JOIN "].iter().any(|word| sql.contains(word));
             let expected = if sees_all { &warnings } else { first_warned.get_or_insert_with(|| warned.clone()) };

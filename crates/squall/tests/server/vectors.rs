@@ -1,4 +1,4 @@
-//! Vector keys: what they find are rows of the reader's snapshot, whoever writes meanwhile, and after a kill.
+//! Vector keys: they find rows of the reader's snapshot, also beside writers and after a kill.
 
 use super::{connect, run, start, value};
 use squall_client::{Client, ClientError};
@@ -121,7 +121,7 @@ fn what_a_vector_key_finds_is_of_the_snapshot() {
         for _ in 0..40 {
             run(&mut reader, "START TRANSACTION WITH CONSISTENT SNAPSHOT");
             recall.ask(&mut reader, &mut random);
-            // One's own rows are found before they are committed, and by nobody else afterwards.
+            // One's own rows are found before they are committed, and by no other session afterwards.
             let own = vector(&mut random);
             run(&mut reader, &format!("INSERT INTO t (owner, v) VALUES (5, {own})"));
             let id = value(&mut reader, "SELECT LAST_INSERT_ID()");

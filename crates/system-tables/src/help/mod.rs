@@ -23,7 +23,7 @@ pub enum Category {
     Transactions,
     /// Prepared statements.
     Prepared,
-    /// What stands in stored programs.
+    /// What is in stored programs.
     Compound,
     /// Accounts and privileges.
     Accounts,

@@ -1,5 +1,5 @@
-//! information_schema's INNODB_… tables, with InnoDB's columns: what they say of tables, keys, transactions and counters is true of row and column tables; what is
-//! about pages is zero, for there are none.
+//! information_schema's INNODB_… tables, with InnoDB's columns: tables, keys, transactions and counters are those of row and column tables; numbers
+//! of pages are zero, since there are none.
 
 mod counters;
 mod definitions;

@@ -17,18 +17,17 @@
 //! id
 //! ```
 //!
-//! `-- session NAME` before the SQL runs the block on another connection of that name (`main` without it); one of the
-//! name `as USER` is that account's, which has no password.
-//! `-- session NAME, waits` starts the block's one statement and expects it to be waiting for a row or metadata lock;
-//! `-- session NAME, goes on` gives the answer of the statement that was waiting. `-- session NAME, until` repeats the
-//! block's one statement until it gives the expected answer, which is written by hand. After every statement that has
-//! warnings they are listed; of more than twenty it is said how often each came. `-- sorted` before the SQL sorts the rows
-//! of the answer, and the warnings; use it where the order is not defined. `-- lines` shows values of several lines as lines, with the times of EXPLAIN ANALYZE left out. `-- types` shows the
-//! types of the result's columns behind their names.
+//! `-- session NAME` before the SQL runs the block on another connection of that name (`main` without it); one of the name `as USER` is that
+//! account's, which has no password. `-- session NAME, waits` starts the block's one statement and expects it to be waiting for a row or metadata
+//! lock; `-- session NAME, goes on` gives the answer of the statement that was waiting. `-- session NAME, until` repeats the block's one statement
+//! until it gives the expected answer, which is written by hand. After every statement that has warnings they are listed; more than twenty are
+//! counted instead. `-- sorted` before the SQL sorts the rows of the answer, and the warnings; use it where the order is not defined. `-- lines`
+//! shows values of several lines as lines, with the times of EXPLAIN ANALYZE left out. `-- types` shows the types of the result's columns behind
+//! their names.
 //!
-//! Each script is run in several [ways](Way), and must get the same answers in each. A block with `-- by text` is never prepared, one
-//! with `-- once` is prepared and executed once, one with `-- any route` is always run with `query_route = AUTO`: what it asks is how statements are
-//! sent or run, or how often. `-- all by text` and the like are for the rest of the script. A comment says why.
+//! Each script is run in several [ways](Way), and must get the same answers in each. A block with `-- by text` is never prepared, one with `-- once`
+//! is prepared and executed once, one with `-- any route` is always run with `query_route = AUTO`: it tests how statements are sent or run, or how
+//! often. `-- all by text` and the like are for the rest of the script. A comment says why.
 //!
 //! With `SQUALL_GOLDEN=update` the answers are written into the scripts instead of being compared.
 //! With `SQUALL_GOLDEN_PORT=3306` the scripts run on whatever server listens there (root without password).

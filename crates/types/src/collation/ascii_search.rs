@@ -1,5 +1,5 @@
-//! Searching ASCII texts by collations that compare one character at a time: most texts are ASCII, and where a rare character may stand is told by
-//! the processor's wide instructions, whatever its case.
+//! Searching ASCII texts by collations that compare one character at a time: most texts are ASCII, and the processor's wide instructions find a
+//! rare character in any case.
 
 use super::like::CharacterEquality;
 use super::{Collation, CollationId};

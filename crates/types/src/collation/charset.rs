@@ -1,4 +1,4 @@
-//! Character sets: names, default collations, and conversion at the rim.
+//! Character sets: names, default collations, and conversion at the server's edge.
 
 use super::charset_data::EIGHT_BIT;
 use super::multi_byte::MultiByteSet;

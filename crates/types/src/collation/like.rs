@@ -156,7 +156,7 @@ pub fn like_match(collation: CollationId, text: &str, pattern: &str, escape: Opt
     LikePattern::new(collation, pattern, escape).matches(text)
 }
 
-/// Byte offset of the first place at or after `from` where `needle` stands in `text` (`LOCATE`, `INSTR`).
+/// Byte offset of the first occurrence of `needle` in `text` at or after `from` (`LOCATE`, `INSTR`).
 pub fn find(collation: CollationId, text: &str, needle: &str, from: usize) -> Option<usize> {
     find_unless(collation, text, needle, from, &never).flatten()
 }
@@ -482,7 +482,7 @@ mod tests {
         assert_eq!(find(ci, "é", "e", 1), None);
     }
 
-    /// What LIKE means.
+    /// Whether a text matches a LIKE pattern, by its definition.
     fn matches_slowly(text: &[char], parts: &[Part]) -> bool {
         match parts.split_first() {
             None => text.is_empty(),

@@ -1,7 +1,7 @@
 //! Character sets and collations by MySQL's numbers.
 //!
-//! Strings are UTF-8 inside. A [`Charset`] decides which characters a column takes and how bytes look at the rim; a
-//! [`Collation`] decides order and equality.
+//! Strings are UTF-8 inside. A [`Charset`] decides which characters a column takes and how bytes are read and written
+//! at the server's edge; a [`Collation`] decides order and equality.
 //!
 //! Reading order: [`charset`], [`registry`] (which collations there are), [`mod@sort_key`] (keys, comparison, hashes),
 //! [`like`] (patterns and searching, with [`ascii_search`] for most texts), [`case`] (letters' cases).
@@ -51,7 +51,7 @@ impl CollationId {
     /// `ascii_general_ci`.
     pub const ASCII_GENERAL_CI: CollationId = CollationId(11);
 
-    /// What is known of the collation; ids that are none have what `utf8mb4_0900_ai_ci` has.
+    /// The properties of the collation; unknown ids have those of `utf8mb4_0900_ai_ci`.
     pub fn info(self) -> &'static Collation {
         registry::by_id(self).unwrap_or_else(registry::default_collation)
     }

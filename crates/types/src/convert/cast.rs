@@ -8,7 +8,7 @@ use super::text::{spelled_out, to_text, write_text};
 use crate::json::{Document, Json};
 use crate::{Charset, CollationId, Decimal, ErrorCode, Level, SqlError, SqlResult, SqlType, Value, Warning};
 
-/// What a value is cast to.
+/// The target of a cast.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CastTarget {
     /// SIGNED.
@@ -94,7 +94,7 @@ impl CastTarget {
 pub struct Casted {
     /// The value; NULL for dates and times that could not be read.
     pub value: Value,
-    /// What was wrong.
+    /// The warning.
     pub warning: Option<Warning>,
 }
 

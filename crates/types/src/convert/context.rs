@@ -1,4 +1,4 @@
-//! What conversions need to know, and what they report.
+//! The settings of conversions, and their reports.
 
 use crate::temporal::{DateRules, TimeZone};
 use crate::{Date, ErrorCode, Level, SqlError, SqlMode, SqlResult, Value, Warning};
@@ -60,7 +60,7 @@ pub enum Severity {
     Always,
 }
 
-/// What was wrong with a value that was stored.
+/// The error of a stored value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// When it is an error.
@@ -76,7 +76,7 @@ pub struct Condition {
 pub struct Stored {
     /// The value; with a condition, what is stored when that is no error.
     pub value: Value,
-    /// What was wrong.
+    /// The error.
     pub condition: Option<Box<Condition>>,
 }
 

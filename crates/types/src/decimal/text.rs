@@ -4,7 +4,7 @@ use super::{Decimal, POWERS_128, digit_count, divide_rounding, scaled_up};
 use arrow_buffer::i256;
 use std::fmt;
 
-/// What was read from text.
+/// The result of reading a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParsedDecimal {
     /// The number; 0 without digits, the largest DECIMAL of its sign when there were too many.

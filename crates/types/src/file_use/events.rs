@@ -1,7 +1,7 @@
-//! What each thread did with files: sums, and what it did last, one by one.
+//! What each thread did with files: sums, and the last events.
 //!
-//! A thread has sums and a ring of its own, under a lock that only readers share with it. They go with the thread; its sums are added to
-//! those of threads that are gone. What a thread does for a meter ([`work_meter`](crate::work_meter)) is summed up there, and not here.
+//! A thread has sums and a ring of its own, under a lock that only readers share with it. They end with the thread, and its sums are
+//! added to those of ended threads. Work for a meter ([`work_meter`](crate::work_meter)) is summed up there, not here.
 
 use super::{FileTimes, IoTotals};
 use crate::work_meter;
@@ -14,7 +14,7 @@ use std::time::Instant;
 /// How many are kept of a thread.
 const LAST_MAX: usize = 100;
 
-/// What is done with a file.
+/// An operation on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileOperation {
     /// It is read.
@@ -30,11 +30,11 @@ pub enum FileOperation {
 pub struct FileEvent {
     /// Counts what the thread has done, from 1.
     pub number: u64,
-    /// What the file is used for.
+    /// The use of the file.
     pub event: &'static str,
     /// The file.
     pub path: Arc<Path>,
-    /// What was done.
+    /// The operation.
     pub operation: FileOperation,
     /// With how many bytes.
     pub bytes: u64,
@@ -42,11 +42,11 @@ pub struct FileEvent {
     pub started: Instant,
     /// How long it took.
     pub nanos: u64,
-    /// What it was kept for, in the words of [`keep_events`].
+    /// The purpose for which it was kept, in the words of [`keep_events`].
     pub kept: u8,
 }
 
-/// What a thread has done for itself, not for a session.
+/// The operations of a thread for itself, not for a session.
 #[derive(Clone, Debug)]
 pub struct ThreadFileTimes {
     /// The operating system's number of the thread; 0 where it does not tell.
@@ -55,7 +55,7 @@ pub struct ThreadFileTimes {
     pub times: Vec<(&'static str, IoTotals)>,
 }
 
-/// What a thread did last, the oldest first.
+/// The last operations of a thread, the oldest first.
 #[derive(Clone, Debug)]
 pub struct ThreadFileEvents {
     /// The operating system's number of the thread; 0 where it does not tell.
@@ -84,7 +84,7 @@ impl Drop for ThreadRing {
 
 /// Which readers want to know, in bits whose meaning is the reader's; 0 if none does.
 static KEPT: AtomicU8 = AtomicU8::new(u8::MAX);
-/// What threads that have ended have done.
+/// The operations of ended threads.
 static GONE: FileTimes = FileTimes::new();
 static RINGS: Mutex<Vec<Weak<ThreadRing>>> = Mutex::new(Vec::new());
 
@@ -153,13 +153,13 @@ fn rings() -> Vec<Arc<ThreadRing>> {
     lock(&RINGS).iter().filter_map(Weak::upgrade).collect()
 }
 
-/// What each thread has done for itself.
+/// The operations of each thread for itself.
 pub fn thread_times() -> Vec<ThreadFileTimes> {
     let of = |ring: &Arc<ThreadRing>| ThreadFileTimes { thread: ring.thread, times: ring.times.list() };
     rings().iter().map(of).filter(|thread| !thread.times.is_empty()).collect()
 }
 
-/// What all threads have done for themselves, those that are gone included.
+/// The operations of all threads for themselves, ended ones included.
 pub fn background_times() -> Vec<(&'static str, IoTotals)> {
     let sum = FileTimes::new();
     // A thread that ends meanwhile is still one of these, and not one of those yet.
@@ -175,7 +175,7 @@ pub fn clear_thread_times() {
     GONE.clear();
 }
 
-/// What all threads did last.
+/// The last operations of all threads.
 pub fn events() -> Vec<ThreadFileEvents> {
     let of = |ring: &Arc<ThreadRing>| ThreadFileEvents {
         thread: ring.thread,

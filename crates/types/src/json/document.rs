@@ -5,7 +5,7 @@ use super::{Json, JsonError, normalize};
 use std::borrow::Cow;
 
 /// A document in its stored form: text as [`normalize()`] leaves it, with a mark before each value of a type that JSON text has no words
-/// for ([`super::typed`]). What is shown to anybody is [`Document::text`].
+/// for ([`super::typed`]). Users are shown [`Document::text`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document(String);
 

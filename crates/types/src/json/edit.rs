@@ -1,5 +1,4 @@
-//! Changing a document in its stored form: what is around a changed place is copied as text, and only names and brackets on the way to it
-//! are read.
+//! Changing a document in its stored form: text around a change is copied, and only names and brackets on the path to it are read.
 
 use super::quote;
 use super::stored::{MemberPlace, Neighbour, end_of_value, find, is_array, member_place, nth_element};

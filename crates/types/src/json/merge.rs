@@ -1,5 +1,5 @@
-//! Merging documents in their stored form: members of two objects are taken in the order of their names, and what one side alone has is
-//! copied as text.
+//! Merging documents in their stored form: members of two objects are taken in the order of their names, and members of one side only
+//! are copied as text.
 
 use super::print::write_string;
 use super::stored::{Member, members};
@@ -33,7 +33,7 @@ fn preserve(left: &str, right: &str, levels: usize, out: &mut String) {
     out.push(']');
 }
 
-/// What stands between the brackets of an array; of anything else itself.
+/// The text between the brackets of an array; anything else as a whole.
 fn elements(document: &str) -> &str {
     document.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(document)
 }
@@ -88,7 +88,7 @@ fn with_name(member: &Member<'_>, out: &mut String, value: impl FnOnce(&mut Stri
     value(out);
 }
 
-/// What becomes of a member of the first object and one of the second, of which one may be missing.
+/// How to merge a member of the first object and one of the second, of which one may be missing.
 type MergeMembers<'m> = dyn FnMut(Option<Member<'_>>, Option<Member<'_>>, &mut String) + 'm;
 
 /// Calls `merge` for each name of two objects with the members of that name; what it writes becomes members of the object that is written.

@@ -20,9 +20,9 @@ struct Open<'a> {
     has_elements: bool,
 }
 
-/// What stands between two elements or members.
+/// The separator of elements and members.
 const BETWEEN: &str = ", ";
-/// What stands between a name and its value.
+/// The separator of a name and its value.
 const COLON: &str = ": ";
 
 /// Text of any document in MySQL's normal form: members by the length of their names and then by bytes, of equal names the

@@ -1,4 +1,4 @@
-//! What a document's text tells without a tree of it, and how large that tree would be.
+//! Properties of a document that its text tells without a tree, and how large that tree would be.
 
 use super::walk::{Event, walk, walk_stored};
 use super::{Json, JsonError};
@@ -8,7 +8,7 @@ const SMALL_BYTES: usize = 16 << 10;
 
 /// Bytes that a tree of a document takes at most, about, by the document's text; 0 for a small one.
 ///
-/// Elements stand in vectors, which have grown by doubling; members have a name besides.
+/// Elements are in vectors, which have grown by doubling; members have a name besides.
 pub fn tree_bytes(text: &str) -> usize {
     if text.len() < SMALL_BYTES {
         return 0;

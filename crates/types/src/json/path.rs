@@ -332,7 +332,7 @@ fn closing_quote(text: &str) -> Option<usize> {
     None
 }
 
-/// Whether a character may stand in a name without quotation marks.
+/// Whether a character may be in a name without quotation marks.
 fn is_name_character(character: char, first: bool) -> bool {
     character == '_' || character == '$' || character.is_alphabetic() || (!first && character.is_alphanumeric())
 }

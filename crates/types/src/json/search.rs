@@ -1,4 +1,4 @@
-//! Questions about documents in their stored form: containment, overlap, where a string stands.
+//! Questions about documents in their stored form: containment, overlap, paths of a string.
 
 use super::compare::compare_stored;
 use super::path::{ArrayIndex, PathLeg};

@@ -2,7 +2,7 @@
 //!
 //! A container has its number of elements and its size, an entry for each name (offset and length) and for each value
 //! (type and offset), then the names and the values. Offsets have two bytes, or four in a container of 64 KB and more.
-//! Literals and small integers stand in the entry itself.
+//! Literals and small integers are in the entry itself.
 
 use super::walk::{Event, walk_stored};
 use super::{Json, JsonError};
@@ -39,14 +39,14 @@ pub fn storage_size(stored: &str) -> Result<usize, JsonError> {
             container.add(&value);
         }
     })?;
-    // The document itself has a type, and stands in no entry.
+    // The document itself has a type, and is in no entry.
     Ok(1 + open.first().map_or(0, |root| root.value_bytes))
 }
 
 /// A value in a container.
 struct Entry {
     bytes: usize,
-    /// It stands in its entry, if an offset has so many bytes.
+    /// Its value is in its entry, if an offset has so many bytes.
     inlined_from: usize,
 }
 
@@ -77,7 +77,7 @@ struct Container {
     values: usize,
     /// Bytes of all values.
     value_bytes: usize,
-    /// Of those that stand in their entries, by the bytes of an offset.
+    /// Of those that are in their entries, by the bytes of an offset.
     inlined_small: usize,
     inlined_large: usize,
 }

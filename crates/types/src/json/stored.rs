@@ -1,6 +1,7 @@
-//! Reading a little of a document in its stored form ([`super::document`]), which is known to be a document, with each name of an object once, shorter names before longer ones, and a blank behind colons and commas.
+//! Reads parts of a document in its stored form ([`super::document`]), which has each name of an object once, shorter names before longer ones, and a
+//! blank behind colons and commas.
 //!
-//! What is not asked for is passed over by looking for quotes and brackets alone, many bytes at a time.
+//! Other parts are skipped by searching for quotes and brackets only, many bytes at a time.
 
 use super::lines::{Scalar, scalars_stored};
 use super::parse::{Marked, Parser};
@@ -413,7 +414,7 @@ thread_local! {
     static LAST_NAME: Cell<Option<NameFinder>> = const { Cell::new(None) };
 }
 
-/// Finds a name as it stands in a stored document.
+/// Finds a name as it is in a stored document.
 struct NameFinder {
     name: String,
     written: memmem::Finder<'static>,

@@ -1,11 +1,11 @@
 //! Values of SQL types that JSON text has no words for: DECIMAL, dates, times and bytes. They print as a number or a string;
-//! a stored document has a mark before them, so that they come back as what they were.
+//! a stored document has a mark before them, so that they keep their types.
 //!
 //! ```text
 //! mark  01 | N DECIMAL, D DATE, T TIME, M DATETIME or TIMESTAMP, B bytes
 //! ```
 //!
-//! The byte 01 stands nowhere else in a document: inside of strings control characters are escaped.
+//! The byte 01 is nowhere else in a document: inside of strings control characters are escaped.
 
 use super::{Json, print};
 use crate::temporal::DateRules;
@@ -16,7 +16,7 @@ use base64::engine::general_purpose::STANDARD;
 use memchr::memchr;
 use std::borrow::Cow;
 
-/// What a mark begins with.
+/// The first byte of a mark.
 pub(super) const MARK: u8 = 1;
 
 /// Bytes of a mark.

@@ -1,4 +1,4 @@
-//! Going through a document's text without building it: for what asks of many documents little.
+//! Walks a document's text without building a tree: for queries that need little of many documents.
 
 use super::parse::{Marked, Parser, number_of};
 use super::typed::{MARK, TypedText};
@@ -6,7 +6,7 @@ use super::{DEPTH_MAX, Json, JsonError};
 use crate::Decimal;
 use std::borrow::Cow;
 
-/// What stands next in a document. Members come as they are written, also those of one name.
+/// The next part of a document. Members come as they are written, also those of one name.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event<'a> {
     /// `{`.

@@ -68,7 +68,7 @@ pub enum ParseProblem {
 pub struct Parsed<T> {
     /// The value, cut to microseconds.
     pub value: T,
-    /// What stood behind the microseconds, 0..1000.
+    /// The nanoseconds behind the microseconds, 0..1000.
     pub nanos: u16,
     /// Something other than spaces followed the value.
     pub truncated: bool,
@@ -167,7 +167,7 @@ const SECOND: usize = 5;
 /// Index of the fraction.
 const FRACTION: usize = 6;
 
-/// What became of text that might be a datetime.
+/// The result of reading a text that might be a datetime.
 enum Outcome {
     /// Not of the form of a datetime: the text may still be a time.
     NotDateTime,
@@ -211,7 +211,7 @@ struct Fields<'t> {
     rest: &'t [u8],
 }
 
-/// What follows a field.
+/// The character behind a field.
 enum Next {
     /// Maybe another field.
     Field,

@@ -48,7 +48,7 @@ impl FormatKind {
     }
 }
 
-/// What was read.
+/// The parts that were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StrToDate {
     /// The date part, zero where the format has none.

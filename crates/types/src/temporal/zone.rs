@@ -41,7 +41,7 @@ pub struct ZoneChange {
     pub offset_seconds: i32,
     /// Whether that is daylight saving time.
     pub is_dst: bool,
-    /// What it is called.
+    /// Its name.
     pub abbreviation: String,
 }
 

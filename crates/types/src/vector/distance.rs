@@ -1,6 +1,6 @@
 //! How far two vectors are apart.
 //!
-//! Numbers are added up as doubles, so that no sum of them is infinite. Eight sums stand beside each other: compilers make vector
+//! Numbers are added up as doubles, so that no sum of them is infinite. There are eight sums side by side: compilers make vector
 //! instructions of that, and the order of additions is the same wherever a distance is asked for.
 
 use super::DIMENSION_BYTES;
@@ -8,7 +8,7 @@ use super::DIMENSION_BYTES;
 /// Sums that are kept beside each other.
 const LANES: usize = 8;
 
-/// What DISTANCE measures.
+/// The metrics of DISTANCE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Metric {
     /// The length of the straight line between them.
@@ -22,12 +22,12 @@ pub enum Metric {
 impl Metric {
     const ALL: [Metric; 3] = [Metric::Euclidean, Metric::Cosine, Metric::Dot];
 
-    /// The metric of a name, whatever its case.
+    /// The metric of a name, in any letter case.
     pub fn of_name(name: &str) -> Option<Metric> {
         Metric::ALL.into_iter().find(|metric| metric.name().eq_ignore_ascii_case(name))
     }
 
-    /// What definitions call it.
+    /// Its name in definitions.
     pub fn name(self) -> &'static str {
         match self {
             Metric::Euclidean => "euclidean",

@@ -1,4 +1,4 @@
-//! Dealing the rows of a join's side out into files, so that rows with equal keys are in files of the same number.
+//! Distributes the rows of a join's side over files, so that rows with equal keys are in files of the same number.
 
 use arrow::array::{Array, ArrayRef, UInt32Array};
 use arrow::compute::take_record_batch;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Files that a side is dealt out into: each has a buffer, and a batch of rows is divided among them.
 pub(super) const BUCKETS: usize = 16;
-/// What sets the hashes of one dealing apart from the next's and from those of the joins themselves.
+/// The seed that makes the hashes of one distribution differ from the next one's and from those of the joins.
 const SEED: u64 = 0x5371_7561_6c6c_0001;
 
 /// Rows in a file.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Bytes that the hash table takes for each row: a bucket of twelve or so bytes, at most half of them full, and a link.
 const TABLE_BYTES_PER_ROW: usize = 40;
-/// Values of up to this many bytes stand in the view itself.
+/// Values of up to this many bytes are in the view itself.
 const INLINE_BYTES: u32 = 12;
 
 /// Rows of a build side, and the memory that was taken for them.
@@ -86,7 +86,7 @@ fn view_bytes<T: ByteViewType + ?Sized>(array: &GenericByteViewArray<T>) -> usiz
     array.views().len() * size_of::<u128>() + used_bytes(array)
 }
 
-/// Bytes of the values that do not stand in their views.
+/// Bytes of the values that are not in their views.
 fn used_bytes<T: ByteViewType + ?Sized>(array: &GenericByteViewArray<T>) -> usize {
     array.lengths().filter(|length| *length > INLINE_BYTES).map(|length| length as usize).sum()
 }

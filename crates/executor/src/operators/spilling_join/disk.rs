@@ -29,14 +29,14 @@ pub(super) struct DiskJoin {
     chunks: Option<Chunks>,
 }
 
-/// What is the same for all pairs.
+/// The parameters of all pairs.
 struct Sides {
     run: Run,
     left: Side,
     right: Side,
 }
 
-/// What is the same for all files of a side.
+/// The parameters of all files of a side.
 struct Side {
     files: SpillManager,
     keys: Vec<PhysicalExprRef>,
@@ -54,7 +54,7 @@ struct Pair {
 struct Chunks {
     /// Whether the sides have changed places.
     swapped: bool,
-    /// What was read beyond the last chunk.
+    /// The rows that were read beyond the last chunk.
     carried: Vec<RecordBatch>,
     build: SendableRecordBatchStream,
     probe: Bucket,

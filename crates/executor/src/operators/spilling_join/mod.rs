@@ -1,9 +1,10 @@
 //! Hash joins whose build side may be larger than memory: Grace hash join.
 //!
-//! DataFusion's hash join keeps its whole build side in memory and fails where the pool ends. Here the build side is
-//! collected first. If it fits, that join runs on it. If not, both sides are dealt out by their keys' hash into files, and
-//! each pair of files is joined by itself; a pair whose build side still does not fit is dealt out again by another hash.
-//! Rows of one key that alone are too many are joined a chunk at a time, with the other side read once for each chunk.
+//! DataFusion's hash join keeps its whole build side in memory and fails when the pool is used up. Here the build side is
+//! collected first. If it fits, that join runs on it. If not, both sides are distributed over files by the hash of their
+//! keys, and each pair of files is joined by itself. A pair whose build side still does not fit is distributed again by
+//! another hash. If one key alone has too many rows, they are joined a chunk at a time, and the other side is read once
+//! for each chunk.
 //!
 //! Source of the idea: Kitsuregawa, Tanaka and Moto-oka, "Application of Hash to Data Base Machine and Its
 //! Architecture", New Generation Computing 1 (1983).
@@ -79,7 +80,7 @@ pub fn as_hash_join(plan: &Arc<dyn ExecutionPlan>) -> Option<&HashJoinExec> {
 /// How much memory a build side may take.
 #[derive(Clone, Copy, Debug)]
 enum Share {
-    /// What the pool has for each of a plan's joins.
+    /// The share of the pool for each of a plan's joins.
     OfPool {
         /// Hash joins of the plan.
         joins: usize,
@@ -108,7 +109,7 @@ pub struct SpillingHashJoinExec {
     /// The join as planned: sides, keys, condition, type, projection. It never runs itself.
     join: HashJoinExec,
     share: Share,
-    /// What became of the build side: one for all partitions, or one for each.
+    /// The way of each build side: one for all partitions, or one for each.
     ways: Vec<Arc<OnceCell<Way>>>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -136,7 +137,7 @@ impl fmt::Debug for Way {
     }
 }
 
-/// What one run of a join needs to know.
+/// The parameters of one run of a join.
 #[derive(Clone)]
 struct Run {
     /// The join with sides to be replaced.

@@ -1,4 +1,4 @@
-//! Plans that stand for rows which a join already has, or for inputs that run in other surroundings than it.
+//! Plans of rows that a join already has, or of inputs that run in another environment than the join.
 
 use crate::operator::{Operator, execution_plan};
 use arrow::datatypes::SchemaRef;

@@ -115,7 +115,7 @@ pub fn check_angle(angle: f64, is_longitude: bool, code: ErrorCode, args: &Args<
     if fits {
         return Ok(());
     }
-    // Where the angle stands in the message depends on the error.
+    // The position of the angle in the message depends on the error.
     let (angle, name) = (format!("{angle:.6}"), function(args));
     let is_of_geometry = matches!(code, ErrorCode::GeometryLongitudeOutOfRange | ErrorCode::GeometryLatitudeOutOfRange);
     Err(if is_of_geometry { SqlError::new(code, &[&name, &angle]) } else { SqlError::new(code, &[&angle, &name]) })

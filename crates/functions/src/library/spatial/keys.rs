@@ -1,4 +1,4 @@
-//! What spatial keys are made of, and what searches by them ask for. Keys and conditions are given these calls by the server.
+//! The cells of spatial keys, and of searches by them. The server adds these calls to keys and conditions.
 
 use super::arguments::invalid;
 use crate::library::support::{Args, Def, result};

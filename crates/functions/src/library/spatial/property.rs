@@ -1,4 +1,4 @@
-//! What geometries are: coordinates, parts, kinds.
+//! Properties of geometries: coordinates, parts, kinds.
 
 use super::arguments::{
     any_geometry, check_angle, check_angles, geometry, kind_name, line, number, point, srid, unexpected,

@@ -1,4 +1,4 @@
-//! How geometries lie to each other.
+//! Relations of geometries.
 
 use super::arguments::{function, geometries};
 use crate::library::support::{Args, Def, result};

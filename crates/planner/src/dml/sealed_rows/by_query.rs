@@ -36,7 +36,7 @@ pub struct FoundPlaces {
 }
 
 impl FoundPlaces {
-    /// What a view sees of a column table.
+    /// The segments of a column table in a view.
     pub fn of(view: &ReadView, target: &Target) -> SqlResult<FoundPlaces> {
         let snapshot = ColumnSnapshot::of(view, &target.table)?;
         let snapshot = snapshot.ok_or_else(|| SqlError::internal("no column table"))?;
@@ -86,7 +86,7 @@ pub struct BulkByQuery<'a> {
     work: Work<'a>,
 }
 
-/// What is done with the rows.
+/// The action on the rows.
 enum Work<'a> {
     Delete(BulkChange),
     Update(Box<SealedUpdate<'a>>, Waiting),

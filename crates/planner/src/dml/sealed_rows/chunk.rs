@@ -1,4 +1,4 @@
-//! Sealed rows, some thousand at a time: values of a few of their columns, whichever segments they lie in.
+//! Segment rows, some thousand at a time: values of a few of their columns, from any segments.
 
 use super::super::DmlContext;
 use super::super::target::Target;
@@ -106,7 +106,7 @@ fn value_of(array: Option<&ArrayRef>, at: usize, sql_type: &SqlType) -> SqlResul
     array.map_or(Ok(Value::Null), |array| value_at(array, at, sql_type))
 }
 
-/// What is done with a chunk.
+/// The action on a chunk.
 pub type ChunkVisit<'v> = dyn FnMut(&mut DmlContext<'_>, &SealedChunk<'_>) -> StoreResult<()> + 'v;
 
 /// Calls `visit` for rows of a segment, in order.

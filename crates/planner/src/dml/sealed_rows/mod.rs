@@ -1,8 +1,8 @@
 //! UPDATE and DELETE of column tables: rows are found by columns, and many of them changed at a time.
 //!
-//! A condition, or those of its parts that segments can answer, becomes bitmaps of positions. A few rows are then locked,
-//! read and changed one by one, as rows of other tables are. Many are changed by the table's list of segments
-//! ([`BulkChange`]), which needs the table for the statement alone; where others hold locks in it, rows go one by one.
+//! A condition, or its parts that segments can answer, become bitmaps of positions. A few rows are then locked, read and
+//! changed one by one, as rows of other tables are. Many rows are changed by the table's manifest ([`BulkChange`]),
+//! which needs the exclusive lock of the table; where other sessions have locks in it, rows are changed one by one.
 
 mod by_query;
 mod chunk;
@@ -35,14 +35,14 @@ pub const BULK_ROWS_MIN: u64 = 1024;
 /// Memory of a row's key and place beyond the key itself, roughly.
 const KEY_BYTES: usize = 64;
 
-/// What a statement selects of a column table.
+/// The rows of a column table that a statement selects.
 pub struct FoundRows {
     snapshot: Arc<ColumnSnapshot>,
     /// The commits that were seen.
     seqno: u64,
     /// Of each segment the rows that may satisfy the condition: all that do, and no others unless there is a `rest`.
     sealed: Vec<RoaringBitmap>,
-    /// What segments cannot answer.
+    /// The condition that segments cannot answer.
     rest: Option<BoundExpr>,
 }
 
@@ -118,7 +118,7 @@ impl FoundRows {
         Ok(keys)
     }
 
-    /// What was found, as it is once no other session may change the table; `None` if that cannot be had.
+    /// What was found, as it is once no other session may change the table; `None` if that is not possible.
     fn alone(
         self,
         context: &mut DmlContext<'_>,
@@ -133,7 +133,7 @@ impl FoundRows {
     }
 }
 
-/// What was done to sealed rows.
+/// The result of changing segment rows.
 pub struct BulkDone {
     /// Those that satisfied the condition.
     pub matched: u64,
@@ -268,7 +268,7 @@ impl PlannedUpdate<'_> {
     }
 
     /// In the order of the primary key, as rows are changed one by one: a new value of a UNIQUE key must not be that of a row
-    /// whose turn comes later.
+    /// that come later.
     fn in_order_of_keys(&mut self, context: &mut DmlContext<'_>) -> StoreResult<()> {
         let (plan, found) = (self.plan, self.found);
         let reservation = context.runtime.reserve(&context.env.context.memory, "rows to change");
@@ -356,7 +356,7 @@ fn note_columns(expr: &BoundExpr, read: &mut [bool]) {
     });
 }
 
-/// What a condition asks of the columns of segments, and the rest of it.
+/// The part of a condition that segments answer, and the rest.
 fn conditions(
     context: &DmlContext<'_>,
     def: &TableDef,

@@ -1,4 +1,4 @@
-//! New versions of sealed rows on their way into segments of their own.
+//! Writes new versions of segment rows into segments of their own.
 
 use super::super::DmlContext;
 use super::super::plan::NewValue;
@@ -168,7 +168,7 @@ pub fn keeps_keys(target: &Target, assigned: &[usize]) -> bool {
     !changing_columns(target, assigned).iter().any(|ordinal| key.contains(ordinal))
 }
 
-/// What a DEFAULT of a column reads.
+/// The columns that a DEFAULT reads.
 pub fn default_expr<'a>(target: &'a Target, column: usize, value: &'a NewValue) -> Option<&'a BoundExpr> {
     match value {
         NewValue::Expr(expr) => Some(expr),

@@ -1,4 +1,4 @@
-//! One statement of the cache, and what sessions have to do with it.
+//! One statement of the cache, and what sessions read and write of it.
 
 use crate::plans::prepared::PreparedStatement;
 use crate::plans::slot::SchemaVersions;
@@ -20,7 +20,7 @@ const BYTES_PER_TEXT_BYTE: u64 = 20;
 /// Most plans of the full planner that are kept of one query: as many executions at the same time need none.
 const QUERIES_MAX: usize = 4;
 
-/// What a statement runs by.
+/// The plan of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum PlanKind {
@@ -74,13 +74,13 @@ pub(crate) struct CacheEntry {
     pub text: Arc<[u8]>,
     pub settings: Arc<BindSettings>,
     known: Mutex<Known>,
-    /// Whether somebody has asked for it since room was last needed.
+    /// Whether a session has asked for it since space was last needed.
     found: AtomicBool,
     /// A [`PlanKind`].
     kind: AtomicU8,
     /// Bytes of the full planner's plans, those that are running included.
     plan_bytes: AtomicU64,
-    /// What sessions have counted that have let go of it.
+    /// What sessions have counted that have dropped it.
     retired: Counts,
 }
 
@@ -99,16 +99,16 @@ struct Known {
 #[derive(Clone, Debug)]
 pub(crate) struct SharedRows {
     pub plan: Arc<RowPlan>,
-    /// What the parameters must be for the plan to hold.
+    /// The kinds of parameters for which the plan is valid.
     pub kinds: Box<[ParameterKind]>,
 }
 
-/// What PREPARE finds out.
+/// The results of PREPARE.
 #[derive(Debug)]
 pub(crate) struct Described {
     /// The statement with the columns of its result.
     pub statement: PreparedStatement,
-    /// What a session needs to run it.
+    /// The privileges that a session needs to run it.
     pub needs: Vec<Need>,
 }
 
@@ -184,7 +184,7 @@ impl CacheEntry {
         ENTRY_BYTES + BYTES_PER_TEXT_BYTE * self.text.len() as u64 + self.plan_bytes.load(Ordering::Relaxed)
     }
 
-    /// What its last plan was.
+    /// The kind of its last plan.
     pub fn kind(&self) -> PlanKind {
         PlanKind::ALL[usize::from(self.kind.load(Ordering::Relaxed)) % PlanKind::ALL.len()]
     }
@@ -233,7 +233,7 @@ impl CacheEntry {
         }
     }
 
-    /// What PREPARE has found out at these versions.
+    /// The results of PREPARE at these versions.
     pub fn described(&self, now: SchemaVersions) -> Option<Arc<Described>> {
         let known = self.known.lock();
         known.described.as_ref().filter(|(made, _)| *made == now).map(|(_, described)| described.clone())
@@ -277,7 +277,7 @@ impl CacheEntry {
         self.retired.last_used_micros.fetch_max(now_micros, Ordering::Relaxed);
     }
 
-    /// Lets go of what was made of older catalogs. The lock of the entry's part of the cache is held.
+    /// Drops what was made of older catalogs. The lock of the entry's part of the cache is held.
     pub(super) fn forget_older(&self, catalog: u64) {
         self.kind.store(PlanKind::General as u8, Ordering::Relaxed);
         let mut known = self.known.lock();
@@ -289,14 +289,14 @@ impl CacheEntry {
         }
     }
 
-    /// What sessions have counted that have let go of it.
+    /// What sessions have counted that have dropped it.
     pub fn retired(&self) -> Totals {
         self.retired.totals()
     }
 }
 
-/// What one session has to do with a statement. Only that session counts here, so nothing is shared on the way of a
-/// statement; readers add up the sessions' sums.
+/// One session's use of a statement. Only that session counts here, so nothing is shared on the way of a statement;
+/// readers add up the sessions' sums.
 #[derive(Debug)]
 pub(crate) struct PlanUse {
     pub entry: Arc<CacheEntry>,
@@ -320,7 +320,7 @@ impl PlanUse {
         self.counts.last_used_micros.store(now_micros, Ordering::Relaxed);
     }
 
-    /// What it has counted.
+    /// Its counts.
     pub fn totals(&self) -> Totals {
         self.counts.totals()
     }

@@ -1,11 +1,12 @@
 //! The shared plan cache: syntax trees of statements, plans of point lookups and of small queries, and what PREPARE says of a result, for all
 //! sessions.
 //!
-//! It is the second level behind the cache of each session ([`crate::plans::session_cache`]). A session asks here when it meets a statement
-//! that it has no valid route of, so the path of a statement with a route writes nothing here. A session checks its own privileges before
-//! it uses what it finds.
+//! It is the second level behind the cache of each session ([`crate::plans::session_cache`]). A session asks here for a statement without a
+//! valid route of its own. So a statement with a route writes nothing here. A session checks its own privileges before it uses what it
+//! finds.
 //!
-//! Two sessions mean the same by a text if their [`BindSettings`] are equal. Reading order: `entry`, [`SharedPlanCache`].
+//! A text means the same in two sessions if their [`BindSettings`] are equal. Reading order: `entry`,
+//! [`SharedPlanCache`].
 
 mod entry;
 
@@ -45,7 +46,7 @@ pub(crate) struct SharedPlanCache {
 #[derive(Debug, Default)]
 struct Shard {
     entries: FxHashMap<u64, Arc<CacheEntry>>,
-    /// Hashes in the order in which they are looked at when room is needed.
+    /// Hashes in the order in which they are checked when space is needed.
     order: VecDeque<u64>,
     bytes: u64,
 }
@@ -82,7 +83,7 @@ impl SharedPlanCache {
         &self.shards[(hash >> 32) as usize % SHARDS]
     }
 
-    /// What is known of a text.
+    /// The entry of a text.
     pub fn find(&self, text: &[u8], settings: &BindSettings) -> Option<Arc<CacheEntry>> {
         let hash = self.hash(text, settings);
         let shard = self.shard(hash).lock();
@@ -98,7 +99,7 @@ impl SharedPlanCache {
         self.met[(hash >> 32) as usize % MET_PLACES].swap(hash, Ordering::Relaxed) == hash
     }
 
-    /// The place of a text, made if there is none; `None` where there is no room for it.
+    /// The entry of a text, made if there is none; `None` where there is no space for it.
     pub fn find_or_insert(&self, text: &[u8], settings: &Arc<BindSettings>) -> Option<Arc<CacheEntry>> {
         let hash = self.hash(text, settings);
         let mut shard = self.shard(hash).lock();
@@ -113,7 +114,7 @@ impl SharedPlanCache {
             return None;
         }
         shard.bytes += entry.bytes();
-        // Two texts of one hash take turns.
+        // Two texts of one hash replace each other.
         match shard.entries.insert(hash, entry.clone()) {
             Some(other) => shard.bytes -= other.bytes(),
             None => shard.order.push_back(hash),
@@ -122,7 +123,7 @@ impl SharedPlanCache {
         Some(entry)
     }
 
-    /// Keeps a plan of the full planner that was made at these versions, if there is room for it.
+    /// Keeps a plan of the full planner that was made at these versions, if there is space for it.
     pub fn keep_query(
         &self,
         text: &[u8],
@@ -138,7 +139,7 @@ impl SharedPlanCache {
         let Some(entry) = self.find_or_insert(text, settings) else { return };
         let hash = self.hash(text, settings);
         let mut shard = self.shard(hash).lock();
-        // Another thread may have made room meanwhile.
+        // Another thread may have freed space meanwhile.
         if shard.entries.get(&hash).is_some_and(|kept| Arc::ptr_eq(kept, &entry)) {
             let before = entry.bytes();
             entry.put_query(made, current, query);
@@ -178,7 +179,7 @@ impl SharedPlanCache {
         }
     }
 
-    /// Lets go of plans of older catalogs, which may hold tables that are gone.
+    /// Drops plans of older catalogs, which may hold tables that are gone.
     pub fn catalog_changed(&self, version: u64) {
         for shard in &self.shards {
             let mut shard = shard.lock();

@@ -1,4 +1,4 @@
-//! What terms say of values, so that documents need not be read for them.
+//! Values from terms, so that documents need not be read for them.
 
 use super::search::MemberPath;
 use super::{
@@ -33,7 +33,7 @@ impl fmt::Display for Wanted {
     }
 }
 
-/// What a term says.
+/// The value of a term.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Found {
     /// Nothing about values that are asked for.
@@ -69,7 +69,7 @@ pub enum Found {
 #[derive(Clone, Debug)]
 pub struct TermReader {
     wanted: Wanted,
-    /// What terms begin with.
+    /// The beginning of terms.
     name: Vec<u8>,
     /// For a path the way that terms have to have; for a name what ways end in.
     way: Vec<u8>,
