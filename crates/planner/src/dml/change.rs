@@ -84,7 +84,7 @@ fn find_sealed(context: &mut DmlContext<'_>, target: &Target, selection: &Select
     }
     let (path, _) = choose_path(context, target, selection)?;
     Ok(match find_by_columns(context, target, selection, &path)? {
-        Some(found) if found.are_many() && !target.rules.row_by_row => Found::Many(found),
+        Some(found) if found.are_many() && context.may_change_at_once(target) => Found::Many(found),
         Some(found) => Found::Few(found),
         None => Found::Other,
     })
@@ -229,7 +229,7 @@ pub(super) fn update_row_as(
     context.transaction.update(&target.table, row, &stored)?;
     if context.options.foreign_key_checks {
         foreign_key::check_parents(context, target, updated, Some(old))?;
-        let children = foreign_key::children(context, target);
+        let children = context.children(target);
         foreign_key::parent_updated(context, target, &children, (old, updated), cause)?;
     }
     Ok(true)
@@ -261,7 +261,7 @@ pub(super) fn delete_row_as(
     cause: &Cause<'_>,
 ) -> StoreResult<()> {
     context.transaction.delete(&target.table, row)?;
-    let children = foreign_key::children(context, target);
+    let children = context.children(target);
     if children.is_empty() {
         return Ok(());
     }

@@ -147,12 +147,23 @@ pub struct Child {
     parent_columns: Vec<usize>,
 }
 
-/// The constraints that refer to the table that a statement changes, and are to be heeded.
-pub fn children(context: &DmlContext<'_>, target: &Target) -> Vec<Child> {
-    if !context.options.foreign_key_checks {
-        return Vec::new();
+/// Constraints that refer to the tables that a statement changes, as its catalog has them.
+#[derive(Default)]
+pub struct ChildrenOfTables(Vec<(TableId, Arc<[Child]>)>);
+
+impl ChildrenOfTables {
+    /// Those that refer to one table.
+    pub(super) fn of(&mut self, catalog: &Catalog, target: &Target) -> Arc<[Child]> {
+        let id = target.def().id;
+        // They are few: the tables that the statement names, and those that actions lead to.
+        if let Some((_, children)) = self.0.iter().find(|(table, _)| *table == id) {
+            return children.clone();
+        }
+        let children = children_of(catalog, &target.database, target.def());
+        let children: Arc<[Child]> = if children.is_empty() { Arc::default() } else { children.into() };
+        self.0.push((id, children.clone()));
+        children
     }
-    children_of(&context.env.catalog, &target.database, target.def())
 }
 
 fn children_of(catalog: &Catalog, database: &str, parent: &TableDef) -> Vec<Child> {

@@ -28,12 +28,15 @@ mod view;
 
 pub use bind::{ChangeLocks, DmlBinder};
 use change::{execute_delete, execute_update};
+use foreign_key::Child;
+pub use foreign_key::ChildrenOfTables;
 pub use insert::{Inserter, fill_table};
 use insert::{execute_insert, insert_values_once};
 pub use load::{LoadedRow, RowLoader};
 pub use plan::{DeletePlan, DmlPlan, InsertPlan, QueryChangePlan, Returned, UpdatePlan};
 use query::execute_by_query;
 pub use rules::{RulesCache, TableRules};
+use target::Target;
 
 use squall_catalog::Authorized;
 use squall_executor::env::{LentTransaction, SharedTransaction, StatementEnv};
@@ -89,6 +92,24 @@ pub struct DmlContext<'a> {
     pub rules: &'a RulesCache,
     /// Functions that those rules use.
     pub registry: &'a Registry,
+    /// Constraints that refer to tables whose rows the statement has changed.
+    pub children: ChildrenOfTables,
+}
+
+impl DmlContext<'_> {
+    /// Constraints that refer to a table, and are to be checked. They are looked up once in a statement.
+    pub(crate) fn children(&mut self, target: &Target) -> Arc<[Child]> {
+        if !self.options.foreign_key_checks {
+            return Arc::default();
+        }
+        self.children.of(&self.env.catalog, target)
+    }
+
+    /// Whether many rows of a table may be updated or deleted at once. If not, more has to happen around each row than that it is
+    /// written: every faster way asks here.
+    pub(crate) fn may_change_at_once(&mut self, target: &Target) -> bool {
+        !target.rules.row_by_row && self.children(target).is_empty()
+    }
 }
 
 /// Carries a data change out.

@@ -223,6 +223,7 @@ impl TestDatabase {
                 options: self.options,
                 rules: &self.rules,
                 registry: &self.registry,
+                children: crate::dml::ChildrenOfTables::default(),
             },
             plan.as_ref(),
         )?;

@@ -4,7 +4,7 @@ use crate::database::Shared;
 use crate::session::{Session, StatementRun};
 use squall_catalog::Catalog;
 use squall_executor::StatementEnv;
-use squall_planner::dml::{DmlContext, DmlOptions};
+use squall_planner::dml::{ChildrenOfTables, DmlContext, DmlOptions};
 use squall_registry::StatementContext;
 use squall_row_store::{ReadView, Transaction};
 use squall_types::work_meter::carried;
@@ -56,7 +56,16 @@ fn dml_context<'a>(
     options: DmlOptions,
 ) -> DmlContext<'a> {
     let (runtime, rules, registry) = (&shared.runtime, &shared.rules, &*shared.registry);
-    DmlContext { env, runtime, transaction, parameters, options, rules, registry }
+    DmlContext {
+        env,
+        runtime,
+        transaction,
+        parameters,
+        options,
+        rules,
+        registry,
+        children: ChildrenOfTables::default(),
+    }
 }
 
 impl Session {

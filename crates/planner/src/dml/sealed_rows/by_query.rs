@@ -1,7 +1,6 @@
 //! Rows that a query finds, by joins or subqueries, changed many at a time.
 
 use super::super::DmlContext;
-use super::super::foreign_key;
 use super::super::plan::{QueryChangePlan, TableChange};
 use super::super::query::new_values;
 use super::super::target::{RowMaker, Target};
@@ -114,11 +113,7 @@ impl<'a> BulkByQuery<'a> {
         let assigned: Vec<usize> = change.values.iter().map(|(column, _)| *column).collect();
         let of_table = plan.changes.iter().filter(|other| other.target.def().id == target.def().id);
         // By two names a row may be changed twice.
-        if of_table.count() > 1
-            || target.rules.row_by_row
-            || !keeps_keys(target, &assigned)
-            || !foreign_key::children(context, target).is_empty()
-        {
+        if of_table.count() > 1 || !keeps_keys(target, &assigned) || !context.may_change_at_once(target) {
             return Ok(Err(places));
         }
         let threads = context.runtime.threads();

@@ -10,11 +10,11 @@ mod update;
 
 pub use by_query::{BulkByQuery, FoundPlaces, Place};
 
+use super::DmlContext;
 use super::change::{assign, update_selected};
 use super::find::matches;
 use super::plan::{DeletePlan, Selection, UpdatePlan};
 use super::target::{RowMaker, Target};
-use super::{DmlContext, foreign_key};
 use chunk::{CHUNK_ROWS, SealedChunk, SealedRow, for_each_chunk};
 use roaring::RoaringBitmap;
 use squall_catalog::TableDef;
@@ -146,7 +146,7 @@ pub struct BulkDone {
 /// Deletes the sealed ones of the rows that were found; `None` if rows have to be deleted one by one.
 pub fn delete(context: &mut DmlContext<'_>, plan: &DeletePlan, found: FoundRows) -> StoreResult<Option<BulkDone>> {
     let target = &plan.target;
-    if !plan.returning.is_empty() || !foreign_key::children(context, target).is_empty() {
+    if !plan.returning.is_empty() {
         return Ok(None);
     }
     let Some(found) = found.alone(context, target, &plan.selection)? else { return Ok(None) };
@@ -219,7 +219,7 @@ fn indexed_columns(def: &TableDef) -> Vec<usize> {
 pub fn update(context: &mut DmlContext<'_>, plan: &UpdatePlan, found: FoundRows) -> StoreResult<Option<BulkDone>> {
     let target = &plan.target;
     let assigned: Vec<usize> = plan.assignments.iter().map(|assignment| assignment.column).collect();
-    if !keeps_keys(target, &assigned) || !foreign_key::children(context, target).is_empty() {
+    if !keeps_keys(target, &assigned) {
         return Ok(None);
     }
     let Some(found) = found.alone(context, target, &plan.selection)? else { return Ok(None) };
