@@ -62,7 +62,7 @@ mod xa;
 
 pub use database::{Database, Module, Procedure, ProcedureCall, WeakDatabase};
 pub use listener::{EndedStatement, ListenedSession, Listener};
-pub use opening::OpenOptions;
+pub use opening::{OpenOptions, machine_memory};
 pub use result::Failure;
 pub use session::Session;
 pub use squall_row_store::LogContents;
