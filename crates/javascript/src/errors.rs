@@ -5,11 +5,8 @@ use squall_registry::StatementContext;
 use squall_types::{ErrorCode, Level, ModuleError, SqlError};
 
 /// A script that was left with an exception, or that is none.
-pub const SCRIPT: ModuleError = ModuleError::new(
-    50_400,
-    b"HY000",
-    "Script error: At line %s: %s (Do SHOW ERRORS for more information.)",
-);
+pub const SCRIPT: ModuleError =
+    ModuleError::new(50_400, b"HY000", "Script error: At line %s: %s (Do SHOW ERRORS for more information.)");
 /// A script that would take more than it may: which limit, its variable.
 pub const LIMIT: ModuleError = ModuleError::new(50_401, b"HY000", "Script stopped: it needs more %s than %s allows");
 /// Rows that SHOW ERRORS has beside the error itself.
@@ -42,7 +39,9 @@ pub fn error_of(failure: Failure, source: &str, context: &StatementContext) -> S
         Failure::Total => limit("memory", variable::TOTAL),
         Failure::Stack => limit("stack", variable::STACK),
         Failure::Time => limit("time", variable::TIME),
-        Failure::Killed => context.kill.check().err().unwrap_or_else(|| SqlError::new(ErrorCode::QueryInterrupted, &[])),
+        Failure::Killed => {
+            context.kill.check().err().unwrap_or_else(|| SqlError::new(ErrorCode::QueryInterrupted, &[]))
+        }
         Failure::Server(error) => error,
         Failure::Exception { line, message, trace } => {
             let detail = |text: &str| {

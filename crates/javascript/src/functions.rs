@@ -10,17 +10,27 @@ use squall_registry::{
     Argument, BoundCall, Coercibility, ExprType, KernelMemory, ReadScope, Registry, ScalarFunction, ScalarKernel,
     StatementContext, VariableId, Volatility, off_pool,
 };
-use squall_types::convert::to_text;
 use squall_types::collation::Charset;
+use squall_types::convert::to_text;
 use squall_types::json::Document;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The privilege to run scripts.
 pub const PRIVILEGE: &str = "JAVASCRIPT_EXECUTE";
+
+/// The function that runs the body of a function that returns no bytes.
+pub(crate) const TEXT_BODY: &str = "JS_BODY";
+/// The function that runs the body of a function that returns bytes.
+pub(crate) const BINARY_BODY: &str = "JS_BODY_BINARY";
+
+/// The script that calls a body as a function of its arguments. Lines of both have the same numbers.
+pub(crate) fn called_body<'n>(body: &str, names: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<&str> = names.collect();
+    format!("(function ({}) {{ {body}\n}}).apply(undefined, arguments)", names.join(", "))
+}
 
 /// The variables, as numbers of the registry.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +63,7 @@ impl Settings {
         }
     }
 
-    fn limits(&self, context: &StatementContext) -> Limits {
+    pub(crate) fn limits(&self, context: &StatementContext) -> Limits {
         let time = Self::number(context, self.time) as u64;
         Limits {
             heap: Self::number(context, self.memory),
@@ -85,15 +95,21 @@ pub struct Shared {
 pub struct ScriptFunction {
     name: &'static str,
     form: ResultForm,
+    sql_type: SqlType,
     settings: Settings,
     shared: Arc<Shared>,
 }
 
 impl ScriptFunction {
-    /// `JS` and `JS_JSON`.
-    pub fn all(settings: Settings, shared: &Arc<Shared>) -> [ScriptFunction; 2] {
-        [("JS", ResultForm::Text), ("JS_JSON", ResultForm::Json)]
-            .map(|(name, form)| ScriptFunction { name, form, settings, shared: shared.clone() })
+    /// `JS`, `JS_JSON`, and those that run the bodies of stored functions.
+    pub fn all(settings: Settings, shared: &Arc<Shared>) -> [ScriptFunction; 4] {
+        let all = [
+            ("JS", ResultForm::Text, SqlType::longtext(CollationId::UTF8MB4_0900_AI_CI)),
+            ("JS_JSON", ResultForm::Json, SqlType::Json),
+            (TEXT_BODY, ResultForm::Sql, SqlType::longtext(CollationId::UTF8MB4_0900_AI_CI)),
+            (BINARY_BODY, ResultForm::Sql, SqlType::longtext(CollationId::BINARY)),
+        ];
+        all.map(|(name, form, sql_type)| ScriptFunction { name, form, sql_type, settings, shared: shared.clone() })
     }
 }
 
@@ -120,21 +136,21 @@ impl ScalarFunction for ScriptFunction {
     }
 
     fn bind(&self, arguments: &[Argument<'_>], context: &StatementContext) -> SqlResult<BoundCall> {
-        let sql_type = match self.form {
-            ResultForm::Text => SqlType::longtext(text_collation(context)),
-            ResultForm::Json => SqlType::Json,
+        let sql_type = match self.sql_type.collation() {
+            Some(collation) if collation != CollationId::BINARY => SqlType::longtext(text_collation(context)),
+            _ => self.sql_type.clone(),
         };
-        let result = ExprType { sql_type, nullable: true, coercibility: Coercibility::Implicit };
         let kernel = ScriptKernel {
             name: self.name,
             form: self.form,
+            result: sql_type.clone(),
             types: arguments.iter().map(|argument| argument.expr_type.sql_type.clone()).collect(),
             names: arguments.iter().skip(1).map(|argument| argument.name.map(Box::from)).collect(),
             settings: self.settings,
             shared: self.shared.clone(),
-            is_allowed: AtomicBool::new(false),
             last: Mutex::default(),
         };
+        let result = ExprType { sql_type, nullable: true, coercibility: Coercibility::Implicit };
         Ok(BoundCall { result, kernel: Arc::new(kernel) })
     }
 }
@@ -150,14 +166,13 @@ fn text_collation(context: &StatementContext) -> CollationId {
 struct ScriptKernel {
     name: &'static str,
     form: ResultForm,
+    result: SqlType,
     /// Types of all arguments, the script's own too.
     types: Box<[SqlType]>,
     /// Names of the arguments behind the script.
     names: Box<[Option<Box<str>>]>,
     settings: Settings,
     shared: Arc<Shared>,
-    /// Whether the execution has asked for the privilege.
-    is_allowed: AtomicBool,
     last: Mutex<LastScript>,
 }
 
@@ -170,13 +185,12 @@ impl std::fmt::Debug for ScriptKernel {
 
 impl ScalarKernel for ScriptKernel {
     fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
-        if !self.is_allowed.load(Ordering::Relaxed) {
-            context.demand_privilege(PRIVILEGE)?;
-            self.is_allowed.store(true, Ordering::Relaxed);
-        }
-        let Some(((code, code_type), given)) = arguments.split_first().zip(self.types.split_first()).map(
-            |((code, values), (code_type, types))| ((code, code_type), values.iter().zip(types).zip(&self.names)),
-        ) else {
+        context.demand_privilege(PRIVILEGE)?;
+        let Some(((code, code_type), given)) = arguments
+            .split_first()
+            .zip(self.types.split_first())
+            .map(|((code, values), (code_type, types))| ((code, code_type), values.iter().zip(types).zip(&self.names)))
+        else {
             return Ok(Value::Null);
         };
         let source: Cow<'_, str> = match code {
@@ -187,10 +201,13 @@ impl ScalarKernel for ScriptKernel {
         };
         let zone = &context.settings.time_zone;
         let decimal_as_text = self.settings.decimal_as_text(context);
-        let inputs: Vec<(Option<&str>, Input<'_>)> = given
-            .map(|((value, ty), name)| (name.as_deref(), input_of(value, ty, zone, decimal_as_text)))
-            .collect();
+        let inputs: Vec<(Option<&str>, Input<'_>)> =
+            given.map(|((value, ty), name)| (name.as_deref(), input_of(value, ty, zone, decimal_as_text))).collect();
         let limits = self.settings.limits(context);
+        let source = match self.form {
+            ResultForm::Sql => Cow::Owned(called_body(&source, inputs.iter().filter_map(|(name, _)| *name))),
+            ResultForm::Text | ResultForm::Json => source,
+        };
         let task = Task { arguments: &inputs, form: self.form, limits, kill: &context.kill, zone };
         let kept_scripts = Settings::number(context, self.settings.cache_size);
         let (result, log) = off_pool(|| match self.last.try_lock() {
@@ -206,9 +223,9 @@ impl ScalarKernel for ScriptKernel {
         true
     }
 
-    /// An account may lose the privilege.
+    /// The script that was called last.
     fn memory(&self) -> KernelMemory {
-        KernelMemory::OfStatement
+        KernelMemory::OfArguments
     }
 }
 
@@ -216,13 +233,21 @@ impl ScriptKernel {
     fn value(&self, output: Output, context: &StatementContext) -> SqlResult<Value> {
         match (output, self.form) {
             (Output::Null, _) => Ok(Value::Null),
-            (Output::Text(text), ResultForm::Text) => Ok(Value::String(text)),
+            (Output::Text(text), _) if self.result.collation() == Some(CollationId::BINARY) => {
+                Ok(Value::Bytes(text.into_bytes()))
+            }
+            (Output::Text(text), ResultForm::Text | ResultForm::Sql) => Ok(Value::String(text)),
+            (Output::Bytes(bytes), _) if self.result.collation() == Some(CollationId::BINARY) => {
+                Ok(Value::Bytes(bytes))
+            }
+            (Output::Bytes(bytes), _) => Ok(Value::String(String::from_utf8_lossy(&bytes).into_owned())),
             (Output::Text(text), ResultForm::Json) => {
                 Document::parse(&text).map(Value::Json).map_err(|error| error.for_argument(1, self.name))
             }
             (Output::TooLong, _) => {
                 let most = context.settings.max_allowed_packet;
-                let error = SqlError::new(ErrorCode::WarnAllowedPacketOverflowed, &[&self.name.to_ascii_lowercase(), &most]);
+                let error =
+                    SqlError::new(ErrorCode::WarnAllowedPacketOverflowed, &[&self.name.to_ascii_lowercase(), &most]);
                 context.diagnostics.warn(error);
                 Ok(Value::Null)
             }

@@ -8,6 +8,7 @@ pub mod convert;
 pub mod engine;
 pub mod errors;
 pub mod functions;
+pub mod language;
 mod limits;
 pub mod pool;
 mod scripts;

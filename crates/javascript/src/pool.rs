@@ -53,7 +53,11 @@ pub struct Engine {
 impl Default for Engine {
     fn default() -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        Engine { shards: (0..cores).map(|_| Shard::default()).collect(), scripts: Scripts::default(), total: Arc::default() }
+        Engine {
+            shards: (0..cores).map(|_| Shard::default()).collect(),
+            scripts: Scripts::default(),
+            total: Arc::default(),
+        }
     }
 }
 
@@ -107,6 +111,16 @@ impl Engine {
             }
         }
         (result, log)
+    }
+
+    /// Compiles a script, to see whether it is one.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn check(&self, source: &str, task: &Task<'_>) -> Result<(), Failure> {
+        self.wait_for_memory(task)?;
+        let shard = &self.shards[shard_of_thread() % self.shards.len()];
+        self.realm(shard, task.limits.heap)?.compile(source, task).map(|_| ())
     }
 
     fn run(

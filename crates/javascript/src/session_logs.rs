@@ -2,8 +2,8 @@
 
 use parking_lot::Mutex;
 use squall_registry::{SessionMemory, StatementContext};
-use std::collections::VecDeque;
 use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
 /// Most bytes that are kept for a session.

@@ -63,7 +63,10 @@ fn the_last_value_is_the_result() {
     assert_eq!(server.text("var foo='Hello'; foo + ', World';"), "Hello, World");
     assert_eq!(server.text("if (1) { 'yes' } else { 'no' }"), "yes");
     assert_eq!(server.text("with ({x: 7}) { x }"), "7");
-    assert_eq!(server.text("undeclared = 5; delete undeclared; function f() { return this === globalThis } f()"), "true");
+    assert_eq!(
+        server.text("undeclared = 5; delete undeclared; function f() { return this === globalThis } f()"),
+        "true"
+    );
     assert_eq!(server.text("[1,2]"), "1,2");
     assert_eq!(server.text("({})"), "[object Object]");
     assert_eq!(server.text("Promise.resolve(5).then(x => x + 1)"), "6");
@@ -128,11 +131,7 @@ fn nothing_is_left_for_the_next_call() {
     for server in [&server, &quick] {
         for vandal in vandals {
             let _ = server.run(vandal, &[], ResultForm::Text);
-            assert_eq!(
-                server.text(clean),
-                "undefined,undefined,undefined,2,a,[],2,,5,false,0,",
-                "{vandal}"
-            );
+            assert_eq!(server.text(clean), "undefined,undefined,undefined,2,a,[],2,,5,false,0,", "{vandal}");
         }
     }
 }
@@ -148,7 +147,25 @@ fn randomness_goes_on() {
 #[test]
 fn there_is_no_way_out() {
     let server = Server::new();
-    for name in ["require", "process", "std", "os", "fetch", "setTimeout", "Worker", "print", "load", "Atomics", "SharedArrayBuffer", "WebAssembly", "module", "Deno", "scriptArgs", "gc", "host"] {
+    for name in [
+        "require",
+        "process",
+        "std",
+        "os",
+        "fetch",
+        "setTimeout",
+        "Worker",
+        "print",
+        "load",
+        "Atomics",
+        "SharedArrayBuffer",
+        "WebAssembly",
+        "module",
+        "Deno",
+        "scriptArgs",
+        "gc",
+        "host",
+    ] {
         assert_eq!(server.text(&format!("typeof {name}")), "undefined", "{name}");
         let inside = format!("Function('return typeof {name}')() + (0, eval)('typeof {name}')");
         assert_eq!(server.text(&inside), "undefinedundefined", "{name}");
@@ -164,12 +181,19 @@ fn errors_say_where() {
     let Failure::Exception { line, message, .. } = server.failure("this is not javascript") else { panic!() };
     assert_eq!(line, 1);
     assert!(message.starts_with("SyntaxError"), "{message}");
-    let Failure::Exception { line, message, trace } = server.failure("var a = 1;\n\nfunction f() {\n  null.x;\n}\nf()") else {
+    let Failure::Exception { line, message, trace } = server.failure("var a = 1;\n\nfunction f() {\n  null.x;\n}\nf()")
+    else {
         panic!()
     };
     assert_eq!(line, 4, "{trace}");
     assert!(message.starts_with("TypeError"), "{message}");
-    for source in ["throw 5", "throw null", "throw {toString() { throw 1 }}", "throw new Proxy({}, {get() { throw 2 }})", "({toString() { throw new Error('mine') }})"] {
+    for source in [
+        "throw 5",
+        "throw null",
+        "throw {toString() { throw 1 }}",
+        "throw new Proxy({}, {get() { throw 2 }})",
+        "({toString() { throw new Error('mine') }})",
+    ] {
         assert!(matches!(server.failure(source), Failure::Exception { .. }), "{source}");
     }
 }
@@ -269,7 +293,8 @@ fn the_stack_is_bounded() {
         "'use strict'; new Function('['.repeat(1e6))",
         "var s = '1'; for (var i = 0; i < 1e5; i++) s = '-' + ' ' + s; eval(s)",
     ];
-    let big = Server { limits: Limits { stack: 16 << 20, time: Some(Duration::from_secs(5)), ..LIMITS }, ..Server::new() };
+    let big =
+        Server { limits: Limits { stack: 16 << 20, time: Some(Duration::from_secs(5)), ..LIMITS }, ..Server::new() };
     let small = Server { limits: Limits { stack: 64 << 10, ..LIMITS }, ..Server::new() };
     for server in [&server, &big, &small] {
         for source in sources {
@@ -300,7 +325,10 @@ fn local_time_is_the_sessions() {
         ("new Date(0) - 1", "-1"),
         ("new Date(NaN) + ''", "Invalid Date"),
         ("typeof Date()", "string"),
-        ("class D extends Date { x() { return this.getHours() } } var d = new D(0); [d.x(), d instanceof D, d instanceof Date]", "10,true,true"),
+        (
+            "class D extends Date { x() { return this.getHours() } } var d = new D(0); [d.x(), d instanceof D, d instanceof Date]",
+            "10,true,true",
+        ),
         ("new Date(new Date(5)).getTime()", "5"),
         ("[Date.length, Date.name, new Date(0).constructor === Date, Object.keys(Date).length]", "7,Date,true,0"),
         ("JSON.stringify(new Date(0))", "\"1970-01-01T00:00:00.000Z\""),

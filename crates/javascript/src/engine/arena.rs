@@ -53,12 +53,17 @@ pub(crate) enum Exceeded {
 }
 
 /// The memory of one realm.
-#[derive(Debug)]
 pub(crate) struct Arena {
     base: NonNull<u8>,
     reserved: usize,
     snapshot: Vec<u8>,
     total: Arc<TotalMemory>,
+}
+
+impl std::fmt::Debug for Arena {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Arena").field("reserved", &self.reserved).finish_non_exhaustive()
+    }
 }
 
 // SAFETY: the memory belongs to the arena alone, and nothing in it belongs to a thread.
@@ -132,8 +137,15 @@ impl Arena {
         self.snapshot = used.to_vec();
     }
 
-    /// Sets the memory back to what was kept, and the limits for what runs next.
-    pub fn restore(&mut self, limit: usize) {
+    /// Sets the limit of what runs next: so many bytes beside what there is.
+    pub fn begin(&mut self, limit: usize) {
+        let head = self.head();
+        // SAFETY: the head is valid for as long as the arena is, and the engine is not running.
+        unsafe { (*head).limit = limit.saturating_add((*head).live) };
+    }
+
+    /// Sets the memory back to what was kept.
+    pub fn restore(&mut self) {
         let head = self.head();
         // SAFETY: the snapshot is shorter than the mapping, and nothing has references into it while no script runs.
         unsafe {
@@ -144,7 +156,6 @@ impl Arena {
                 libc::madvise(self.base.as_ptr().add(kept).cast(), top.min(self.reserved) - kept, libc::MADV_DONTNEED);
             }
             self.total.give_back(charged.saturating_sub((*head).charged));
-            (*head).limit = limit.saturating_add((*head).live);
         }
     }
 }
@@ -383,16 +394,18 @@ mod tests {
         let total = Arc::new(TotalMemory::default());
         let mut arena = Arena::new(1 << 20, total.clone()).unwrap();
         arena.keep();
-        arena.restore(1 << 20);
+        arena.begin(1 << 20);
         // SAFETY: as above.
         unsafe {
             assert!(allocate(arena.opaque(), size_t::MAX).is_null());
-            arena.restore(1 << 20);
+            arena.restore();
+            arena.begin(1 << 20);
             assert!(!allocate(arena.opaque(), 1 << 19).is_null());
             assert_eq!(arena.exceeded(), Exceeded::Nothing);
             assert!(allocate(arena.opaque(), 1 << 19).is_null());
             assert_eq!(arena.exceeded(), Exceeded::Heap);
-            arena.restore(4 << 20);
+            arena.restore();
+            arena.begin(4 << 20);
             total.set_limit(1 << 20);
             assert!(!allocate(arena.opaque(), 1 << 18).is_null());
             assert!(allocate(arena.opaque(), 700 << 10).is_null());

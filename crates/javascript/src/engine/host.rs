@@ -1,6 +1,7 @@
 //! What scripts may call of the server.
 
-use super::realm::{Leave, shield};
+use super::guard::shield;
+use super::task::Leave;
 use rquickjs_sys as js;
 use squall_registry::KillState;
 use squall_types::temporal::TimeZone;
@@ -49,7 +50,8 @@ pub(super) unsafe extern "C" fn interrupt(_: *mut js::JSRuntime, opaque: *mut c_
 }
 
 /// The functions that the prelude gets, with how many arguments they take.
-pub(super) const FUNCTIONS: [(&CStr, RawFunction, c_int); 3] = [(c"offset", offset, 1), (c"log", log, 1), (c"random", random, 0)];
+pub(super) const FUNCTIONS: [(&CStr, RawFunction, c_int); 3] =
+    [(c"offset", offset, 1), (c"log", log, 1), (c"random", random, 0)];
 
 type RawFunction = unsafe extern "C" fn(*mut js::JSContext, js::JSValue, c_int, *mut js::JSValue) -> js::JSValue;
 
@@ -100,12 +102,7 @@ unsafe extern "C" fn log(
 }
 
 /// A number from 0 up to, but not, 1.
-unsafe extern "C" fn random(
-    context: *mut js::JSContext,
-    _: js::JSValue,
-    _: c_int,
-    _: *mut js::JSValue,
-) -> js::JSValue {
+unsafe extern "C" fn random(context: *mut js::JSContext, _: js::JSValue, _: c_int, _: *mut js::JSValue) -> js::JSValue {
     // SAFETY: the host lives as long as the realm.
     let state = unsafe { &mut (*host_of(context)).random };
     // SplitMix64.

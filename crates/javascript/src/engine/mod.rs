@@ -5,8 +5,11 @@
 //! is nobody's. See `docs/decisions/0056-javascript.md`.
 
 mod arena;
+mod guard;
 mod host;
 mod realm;
+mod task;
 mod watch;
 
-pub use realm::{Bytecode, Failure, Input, Limits, Output, Realm, ResultForm, Task, version};
+pub use realm::{Realm, version};
+pub use task::{Bytecode, Failure, Input, Limits, Output, ResultForm, Task};

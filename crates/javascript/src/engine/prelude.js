@@ -1,6 +1,7 @@
 // What a realm has beside the language itself. It runs once, before the realm is kept; `host` is the server.
 (function (host) {
   'use strict';
+  const { ArrayBuffer, Uint8Array } = globalThis;
   const define = (object, members) => {
     for (const name of Reflect.ownKeys(members)) {
       const member = Object.getOwnPropertyDescriptor(members, name);
@@ -53,7 +54,7 @@
   const two = (number) => (number < 10 ? '0' : '') + number;
   const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
   const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-  const { getUTCDay, getUTCMonth, getUTCDate, getUTCHours, getUTCMinutes, getUTCSeconds } = proto;
+  const { getUTCDay, getUTCMonth, getUTCDate, getUTCHours, getUTCMinutes, getUTCSeconds, getUTCMilliseconds } = proto;
   const of = (get, date) => apply(get, date, []);
   const yearText = (year) => (year < 0 ? '-' : '') + (Math.abs(year) + '').padStart(year < 0 ? 6 : 4, '0');
   const dateText = (date) => DAYS[of(getUTCDay, date)] + ' ' + MONTHS[of(getUTCMonth, date)] + ' ' +
@@ -149,4 +150,23 @@
     console: { log: say, info: say, warn: say, error: say, debug: say },
     db: { js: { version() { return host.version; }, engine() { return 'quickjs'; } } },
   });
+
+  // What a type of SQL is made of.
+  const { isView } = ArrayBuffer;
+  const Bytes = Uint8Array;
+  const clock = (at) => {
+    const date = new Engine(at + offset(at)), rest = of(getUTCMilliseconds, date);
+    return yearText(of(getUTCFullYear, date)) + '-' + two(of(getUTCMonth, date) + 1) + '-' + two(of(getUTCDate, date)) +
+      ' ' + clockText(date) + (rest === 0 ? '' : '.' + (rest < 100 ? '0' : '') + two(rest));
+  };
+  return (value) => {
+    if (value === undefined || value === null || typeof value === 'function' || typeof value === 'symbol') return null;
+    if (typeof value === 'boolean') return value ? '1' : '0';
+    if (typeof value === 'number') return value - value === 0 ? `${value}` : null;
+    if (typeof value !== 'object') return `${value}`;
+    if (isDate(value)) return moment(value) !== moment(value) ? null : clock(moment(value));
+    if (value instanceof ArrayBuffer) return new Bytes(value);
+    if (isView(value)) return new Bytes(value.buffer, value.byteOffset, value.byteLength);
+    return stringify(value);
+  };
 })

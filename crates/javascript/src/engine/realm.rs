@@ -1,18 +1,17 @@
 //! A realm: one runtime of the engine, and how a call runs in it.
 
 use super::arena::{self, Arena, Exceeded};
+use super::guard::{guarded, this_thread};
 use super::host::{FUNCTIONS, Host, interrupt as ask, keep_end};
+use super::task::{Bytecode, Failure, Input, Leave, Output, ResultForm, Task};
 use super::watch::{self, Running, Slot};
 use crate::limits::TotalMemory;
 use rquickjs_sys as js;
-use squall_registry::KillState;
 use squall_types::temporal::TimeZone;
 use squall_types::{ErrorCode, SqlError, SqlResult};
-use std::cell::Cell;
 use std::ffi::{CStr, CString, c_int, c_void};
-use std::mem::MaybeUninit;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 const PRELUDE: &CStr = match CStr::from_bytes_with_nul(concat!(include_str!("prelude.js"), "\0").as_bytes()) {
     Ok(text) => text,
@@ -30,187 +29,10 @@ const GARBAGE_THRESHOLD: usize = 8 << 20;
 const MESSAGE_BYTES_MAX: usize = 512;
 const TRACE_BYTES_MAX: usize = 2048;
 
-unsafe extern "C" {
-    fn squall_javascript_install() -> c_int;
-    fn squall_javascript_guard(body: unsafe extern "C" fn(*mut c_void), argument: *mut c_void) -> c_int;
-    fn squall_javascript_shield(change: c_int);
-    fn squall_javascript_interrupt(thread: libc::pthread_t) -> c_int;
-}
-
-/// Takes the signal that ends scripts.
-pub(super) fn install_signal() -> std::io::Result<()> {
-    // SAFETY: the handler does nothing unless the thread is in the engine.
-    match unsafe { squall_javascript_install() } {
-        0 => Ok(()),
-        number => Err(std::io::Error::from_raw_os_error(number)),
-    }
-}
-
-/// Makes a thread leave the engine, if it is there.
-pub(super) fn interrupt(thread: libc::pthread_t) {
-    // SAFETY: the caller holds the lock that the thread needs to end its run, so that the thread is there.
-    let _ = unsafe { squall_javascript_interrupt(thread) };
-}
-
-/// Work of the server that the engine has called for, which no jump may leave.
-pub(super) fn shield<T>(work: impl FnOnce() -> T) -> T {
-    // SAFETY: it counts.
-    unsafe { squall_javascript_shield(1) };
-    let result = work();
-    // SAFETY: as above.
-    unsafe { squall_javascript_shield(-1) };
-    result
-}
-
-/// Calls the engine. `None` if it was left by a jump: the realm is good for nothing but to be set back.
-///
-/// `work` calls the engine and holds nothing that has to be dropped.
-fn guarded<T: Copy>(work: impl FnOnce() -> T + Copy) -> Option<T> {
-    struct Call<F, T>(F, MaybeUninit<T>);
-    unsafe extern "C" fn body<F: FnOnce() -> T + Copy, T>(call: *mut c_void) {
-        // SAFETY: it is the call below.
-        let call = unsafe { &mut *call.cast::<Call<F, T>>() };
-        call.1.write((call.0)());
-    }
-    fn body_of<F: FnOnce() -> T + Copy, T>(_: &F) -> unsafe extern "C" fn(*mut c_void) {
-        body::<F, T>
-    }
-    let mut call = Call(work, MaybeUninit::uninit());
-    let body = body_of::<_, T>(&call.0);
-    // SAFETY: a jump passes frames of `body` and of the engine alone, none of which has something to drop.
-    match unsafe { squall_javascript_guard(body, (&raw mut call).cast()) } {
-        // SAFETY: the body has come to its end.
-        0 => Some(unsafe { call.1.assume_init() }),
-        _ => None,
-    }
-}
-
 /// The engine's version.
 pub fn version() -> &'static str {
     // SAFETY: the engine gives a text that is always there.
     unsafe { CStr::from_ptr(js::JS_GetVersion()) }.to_str().unwrap_or_default()
-}
-
-/// A compiled script.
-#[derive(Clone, Debug)]
-pub struct Bytecode(Arc<[u8]>);
-
-impl Bytecode {
-    /// Bytes.
-    pub fn size(&self) -> usize {
-        self.0.len()
-    }
-}
-
-/// A value on its way into a script.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Input<'a> {
-    /// `null`.
-    Null,
-    /// A Number.
-    Number(f64),
-    /// A BigInt.
-    Signed(i64),
-    /// A BigInt.
-    Unsigned(u64),
-    /// A Date, in milliseconds since 1970 UTC.
-    Moment(f64),
-    /// A string.
-    Text(&'a str),
-    /// A string of its own.
-    OwnText(String),
-    /// A `Uint8Array`.
-    Bytes(&'a [u8]),
-    /// What a document says.
-    Json(std::borrow::Cow<'a, str>),
-}
-
-/// What becomes of a script's result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ResultForm {
-    /// Its text.
-    Text,
-    /// A document.
-    Json,
-}
-
-/// What a script may have.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
-    /// Bytes of heap.
-    pub heap: usize,
-    /// Bytes of stack.
-    pub stack: usize,
-    /// How long it may run.
-    pub time: Option<Duration>,
-    /// Longest result, bytes.
-    pub result: usize,
-}
-
-/// A call to be run.
-#[derive(Clone, Copy, Debug)]
-pub struct Task<'a> {
-    /// Arguments, with the names that they were given.
-    pub arguments: &'a [(Option<&'a str>, Input<'a>)],
-    /// What becomes of the result.
-    pub form: ResultForm,
-    /// What it may have.
-    pub limits: Limits,
-    /// What stops it.
-    pub kill: &'a Arc<KillState>,
-    /// The session's time zone.
-    pub zone: &'a Arc<TimeZone>,
-}
-
-/// What a script has given.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Output {
-    /// `undefined` or `null`.
-    Null,
-    /// A text, or a document's.
-    Text(String),
-    /// A result that is longer than [`Limits::result`].
-    TooLong,
-}
-
-/// Why a call has given nothing.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Failure {
-    /// The script was left with an exception, or is none.
-    Exception {
-        /// The line, from 1; 0 if it is not known.
-        line: u32,
-        /// The exception's text.
-        message: String,
-        /// The stack trace, which may be empty.
-        trace: String,
-    },
-    /// It would take more than its heap.
-    Heap,
-    /// All scripts together would take too much.
-    Total,
-    /// It would take more than its stack.
-    Stack,
-    /// It ran for too long.
-    Time,
-    /// Its statement has to stop.
-    Killed,
-    /// The server has no more memory, threads or the like.
-    Server(SqlError),
-}
-
-impl From<SqlError> for Failure {
-    fn from(error: SqlError) -> Self {
-        Failure::Server(error)
-    }
-}
-
-/// Why the engine was told to stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Leave {
-    Memory,
-    Killed,
-    Time,
 }
 
 /// Where a call cannot go on: what the engine says has to be asked for.
@@ -227,13 +49,20 @@ enum Stop {
 type Step<T> = Result<T, Stop>;
 
 /// A runtime of the engine with one global object, for one call at a time on any thread.
-#[derive(Debug)]
 pub struct Realm {
     arena: Arena,
     runtime: *mut js::JSRuntime,
     context: *mut js::JSContext,
     host: Box<Host>,
     slot: Slot,
+    /// The prelude's function that [`ResultForm::Sql`] is made by.
+    to_sql: js::JSValue,
+}
+
+impl std::fmt::Debug for Realm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Realm").field("arena", &self.arena).finish_non_exhaustive()
+    }
 }
 
 // SAFETY: the engine has no state of a thread but where its stack begins, which is told for each call.
@@ -276,7 +105,7 @@ impl Realm {
         if context.is_null() {
             return Err(none());
         }
-        let mut realm = Realm { arena, runtime, context, host, slot };
+        let mut realm = Realm { arena, runtime, context, host, slot, to_sql: js::JS_UNDEFINED };
         stacker::maybe_grow(2 << 20, 4 << 20, || realm.prepare())?;
         realm.arena.keep();
         Ok(realm)
@@ -311,6 +140,7 @@ impl Realm {
             let (message, trace) = self.exception();
             return Err(SqlError::internal(format!("{message} {trace}")));
         }
+        self.to_sql = result;
         // SAFETY: values that are kept have references of their own; cycles are collected before the copy is made.
         unsafe { js::JS_RunGC(self.runtime) };
         Ok(())
@@ -410,7 +240,13 @@ impl Realm {
         }
         // SAFETY: as above.
         self.done(|| unsafe {
-            js::JS_DefinePropertyValueStr(context, global, c"arguments".as_ptr(), array, PLAIN & !js::JS_PROP_ENUMERABLE as c_int)
+            js::JS_DefinePropertyValueStr(
+                context,
+                global,
+                c"arguments".as_ptr(),
+                array,
+                PLAIN & !js::JS_PROP_ENUMERABLE as c_int,
+            )
         })
     }
 
@@ -482,6 +318,18 @@ impl Realm {
         }
         let value = match task.form {
             ResultForm::Text => value,
+            ResultForm::Sql => {
+                let (function, mut arguments) = (self.to_sql, [value]);
+                let place = arguments.as_mut_ptr();
+                let none = js::JS_UNDEFINED;
+                // SAFETY: the values are this context's, and the engine leaves the arguments to the caller.
+                let value = self.value(|| unsafe { js::JS_Call(context, function, none, 1, place) })?;
+                // SAFETY: it is a value.
+                if unsafe { js::JS_IsObject(value) } {
+                    return self.bytes(value, task.limits.result);
+                }
+                value
+            }
             ResultForm::Json => {
                 let none = js::JS_UNDEFINED;
                 // SAFETY: the values are this context's.
@@ -489,7 +337,7 @@ impl Realm {
             }
         };
         // SAFETY: as above.
-        if unsafe { js::JS_IsUndefined(value) } {
+        if unsafe { js::JS_IsUndefined(value) || js::JS_IsNull(value) } {
             return Ok(Output::Null);
         }
         let text = self.text(value, task.limits.result.saturating_mul(3))?;
@@ -503,6 +351,22 @@ impl Realm {
             }
             _ => Output::TooLong,
         })
+    }
+
+    /// The bytes of a `Uint8Array`.
+    fn bytes(&mut self, value: js::JSValue, max: usize) -> Step<Output> {
+        let context = self.context;
+        let mut length: js::size_t = 0;
+        let place = &raw mut length;
+        // SAFETY: the value is this context's.
+        match guarded(|| unsafe { js::JS_GetUint8Array(context, place, value) }) {
+            None => Err(Stop::Jumped),
+            Some(_) if length as usize > max => Ok(Output::TooLong),
+            Some(bytes) if bytes.is_null() && length > 0 => Err(Stop::Thrown),
+            Some(_) if length == 0 => Ok(Output::Bytes(Vec::new())),
+            // SAFETY: the engine says that so many bytes are there.
+            Some(bytes) => Ok(Output::Bytes(unsafe { std::slice::from_raw_parts(bytes, length as usize) }.to_vec())),
+        }
     }
 
     /// The bytes of a value's text, which stay until the realm is set back; `None` if there are more than `max`.
@@ -581,7 +445,7 @@ impl Realm {
     }
 
     fn run_on_stack<T>(&mut self, task: &Task<'_>, work: impl FnOnce(&mut Self) -> Step<T>) -> Result<T, Failure> {
-        self.arena.restore(task.limits.heap);
+        self.arena.begin(task.limits.heap);
         let deadline = task.limits.time.and_then(|time| Instant::now().checked_add(time));
         let host = &mut *self.host;
         (host.deadline, host.stopped) = (deadline, None);
@@ -607,7 +471,7 @@ impl Realm {
             Exceeded::Heap => Err(Failure::Heap),
             Exceeded::Total => Err(Failure::Total),
         };
-        self.arena.restore(task.limits.heap);
+        self.arena.restore();
         result
     }
 
@@ -645,11 +509,8 @@ impl Realm {
 }
 
 /// What the engine says when its stack is full.
-const STACK_MESSAGES: [&str; 3] = [
-    "RangeError: Maximum call stack size exceeded",
-    "InternalError: stack overflow",
-    "SyntaxError: stack overflow",
-];
+const STACK_MESSAGES: [&str; 3] =
+    ["RangeError: Maximum call stack size exceeded", "InternalError: stack overflow", "SyntaxError: stack overflow"];
 /// A property like one that an assignment makes.
 const PLAIN: c_int = js::JS_PROP_C_W_E as c_int;
 
@@ -666,12 +527,4 @@ fn line_of(trace: &str) -> u32 {
     let place = trace.find("script:").map(|at| &trace[at + "script:".len()..]);
     let digits = place.map_or("", |rest| &rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())]);
     digits.parse().unwrap_or(0)
-}
-
-fn this_thread() -> libc::pthread_t {
-    thread_local!(static THREAD: Cell<libc::pthread_t> = Cell::new(
-        // SAFETY: it asks for a number.
-        unsafe { libc::pthread_self() }
-    ));
-    THREAD.get()
 }

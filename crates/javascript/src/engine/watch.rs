@@ -49,7 +49,7 @@ pub(super) fn slot() -> std::io::Result<Slot> {
     let slot = Slot::default();
     let mut slots = WATCH.slots.lock();
     if WATCH.thread.get().is_none() {
-        super::realm::install_signal()?;
+        super::guard::install_signal()?;
         let thread = std::thread::Builder::new().name("javascript-watch".into()).spawn(look_after)?;
         // The lock is held: nobody else has started one.
         let _ = WATCH.thread.set(thread.thread().clone());
@@ -100,7 +100,7 @@ fn look() -> bool {
             any = true;
             if running.must_stop() {
                 if running.is_overdue {
-                    super::realm::interrupt(running.thread);
+                    super::guard::interrupt(running.thread);
                 }
                 running.is_overdue = true;
             }

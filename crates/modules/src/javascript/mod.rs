@@ -5,6 +5,7 @@ mod output;
 
 use squall_javascript::errors::variable;
 use squall_javascript::functions::{PRIVILEGE, ScriptFunction, Settings, Shared};
+use squall_javascript::language::JavaScriptLanguage;
 use squall_registry::Registry;
 use squall_registry::variables::definition::{choice, unsigned};
 use squall_registry::variables::{Scope, VariableDef};
@@ -85,6 +86,7 @@ impl Module for JavaScript {
             for function in ScriptFunction::all(settings, &self.shared) {
                 registry.register_scalar(Arc::new(function));
             }
+            registry.add_routine_language(Arc::new(JavaScriptLanguage::new(settings, &self.shared)));
         }
     }
 

@@ -15,8 +15,12 @@ pub(super) struct OutputTable {
 
 impl OutputTable {
     pub fn new(shared: &Arc<Shared>) -> OutputTable {
-        let column =
-            |name: &'static str, sql_type| VirtualColumn { name: name.into(), sql_type, nullable: false, invisible: false };
+        let column = |name: &'static str, sql_type| VirtualColumn {
+            name: name.into(),
+            sql_type,
+            nullable: false,
+            invisible: false,
+        };
         let text = SqlType::longtext(CollationId::UTF8MB4_0900_AI_CI);
         OutputTable {
             columns: [column("LINE", SqlType::BIGINT_UNSIGNED), column("MESSAGE", text)],

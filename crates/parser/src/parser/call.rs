@@ -51,7 +51,7 @@ impl Parser<'_> {
     /// The call of a function whose name has been read.
     pub(super) fn call(&mut self, schema: Option<Ident>, name: Ident, start: u32) -> Result<Expr> {
         self.expect_kind(TokenKind::LeftParen)?;
-        let of_grammar = self.counts_of_grammar(start, &name).filter(|_| schema.is_none());
+        let of_grammar = if schema.is_none() { self.counts_of_grammar(start, &name) } else { None };
         let takes_names = schema.is_none() && of_grammar.is_none();
         let counts = of_grammar.unwrap_or(0..=usize::MAX);
         let mut arguments = Vec::new();

@@ -1,5 +1,6 @@
 //! CREATE, ALTER and DROP of stored procedures and functions.
 
+use super::language::define;
 use crate::program::{ProgramKind, check_program};
 use crate::result::Outcome;
 use crate::session::{Session, StatementRun};
@@ -139,17 +140,10 @@ impl Session {
         if create.aggregate {
             return Err(SqlError::unsupported("AGGREGATE functions in SQL"));
         }
-        let RoutineBody::Sql(body) = &create.body else {
-            return Err(SqlError::unsupported("routines in another language than SQL"));
-        };
-        if let Some(language) = create.characteristics.language.as_ref().filter(|language| !language.is("SQL")) {
-            return Err(SqlError::unsupported(format_args!("LANGUAGE {}", language.as_str())));
-        }
         let program = match kind {
             RoutineKind::Procedure => ProgramKind::Procedure(&create.parameters),
             RoutineKind::Function => ProgramKind::Function(&create.name.name, &create.parameters),
         };
-        check_program(body, program, &self.shared.registry.variables)?;
         let rules = TypeRules { collation: known.collation, sql_mode: self.settings.bind.sql_mode };
         let parameters = create.parameters.iter().map(|parameter| {
             Ok(RoutineParameter {
@@ -162,7 +156,25 @@ impl Session {
                 sql_type: resolve_type(&parameter.data_type, &parameter.name, rules)?,
             })
         });
+        let parameters = parameters.collect::<SqlResult<Vec<_>>>()?;
         let returns = create.returns.as_ref().map(|returns| resolve_type(returns, "", rules)).transpose()?;
+        let external = match &create.body {
+            RoutineBody::Sql(_) => None,
+            RoutineBody::External(source) => {
+                let registry = &self.shared.registry;
+                Some(define(create, kind, source, returns.as_ref(), registry, &run.context)?)
+            }
+        };
+        let (body, before_body) = match (&create.body, &external) {
+            (RoutineBody::Sql(body), _) => (&**body, ""),
+            (RoutineBody::External(_), Some((body, before))) => (body, before.as_str()),
+            (RoutineBody::External(_), None) => return Err(SqlError::internal("a body without a language")),
+        };
+        let language = create.characteristics.language.as_ref();
+        if let Some(language) = language.filter(|language| external.is_none() && !language.is("SQL")) {
+            return Err(SqlError::unsupported(format_args!("LANGUAGE {}", language.as_str())));
+        }
+        check_program(body, program, &self.shared.registry.variables)?;
         let text =
             |span: squall_parser::ast::Span| String::from_utf8_lossy(span.bytes(run.request.sql)).trim().to_string();
         let values = Values(&self.variables.session);
@@ -170,10 +182,10 @@ impl Session {
         let routine = RoutineDef {
             name,
             kind,
-            parameters: parameters.collect::<SqlResult<_>>()?,
+            parameters,
             parameters_text: text(create.parameters_span),
             returns,
-            body: text(create.body_span),
+            body: format!("{before_body}{}", text(create.body_span)),
             deterministic: false,
             data_access: SqlDataAccess::default(),
             security_invoker: false,
