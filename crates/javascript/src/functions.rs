@@ -204,15 +204,15 @@ impl ScalarKernel for ScriptKernel {
         let inputs: Vec<(Option<&str>, Input<'_>)> =
             given.map(|((value, ty), name)| (name.as_deref(), input_of(value, ty, zone, decimal_as_text))).collect();
         let limits = self.settings.limits(context);
-        let source = match self.form {
-            ResultForm::Sql => Cow::Owned(called_body(&source, inputs.iter().filter_map(|(name, _)| *name))),
-            ResultForm::Text | ResultForm::Json => source,
+        let script: Cow<'_, str> = match self.form {
+            ResultForm::Sql => called_body(&source, inputs.iter().filter_map(|(name, _)| *name)).into(),
+            ResultForm::Text | ResultForm::Json => Cow::Borrowed(&source),
         };
         let task = Task { arguments: &inputs, form: self.form, limits, kill: &context.kill, zone };
         let kept_scripts = Settings::number(context, self.settings.cache_size);
         let (result, log) = off_pool(|| match self.last.try_lock() {
-            Some(mut last) => self.shared.engine.call(&source, &mut last, &task, kept_scripts),
-            None => self.shared.engine.call(&source, &mut LastScript::default(), &task, kept_scripts),
+            Some(mut last) => self.shared.engine.call(&script, &mut last, &task, kept_scripts),
+            None => self.shared.engine.call(&script, &mut LastScript::default(), &task, kept_scripts),
         });
         self.shared.logs.add(context, &log);
         self.value(result.map_err(|failure| error_of(failure, &source, context))?, context)

@@ -38,7 +38,7 @@ impl RoutineLanguage for JavaScriptLanguage {
             zone: &context.settings.time_zone,
         };
         let checked: Result<(), Failure> = off_pool(|| self.shared.engine.check(&script, &task));
-        checked.map_err(|failure| error_of(failure, &script, context))
+        checked.map_err(|failure| error_of(failure, source, context))
     }
 
     fn evaluator(&self, returns: &SqlType) -> &str {

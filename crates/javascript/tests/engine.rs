@@ -75,6 +75,8 @@ fn the_last_value_is_the_result() {
     assert_eq!(server.run("", &[], ResultForm::Text).unwrap(), Output::Null);
     assert_eq!(server.json("({a:[1,null]})"), Output::Text("{\"a\":[1,null]}".into()));
     assert_eq!(server.json("(function () {})"), Output::Null);
+    assert_eq!(server.json("undefined"), Output::Null);
+    assert_eq!(server.json("null"), Output::Text("null".into()));
     assert_eq!(server.text("'\\ud800' + 'x'"), "\u{fffd}\u{fffd}\u{fffd}x");
     assert_eq!(server.text("db.js.engine()"), "quickjs");
 }

@@ -313,7 +313,9 @@ impl Realm {
     fn output(&mut self, value: js::JSValue, task: &Task<'_>) -> Step<Output> {
         let context = self.context;
         // SAFETY: it is a value.
-        if unsafe { js::JS_IsUndefined(value) || js::JS_IsNull(value) } {
+        let is_none = unsafe { js::JS_IsUndefined(value) || js::JS_IsNull(value) };
+        // As a document, null is one.
+        if is_none && task.form != ResultForm::Json {
             return Ok(Output::Null);
         }
         let value = match task.form {

@@ -1,6 +1,6 @@
 //! CREATE, ALTER and DROP of stored procedures and functions.
 
-use super::language::define;
+use super::language::ExternalBody;
 use crate::program::{ProgramKind, check_program};
 use crate::result::Outcome;
 use crate::session::{Session, StatementRun};
@@ -19,7 +19,7 @@ use squall_registry::StatementContext;
 use squall_server_state::charset::collation_name;
 use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
-use squall_types::{ErrorCode, Level, SqlError, SqlResult};
+use squall_types::{ErrorCode, Level, SqlError, SqlResult, SqlType};
 use std::sync::Arc;
 
 impl Session {
@@ -94,7 +94,12 @@ impl Session {
                 false => Err(error),
             };
         }
-        let (database, routine) = self.routine_of(create, kind, run)?;
+        let external = ExternalBody::of(create, kind, &self.shared.registry)?.map(Arc::new);
+        if let Some(external) = external.clone() {
+            let context = context.clone();
+            self.blocking(move |_| external.check(&context)).await?;
+        }
+        let (database, routine) = self.routine_of(create, kind, external.as_deref(), run)?;
         self.note_missing_definer(create.definer.as_ref(), context)?;
         let registry = &self.shared.registry;
         let native = registry.declared_scalar(&routine.name).is_some() || registry.aggregate(&routine.name).is_some();
@@ -126,6 +131,7 @@ impl Session {
         &self,
         create: &CreateRoutine,
         kind: RoutineKind,
+        external: Option<&ExternalBody>,
         run: &StatementRun<'_>,
     ) -> SqlResult<(String, RoutineDef)> {
         let (database, name) = self.qualify(&create.name)?;
@@ -158,22 +164,12 @@ impl Session {
         });
         let parameters = parameters.collect::<SqlResult<Vec<_>>>()?;
         let returns = create.returns.as_ref().map(|returns| resolve_type(returns, "", rules)).transpose()?;
-        let external = match &create.body {
-            RoutineBody::Sql(_) => None,
-            RoutineBody::External(source) => {
-                let registry = &self.shared.registry;
-                Some(define(create, kind, source, returns.as_ref(), registry, &run.context)?)
-            }
-        };
-        let (body, before_body) = match (&create.body, &external) {
-            (RoutineBody::Sql(body), _) => (&**body, ""),
-            (RoutineBody::External(_), Some((body, before))) => (body, before.as_str()),
+        let called = external.map(|external| external.statement(returns.as_ref().unwrap_or(&SqlType::Null)));
+        let body = match (&create.body, &called) {
+            (RoutineBody::Sql(body), _) => body,
+            (RoutineBody::External(_), Some(called)) => called,
             (RoutineBody::External(_), None) => return Err(SqlError::internal("a body without a language")),
         };
-        let language = create.characteristics.language.as_ref();
-        if let Some(language) = language.filter(|language| external.is_none() && !language.is("SQL")) {
-            return Err(SqlError::unsupported(format_args!("LANGUAGE {}", language.as_str())));
-        }
         check_program(body, program, &self.shared.registry.variables)?;
         let text =
             |span: squall_parser::ast::Span| String::from_utf8_lossy(span.bytes(run.request.sql)).trim().to_string();
@@ -185,7 +181,7 @@ impl Session {
             parameters,
             parameters_text: text(create.parameters_span),
             returns,
-            body: format!("{before_body}{}", text(create.body_span)),
+            body: external.map(ExternalBody::prefix).unwrap_or_default() + &text(create.body_span),
             deterministic: false,
             data_access: SqlDataAccess::default(),
             security_invoker: false,

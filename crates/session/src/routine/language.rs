@@ -3,34 +3,68 @@
 use crate::session::parse_error;
 use squall_catalog::{RoutineDef, RoutineKind};
 use squall_parser::ast::{
-    ColumnName, CreateRoutine, Expr, FunctionCall, Ident, Literal, ProgramStatement, Span, Statement, StringLiteral,
+    ColumnName, CreateRoutine, Expr, FunctionCall, Ident, Literal, ProgramStatement, RoutineBody, Span, Statement,
+    StringLiteral,
 };
 use squall_parser::{ParseOptions, parse_external_body};
 use squall_registry::{Registry, RoutineLanguage, StatementContext};
 use squall_types::{SqlError, SqlResult, SqlType};
 use std::sync::Arc;
 
-/// What CREATE FUNCTION says of a body in another language: it as a statement, and what the catalog keeps of it in front of its source.
-///
-/// # Errors
-/// 1235 for procedures and for languages that are not there, and what the language says of the source.
-pub(crate) fn define(
-    create: &CreateRoutine,
-    kind: RoutineKind,
-    source: &str,
-    returns: Option<&SqlType>,
-    registry: &Registry,
-    context: &StatementContext,
-) -> SqlResult<(Statement, String)> {
-    let name = create.characteristics.language.as_ref().map_or("SQL", Ident::as_str);
-    let language = language(registry, name)?;
-    let (RoutineKind::Function, Some(returns)) = (kind, returns) else {
-        return Err(SqlError::unsupported(format_args!("procedures in {}; write a function", language.name())));
-    };
-    let parameters: Vec<&str> = create.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
-    language.check(source, &parameters, context)?;
-    let statement = call(language.evaluator(returns), source, &parameters);
-    Ok((statement, format!("LANGUAGE {} ", language.name())))
+/// A body in another language, on its way into the catalog.
+pub(crate) struct ExternalBody {
+    language: Arc<dyn RoutineLanguage>,
+    source: Box<str>,
+    parameters: Vec<Box<str>>,
+}
+
+impl ExternalBody {
+    /// That of a CREATE FUNCTION; `None` for one in SQL.
+    ///
+    /// # Errors
+    /// 1235 for procedures, aggregate functions and languages that are not there.
+    pub fn of(create: &CreateRoutine, kind: RoutineKind, registry: &Registry) -> SqlResult<Option<ExternalBody>> {
+        let name = create.characteristics.language.as_ref().map_or("SQL", Ident::as_str);
+        let RoutineBody::External(source) = &create.body else {
+            return match name.eq_ignore_ascii_case("SQL") {
+                true => Ok(None),
+                false => Err(SqlError::unsupported(format_args!("LANGUAGE {name}"))),
+            };
+        };
+        let language = language(registry, name)?.clone();
+        let what = match (kind, create.aggregate) {
+            (RoutineKind::Function, false) => None,
+            (RoutineKind::Function, true) => Some("AGGREGATE functions"),
+            (RoutineKind::Procedure, _) => Some("procedures"),
+        };
+        if let Some(what) = what {
+            return Err(SqlError::unsupported(format_args!("{what} in {}; write a function", language.name())));
+        }
+        let parameters = create.parameters.iter().map(|parameter| parameter.name.as_str().into()).collect();
+        Ok(Some(ExternalBody { language, source: source.clone(), parameters }))
+    }
+
+    /// Has the language check it, which may take as long as the source is.
+    ///
+    /// # Errors
+    /// What the language says of the source.
+    pub fn check(&self, context: &StatementContext) -> SqlResult<()> {
+        self.language.check(&self.source, &self.parameters(), context)
+    }
+
+    fn parameters(&self) -> Vec<&str> {
+        self.parameters.iter().map(|name| &**name).collect()
+    }
+
+    /// The body as a statement.
+    pub fn statement(&self, returns: &SqlType) -> Statement {
+        call(self.language.evaluator(returns), &self.source, &self.parameters())
+    }
+
+    /// What the catalog keeps in front of the source.
+    pub fn prefix(&self) -> String {
+        format!("LANGUAGE {} ", self.language.name())
+    }
 }
 
 fn language<'r>(registry: &'r Registry, name: &str) -> SqlResult<&'r Arc<dyn RoutineLanguage>> {
