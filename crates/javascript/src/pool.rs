@@ -175,7 +175,7 @@ impl Engine {
         let idle = shard.realms.lock().pop();
         match idle {
             Some(realm) if realm.heap_max() >= heap => Ok(realm),
-            _ => Ok(Realm::new(heap, self.total.clone())?),
+            _ => Realm::new(heap, self.total.clone()),
         }
     }
 

@@ -43,6 +43,7 @@ mod reading;
 pub mod result;
 mod route;
 mod routine;
+mod routine_language;
 mod server_tables;
 pub mod session;
 mod set;

@@ -7,7 +7,7 @@ use crate::compiled::{CompiledProgram, Compiler, Ended, Machine, NotCompiled, Va
 use crate::database::Shared;
 use crate::inner_session::{InnerSession, Work, no_place};
 use crate::plans::routine_cache::{CompiledFor, ParsedRoutine};
-use crate::routine::language::external_body;
+use crate::routine_language::external_body;
 use crate::session::{Session, parse_error};
 use parking_lot::Mutex;
 use squall_catalog::{AccessMap, AccountKey, Invoker, Need, Object, Privileges, RoutineKind};

@@ -1,5 +1,6 @@
 //! The memory of one realm: everything that the engine allocates is here, in one piece that can be copied and set back.
 
+use super::guard::shield;
 use crate::limits::TotalMemory;
 use rquickjs_sys::size_t;
 use squall_types::{ErrorCode, SqlError, SqlResult};
@@ -203,12 +204,17 @@ impl Head {
         };
         if top > self.charged {
             let more = (top - self.charged).next_multiple_of(CHARGE_STEP);
-            // SAFETY: the arena holds what all realms share.
-            if !unsafe { (*self.total).take(more) } {
+            // A jump in between would leave the total with what nobody gives back.
+            let is_taken = shield(|| {
+                // SAFETY: the arena holds what all realms share.
+                let is_taken = unsafe { (*self.total).take(more) };
+                self.charged += if is_taken { more } else { 0 };
+                is_taken
+            });
+            if !is_taken {
                 self.exceed(Exceeded::Total);
                 return false;
             }
-            self.charged += more;
         }
         self.top = top;
         true

@@ -26,13 +26,17 @@ pub(super) fn interrupt(thread: libc::pthread_t) {
     let _ = unsafe { squall_javascript_interrupt(thread) };
 }
 
+/// No jump leaves the engine from here (1) on, or again (-1).
+pub(super) fn hold_off(change: c_int) {
+    // SAFETY: it counts, for this thread.
+    unsafe { squall_javascript_shield(change) }
+}
+
 /// Work of the server that the engine has called for, which no jump may leave.
 pub(super) fn shield<T>(work: impl FnOnce() -> T) -> T {
-    // SAFETY: it counts.
-    unsafe { squall_javascript_shield(1) };
+    hold_off(1);
     let result = work();
-    // SAFETY: as above.
-    unsafe { squall_javascript_shield(-1) };
+    hold_off(-1);
     result
 }
 

@@ -1,6 +1,6 @@
 //! What scripts may call of the server.
 
-use super::guard::shield;
+use super::guard::{hold_off, shield};
 use super::task::Leave;
 use rquickjs_sys as js;
 use squall_registry::KillState;
@@ -50,8 +50,8 @@ pub(super) unsafe extern "C" fn interrupt(_: *mut js::JSRuntime, opaque: *mut c_
 }
 
 /// The functions that the prelude gets, with how many arguments they take.
-pub(super) const FUNCTIONS: [(&CStr, RawFunction, c_int); 3] =
-    [(c"offset", offset, 1), (c"log", log, 1), (c"random", random, 0)];
+pub(super) const FUNCTIONS: [(&CStr, RawFunction, c_int); 4] =
+    [(c"offset", offset, 1), (c"log", log, 1), (c"random", random, 0), (c"hold", hold, 1)];
 
 type RawFunction = unsafe extern "C" fn(*mut js::JSContext, js::JSValue, c_int, *mut js::JSValue) -> js::JSValue;
 
@@ -99,6 +99,24 @@ unsafe extern "C" fn log(
         }
         js::JS_UNDEFINED
     }
+}
+
+/// Holds jumps off (1), or no longer (-1), around what the engine asks of the C library, which has locks.
+unsafe extern "C" fn hold(
+    context: *mut js::JSContext,
+    _: js::JSValue,
+    count: c_int,
+    arguments: *mut js::JSValue,
+) -> js::JSValue {
+    let mut change = 0;
+    // SAFETY: the engine gives as many arguments as it says; the prelude's is a number.
+    unsafe {
+        if count > 0 && js::JS_ToInt64(context, &raw mut change, *arguments) < 0 {
+            return js::JS_EXCEPTION;
+        }
+    }
+    hold_off(change.signum() as c_int);
+    js::JS_UNDEFINED
 }
 
 /// A number from 0 up to, but not, 1.

@@ -10,7 +10,7 @@
     }
   };
   const { apply, construct, getOwnPropertyDescriptor: describe } = Reflect;
-  const { offset, log, random } = host;
+  const { offset, log, random, hold } = host;
 
   // Nothing is shared with another thread, and nothing waits for one.
   delete globalThis.Atomics;
@@ -22,7 +22,14 @@
   // Local time is that of the session's time zone. The engine's own is that of the process.
   const Engine = Date;
   const proto = Engine.prototype;
-  const { UTC, now, parse } = Engine;
+  const { UTC, now, parse: parseHere } = Engine;
+  // The engine may ask the C library for the process's time zone.
+  const parse = (value) => {
+    hold(1);
+    const at = parseHere(value);
+    hold(-1);
+    return at;
+  };
   const getTime = proto.getTime, setTime = proto.setTime;
   const moment = (date) => apply(getTime, date, []);
   const local = (date) => { const at = moment(date); return new Engine(at + offset(at)); };

@@ -72,8 +72,8 @@ impl Realm {
     /// A new realm, for scripts of up to `heap` bytes.
     ///
     /// # Errors
-    /// 1041 when there is no memory.
-    pub fn new(heap: usize, total: Arc<TotalMemory>) -> SqlResult<Realm> {
+    /// When all scripts together have too much memory, or the system has no more (1041).
+    pub fn new(heap: usize, total: Arc<TotalMemory>) -> Result<Realm, Failure> {
         let none = || SqlError::new(ErrorCode::OutOfResources, &[]);
         let arena = Arena::new(heap.max(PRELUDE_HEAP), total)?;
         let slot = watch::slot().map_err(|_| none())?;
@@ -97,16 +97,22 @@ impl Realm {
         };
         // SAFETY: the engine copies the functions.
         let runtime = unsafe { js::JS_NewRuntime2(&raw const functions, arena.opaque()) };
+        let refused = |arena: &Arena| match arena.exceeded() {
+            Exceeded::Total => Failure::Total,
+            Exceeded::Nothing | Exceeded::Heap => none().into(),
+        };
         if runtime.is_null() {
-            return Err(none());
+            return Err(refused(&arena));
         }
         // SAFETY: the runtime is there, and its memory is the arena's.
         let context = unsafe { js::JS_NewContext(runtime) };
         if context.is_null() {
-            return Err(none());
+            return Err(refused(&arena));
         }
         let mut realm = Realm { arena, runtime, context, host, slot, to_sql: js::JS_UNDEFINED };
-        stacker::maybe_grow(2 << 20, 4 << 20, || realm.prepare())?;
+        let prepared = stacker::maybe_grow(2 << 20, 4 << 20, || realm.prepare());
+        prepared
+            .map_err(|error| if realm.arena.exceeded() == Exceeded::Total { Failure::Total } else { error.into() })?;
         realm.arena.keep();
         Ok(realm)
     }

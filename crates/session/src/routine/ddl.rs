@@ -1,8 +1,8 @@
 //! CREATE, ALTER and DROP of stored procedures and functions.
 
-use super::language::ExternalBody;
 use crate::program::{ProgramKind, check_program};
 use crate::result::Outcome;
+use crate::routine_language::ExternalBody;
 use crate::session::{Session, StatementRun};
 use squall_catalog::{
     AccountKey, Need, Object, Privileges, RoutineDef, RoutineKind, RoutineParameter, RoutineParameterMode,

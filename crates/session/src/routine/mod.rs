@@ -4,7 +4,6 @@
 //! a function's in [`crate::stored_functions`]; SHOW and information_schema are in `show`. The statements of bodies are [`crate::program`]'s.
 
 mod ddl;
-pub(crate) mod language;
 mod run;
 mod show;
 

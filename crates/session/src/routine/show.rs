@@ -152,7 +152,7 @@ impl RoutineView {
 
     /// Language and source, of one in another language than SQL.
     pub fn external(&self) -> Option<(String, String)> {
-        super::language::language_and_source(self.body.as_deref()?, self.sql_mode_read)
+        crate::routine_language::language_and_source(self.body.as_deref()?, self.sql_mode_read)
     }
 
     /// The language.
