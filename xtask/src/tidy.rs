@@ -32,6 +32,7 @@ const CRATE_ORDER: &[&str] = &[
     "definitions",
     "session",
     "fastbit",
+    "javascript",
     "modules",
     "server",
     "squall",

@@ -211,13 +211,13 @@ pub fn disallowed(expr: &Expr, registry: &Registry) -> Option<String> {
     forbidden(expr).or_else(|| volatile_call(expr)).or_else(|| resolved_call(expr, registry))
 }
 
-/// A function that may be gone when a row is written.
+/// A function that may be gone when a row is written, or that is for statements alone.
 fn resolved_call(expr: &Expr, registry: &Registry) -> Option<String> {
     let mut found = None;
     expr.visit(&mut |expr| {
         if let Expr::Function(call) = expr
-            && registry.declared_scalar(&call.name).is_none()
-            && registry.scalar(&call.name).is_some()
+            && let declared = registry.declared_scalar(&call.name)
+            && declared.map_or_else(|| registry.scalar(&call.name).is_some(), |function| !function.is_for_definitions())
         {
             found.get_or_insert_with(|| call.name.to_ascii_lowercase());
         }

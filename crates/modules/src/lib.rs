@@ -4,6 +4,7 @@
 pub mod async_queries;
 mod fastbit;
 mod history;
+mod javascript;
 mod json_tools;
 mod sys;
 mod views;
@@ -16,6 +17,7 @@ pub fn all() -> Vec<Arc<dyn Module>> {
     vec![
         Arc::new(async_queries::AsyncQueries::default()),
         Arc::new(fastbit::FastBit),
+        Arc::new(javascript::JavaScript::default()),
         Arc::new(json_tools::JsonTools),
         Arc::new(sys::Sys::default()),
         Arc::new(history::HistoryModule::default()),

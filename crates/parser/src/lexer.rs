@@ -71,6 +71,11 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// Goes on at an offset that is behind what has been read.
+    pub fn continue_at(&mut self, position: usize) {
+        self.position = position;
+    }
+
     fn byte(&self, at: usize) -> u8 {
         self.sql.get(at).copied().unwrap_or(0)
     }

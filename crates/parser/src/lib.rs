@@ -13,7 +13,7 @@ mod secrets;
 mod token;
 
 use ::bytes::Bytes;
-use ast::{DataType, Expr, Span, Statement};
+use ast::{DataType, Expr, Ident, Span, Statement};
 pub use digest::{Digest, digest};
 pub use error::ParseError;
 pub use introduced_strings::introduced_strings;
@@ -98,6 +98,20 @@ pub fn parse_expr(sql: &str, options: &ParseOptions) -> Result<Expr, ParseError>
 pub fn parse_body(sql: &str, options: &ParseOptions) -> Result<(Statement, Span), ParseError> {
     parser::parse_alone(sql, options, |parser| parser.body_with_span()).map_err(|error| *error)
 }
+
+/// The language and the source of a stored routine's body, as the catalog has it; `None` for a body in SQL.
+pub fn parse_external_body(sql: &str, options: &ParseOptions) -> Result<Option<(Ident, Box<str>)>, ParseError> {
+    // A body in SQL cannot begin so.
+    match sql.get(..LANGUAGE.len()) {
+        Some(word) if word.eq_ignore_ascii_case(LANGUAGE) => {
+            parser::parse_alone(sql, options, |parser| parser.external_body()).map_err(|error| *error)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// What the catalog's bodies in other languages than SQL begin with.
+const LANGUAGE: &str = "LANGUAGE ";
 
 /// Parses a data type that stands alone.
 pub fn parse_data_type(sql: &str, options: &ParseOptions) -> Result<DataType, ParseError> {

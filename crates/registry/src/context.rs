@@ -324,6 +324,11 @@ impl KillState {
         self.state.load(Ordering::Relaxed) == Self::CONNECTION
     }
 
+    /// Whether the statement has to stop: [`KillState::check`] without an error to make.
+    pub fn is_stopped(&self) -> bool {
+        self.state.load(Ordering::Relaxed) != 0
+    }
+
     /// Forgets a KILL QUERY or time-out: a new statement begins.
     pub fn reset(&self) {
         if !self.is_connection_killed() {

@@ -48,6 +48,8 @@ pub struct Argument<'a> {
     pub expr_type: &'a ExprType,
     /// Its value if it is a literal, such as the 2 of `ROUND(x, 2)`.
     pub literal: Option<&'a Value>,
+    /// The name it was given with AS, for a function that [takes names](ScalarFunction::takes_names).
+    pub name: Option<&'a str>,
 }
 
 /// When a call with equal arguments gives an equal result.
@@ -86,6 +88,14 @@ pub trait ScalarFunction: Debug + Send + Sync {
     }
     /// Fewest and most arguments; `usize::MAX` for any number. Others are error 1582 (`WrongParamCountToNativeFct`).
     fn arity(&self) -> (usize, usize);
+    /// Whether arguments may be given names (`f(1 AS x)`); for any other function that is error 1583.
+    fn takes_names(&self) -> bool {
+        false
+    }
+    /// Whether expressions of table definitions may call it: DEFAULT, generated columns, CHECK and keys. They say so if not (3770, 3763, 3814, 3758).
+    fn is_for_definitions(&self) -> bool {
+        true
+    }
     /// Types a call and picks its kernel.
     fn bind(&self, arguments: &[Argument<'_>], context: &StatementContext) -> SqlResult<BoundCall>;
     /// See [`Volatility`].

@@ -10,6 +10,7 @@ pub mod function;
 pub mod function_resolver;
 pub mod plan_counts;
 pub mod registry;
+pub mod routine_language;
 pub mod table_uses;
 pub mod user_variables;
 pub mod variables;
@@ -29,6 +30,7 @@ pub use function::{
 pub use function_resolver::FunctionResolver;
 pub use plan_counts::PlanCounts;
 pub use registry::Registry;
+pub use routine_language::RoutineLanguage;
 pub use squall_types::session_memory::{Charge, GrowingCharge, MemoryBudget, SessionMemory};
 pub use table_uses::{TableOperation, TableUse, TableUses};
 pub use user_variables::UserVariables;

@@ -2,6 +2,7 @@
 
 use crate::function::{AggregateFunction, ScalarFunction, TableFunction};
 use crate::function_resolver::FunctionResolver;
+use crate::routine_language::RoutineLanguage;
 use crate::variables::VariableRegistry;
 use crate::virtual_table::VirtualTable;
 use squall_catalog::DYNAMIC_PRIVILEGES;
@@ -16,6 +17,7 @@ pub struct Registry {
     tables: HashMap<String, Arc<dyn TableFunction>>,
     virtual_tables: HashMap<(String, String), Arc<dyn VirtualTable>>,
     resolvers: Vec<Arc<dyn FunctionResolver>>,
+    languages: Vec<Arc<dyn RoutineLanguage>>,
     /// Dynamic privileges of modules.
     privileges: BTreeSet<&'static str>,
     /// Every declared system variable.
@@ -63,6 +65,16 @@ impl Registry {
     /// All functions in the place of a table, in no order.
     pub fn table_functions(&self) -> impl Iterator<Item = &Arc<dyn TableFunction>> {
         self.tables.values()
+    }
+
+    /// Adds a language that stored functions may be written in.
+    pub fn add_routine_language(&mut self, language: Arc<dyn RoutineLanguage>) {
+        self.languages.push(language);
+    }
+
+    /// The language of that name, whatever the case.
+    pub fn routine_language(&self, name: &str) -> Option<&Arc<dyn RoutineLanguage>> {
+        self.languages.iter().find(|language| language.name().eq_ignore_ascii_case(name))
     }
 
     /// Adds what finds functions that are not declared; of several, the first that finds one counts.

@@ -43,6 +43,7 @@ mod reading;
 pub mod result;
 mod route;
 mod routine;
+mod routine_language;
 mod server_tables;
 pub mod session;
 mod set;
@@ -62,7 +63,7 @@ mod xa;
 
 pub use database::{Database, Module, Procedure, ProcedureCall, WeakDatabase};
 pub use listener::{EndedStatement, ListenedSession, Listener};
-pub use opening::OpenOptions;
+pub use opening::{OpenOptions, machine_memory};
 pub use result::Failure;
 pub use session::Session;
 pub use squall_row_store::LogContents;

@@ -244,7 +244,7 @@ fn query_memory(globals: &GlobalVariables) -> usize {
 }
 
 /// Memory of the machine in bytes, where the system tells.
-fn machine_memory() -> Option<usize> {
+pub fn machine_memory() -> Option<usize> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
     let kilobytes: usize = line.split_whitespace().nth(1)?.parse().ok()?;

@@ -7,6 +7,7 @@ use crate::compiled::{CompiledProgram, Compiler, Ended, Machine, NotCompiled, Va
 use crate::database::Shared;
 use crate::inner_session::{InnerSession, Work, no_place};
 use crate::plans::routine_cache::{CompiledFor, ParsedRoutine};
+use crate::routine_language::external_body;
 use crate::session::{Session, parse_error};
 use parking_lot::Mutex;
 use squall_catalog::{AccessMap, AccountKey, Invoker, Need, Object, Privileges, RoutineKind};
@@ -47,7 +48,10 @@ pub(crate) fn stored_routine(
     let parse = || {
         let options = squall_planner::bind::parse_options(SqlMode(def.sql_mode));
         let options = ParseOptions { memory_max: settings.parser_memory_max, ..options };
-        parse_body(&def.body, &options).map_err(parse_error)
+        match external_body(def, &shared.registry, &options)? {
+            Some(external) => Ok(external),
+            None => parse_body(&def.body, &options).map_err(parse_error),
+        }
     };
     shared.routines.get(database, def, parse).map(Some)
 }
@@ -365,12 +369,19 @@ impl FunctionCall {
         arguments: &[Value],
         context: &StatementContext,
     ) -> SqlResult<Value> {
-        let inner = StatementContext {
+        let mut inner = StatementContext {
             settings: settings.clone(),
             strict_write: settings.sql_mode.is_strict(),
             current_user: self.current_user.as_ref().unwrap_or(&context.current_user).clone(),
             ..context.fork()
         };
+        // What asks for privileges asks those of the definer.
+        if program.may_wait
+            && self.current_user.is_some()
+            && let Some(outer) = &inner.nested
+        {
+            inner.nested = outer.as_account(&self.routine.def.definer);
+        }
         let run = || self.run_machine(program, arguments, &inner);
         let result = stacker::maybe_grow(STACK_RESERVE_BYTES, STACK_SEGMENT_BYTES, run);
         context.diagnostics.absorb(&inner.diagnostics);

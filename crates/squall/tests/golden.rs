@@ -18,6 +18,7 @@ const FOLDERS: &[&str] = &[
     "explain",
     "columns",
     "fastbit",
+    "javascript",
     "json",
     "spatial",
     "vector",

@@ -430,6 +430,7 @@ error_codes! {
     EventRecursionForbidden = 1576, b"HY000", "Recursion of EVENT DDL statements is forbidden when body is present";
     WrongParamCountToNativeFct = 1582, b"42000", "Incorrect parameter count in the call to native function '%s'";
     WrongParametersToNativeFct = 1583, b"42000", "Incorrect parameters in the call to native function '%s'";
+    WrongParametersToStoredFct = 1584, b"42000", "Incorrect parameters in the call to stored function %s";
     NativeFunctionNameCollision = 1585, b"HY000", "This function '%s' has the same name as a native function";
     EventCreatedInPast = 1588, b"HY000", "Event execution time is in the past and ON COMPLETION NOT PRESERVE is set. The event was dropped immediately after creation.";
     EventAlteredIntoPast = 1589, b"HY000", "Event execution time is in the past and ON COMPLETION NOT PRESERVE is set. The event was not changed. Specify a time in the future.";

@@ -4,6 +4,7 @@ mod client_packets;
 mod documents;
 mod fastbit;
 mod nesting;
+mod scripts;
 mod segment_blocks;
 mod server_packets;
 mod statements;
@@ -27,6 +28,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "documents", run: documents::run, reads_scripts: false, text_bytes: 1 },
     Target { name: "fastbit", run: fastbit::run, reads_scripts: false, text_bytes: 1 },
     Target { name: "nesting", run: nesting::run, reads_scripts: false, text_bytes: 1 << 16 },
+    Target { name: "scripts", run: scripts::run, reads_scripts: false, text_bytes: 1 << 16 },
     Target { name: "segment_blocks", run: segment_blocks::run, reads_scripts: false, text_bytes: 1 },
     Target { name: "server_packets", run: server_packets::run, reads_scripts: false, text_bytes: 1 },
     Target { name: "statements", run: statements::run, reads_scripts: true, text_bytes: 1 },

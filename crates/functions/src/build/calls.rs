@@ -15,6 +15,14 @@ impl ExprBuilder<'_> {
 
     /// A call of a function by name; error 1305 if there is none.
     pub fn call(&self, name: &str, args: Vec<BoundExpr>) -> BuildResult {
+        self.call_named(name, args, &[])
+    }
+
+    /// As [`ExprBuilder::call`], where arguments have names; none has one if there are no names at all. Error 1583 if the function takes none.
+    pub fn call_named(&self, name: &str, args: Vec<BoundExpr>, names: &[Option<&str>]) -> BuildResult {
+        if !names.is_empty() && !self.registry.scalar(name).is_some_and(|function| function.takes_names()) {
+            return Err(SqlError::new(ErrorCode::WrongParametersToNativeFct, &[&name]));
+        }
         if is_control_function(name) {
             return self.control_call(name, args);
         }
@@ -24,7 +32,7 @@ impl ExprBuilder<'_> {
         match self.registry.scalar(name) {
             Some(function) => {
                 self.check_takes_vectors(function.name(), &args)?;
-                self.call_function(&function, args)
+                self.call_function_named(&function, args, names)
             }
             None => Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &name])),
         }
@@ -32,6 +40,15 @@ impl ExprBuilder<'_> {
 
     /// A call of a declared function.
     pub fn call_function(&self, function: &Arc<dyn ScalarFunction>, args: Vec<BoundExpr>) -> BuildResult {
+        self.call_function_named(function, args, &[])
+    }
+
+    fn call_function_named(
+        &self,
+        function: &Arc<dyn ScalarFunction>,
+        args: Vec<BoundExpr>,
+        names: &[Option<&str>],
+    ) -> BuildResult {
         if let [BoundExpr::Call(inner)] = args.as_slice()
             && let Some(both) = function.fused(&inner.name)
         {
@@ -51,7 +68,11 @@ impl ExprBuilder<'_> {
         let args: Vec<_> = args.into_iter().enumerate().map(in_place).collect();
         let args = if takes_one_collation(function.name()) { self.bytes_in_set(args)? } else { args };
         let types = types_for(function.name(), &args);
-        let bound = function.bind(&arguments_of(&args, &types), self.context)?;
+        let mut arguments = arguments_of(&args, &types);
+        for (argument, name) in arguments.iter_mut().zip(names) {
+            argument.name = *name;
+        }
+        let bound = function.bind(&arguments, self.context)?;
         let call = Call::new(function.name(), bound.kernel, args, bound.result, function.volatility());
         let expr = BoundExpr::call(call);
         Ok(if function.volatility() == Volatility::Immutable { self.fold(expr) } else { expr })

@@ -65,7 +65,10 @@ impl<'a> ExprBuilder<'a> {
 
 /// What binding may know of the arguments.
 pub(crate) fn arguments_of<'b>(args: &'b [BoundExpr], types: &'b [ExprType]) -> Vec<Argument<'b>> {
-    args.iter().zip(types).map(|(arg, expr_type)| Argument { expr_type, literal: arg.as_literal() }).collect()
+    args.iter()
+        .zip(types)
+        .map(|(arg, expr_type)| Argument { expr_type, literal: arg.as_literal(), name: None })
+        .collect()
 }
 
 /// The types of expressions.

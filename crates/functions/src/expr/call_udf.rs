@@ -12,7 +12,7 @@ use datafusion::logical_expr::{
     Volatility as DataFusionVolatility,
 };
 use rustc_hash::FxHasher;
-use squall_registry::{ExprType, GrowingCharge, StatementContext, Volatility};
+use squall_registry::{ExprType, GrowingCharge, StatementContext, Volatility, off_pool};
 use squall_types::{SqlResult, SqlType, Value};
 use std::any::Any;
 use std::fmt::{self, Debug, Formatter, Write};
@@ -137,7 +137,10 @@ impl CallUdf {
                 return Ok(ColumnarValue::Array(charged(array, charge)?));
             }
         }
-        self.run_row_wise(args, row_count, &context).map(ColumnarValue::Array)
+        let run = || self.run_row_wise(args, row_count, &context);
+        // A thread is given away once for all rows.
+        let array = if self.call.kernel.waits() { off_pool(run) } else { run() };
+        array.map(ColumnarValue::Array)
     }
 
     fn run_vectorised(

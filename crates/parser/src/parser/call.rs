@@ -51,13 +51,15 @@ impl Parser<'_> {
     /// The call of a function whose name has been read.
     pub(super) fn call(&mut self, schema: Option<Ident>, name: Ident, start: u32) -> Result<Expr> {
         self.expect_kind(TokenKind::LeftParen)?;
-        let counts = if schema.is_none() { self.counts_of_grammar(start, &name) } else { 0..=usize::MAX };
+        let of_grammar = if schema.is_none() { self.counts_of_grammar(start, &name) } else { None };
+        let takes_names = schema.is_none() && of_grammar.is_none();
+        let counts = of_grammar.unwrap_or(0..=usize::MAX);
         let mut arguments = Vec::new();
         let mut argument_names = Vec::new();
         if !self.at_kind(TokenKind::RightParen) && *counts.end() > 0 {
             loop {
                 arguments.push(self.argument()?);
-                if self.accept(K::As) || self.at_ident() || self.at_kind(TokenKind::String) {
+                if takes_names && (self.accept(K::As) || self.at_ident() || self.at_kind(TokenKind::String)) {
                     argument_names.resize(arguments.len() - 1, None);
                     argument_names.push(Some(self.ident_or_string()?));
                 }
@@ -77,12 +79,12 @@ impl Parser<'_> {
         Ok(Expr::Function(Box::new(call)))
     }
 
-    /// How many arguments the grammar lets a function have; any number is right for one that it does not know by name.
-    fn counts_of_grammar(&self, start: u32, name: &Ident) -> std::ops::RangeInclusive<usize> {
+    /// How many arguments the grammar lets a function have, if it knows it by name.
+    fn counts_of_grammar(&self, start: u32, name: &Ident) -> Option<std::ops::RangeInclusive<usize>> {
         // In quotes it is the name of any function.
         let quoted = self.sql.get(start as usize).is_some_and(|first| matches!(first, b'`' | b'"'));
         let known = GRAMMAR_COUNTS.iter().find(|(known, ..)| !quoted && known.eq_ignore_ascii_case(name.as_str()));
-        known.map_or(0..=usize::MAX, |(_, least, most)| *least..=*most)
+        known.map(|(_, least, most)| *least..=*most)
     }
 
     /// An argument; only those of the date functions may be amounts of time.

@@ -214,6 +214,14 @@ impl<'a> Parser<'a> {
         self.ahead[distance - 1]
     }
 
+    /// Goes to the token at an offset: what is before it was read in another way.
+    fn continue_at(&mut self, position: usize) {
+        self.lexer.continue_at(position);
+        self.ahead_count = 0;
+        self.current = self.lexer.next();
+        self.previous_end = u32::try_from(position).unwrap_or(u32::MAX);
+    }
+
     /// The text of a token.
     fn text(&self, token: Token) -> &'a [u8] {
         &self.sql[token.start as usize..token.end as usize]

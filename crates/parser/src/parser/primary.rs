@@ -53,7 +53,7 @@ impl Parser<'_> {
     }
 
     /// The token behind the current one cannot stand there.
-    fn unexpected_next(&mut self) -> Box<ParseError> {
+    pub(super) fn unexpected_next(&mut self) -> Box<ParseError> {
         let offset = self.peek(1).start;
         self.syntax_error(offset)
     }

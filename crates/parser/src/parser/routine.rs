@@ -70,8 +70,8 @@ impl Parser<'_> {
     ) -> Result<CreateRoutine> {
         let characteristics = self.characteristics()?;
         let start = self.current.start;
-        let body = if self.accept(K::As) {
-            RoutineBody::External(self.string()?)
+        let body = if self.at(K::As) {
+            RoutineBody::External(self.external_source()?)
         } else {
             RoutineBody::Sql(Box::new(self.program_body()?))
         };
@@ -88,6 +88,34 @@ impl Parser<'_> {
             parameters_span,
             body_span: self.span_from(start),
         })
+    }
+
+    /// `AS 'source'`, `AS $$source$$` or `AS $tag$source$tag$`, on its AS.
+    fn external_source(&mut self) -> Result<Box<str>> {
+        let opening = self.peek(1).start as usize;
+        let Some(tag) = dollar_tag(&self.sql[opening..]) else {
+            self.advance();
+            return self.string();
+        };
+        let start = opening + tag.len();
+        let Some(length) = memchr::memmem::find(&self.sql[start..], tag) else {
+            return Err(self.unexpected_next());
+        };
+        let source = std::str::from_utf8(&self.sql[start..start + length]).map(Box::from);
+        self.continue_at(start + length + tag.len());
+        source.map_err(|_| self.unexpected())
+    }
+
+    /// The language and the source of a routine's body that the catalog has: `LANGUAGE name AS 'source'`; `None` for a body in SQL.
+    pub(crate) fn external_body(&mut self) -> Result<Option<(Ident, Box<str>)>> {
+        if !self.accept(K::Language) {
+            return Ok(None);
+        }
+        let language = self.any_word()?;
+        if !self.at(K::As) {
+            return Err(self.unexpected());
+        }
+        Ok(Some((language, self.external_source()?)))
     }
 
     fn characteristics(&mut self) -> Result<Characteristics> {
@@ -569,3 +597,10 @@ const CONDITION_ITEMS: &[&str] = &[
     "MYSQL_ERRNO",
     "RETURNED_SQLSTATE",
 ];
+
+/// `$$` or `$tag$`, if a text begins with it.
+fn dollar_tag(text: &[u8]) -> Option<&[u8]> {
+    let inner = text.strip_prefix(b"$")?;
+    let length = inner.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')?;
+    (inner[length] == b'$').then(|| &text[..length + 2])
+}

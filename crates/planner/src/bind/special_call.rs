@@ -139,9 +139,12 @@ impl Context<'_> {
                 None => return self.bind_stored_function(Some(schema.as_str()), name, &call.arguments),
             },
         };
+        let names: Vec<_> = call.argument_names.iter().map(|name| name.as_ref().map(ast::Ident::as_str)).collect();
+        let no_names = |code| if names.is_empty() { Ok(()) } else { Err(SqlError::new(code, &[&name])) };
         if let Some((subtract, days)) = date_arithmetic(&upper)
             && let [base, amount] = call.arguments.as_slice()
         {
+            no_names(ErrorCode::WrongParametersToNativeFct)?;
             return match amount {
                 ast::Expr::Interval { value, unit } => self.bind_interval(base, value, *unit, subtract),
                 amount if days => self.bind_interval(base, amount, ast::IntervalUnit::Day, subtract),
@@ -151,16 +154,19 @@ impl Context<'_> {
         if upper == ANY_VALUE
             && let [arg] = call.arguments.as_slice()
         {
+            no_names(ErrorCode::WrongParametersToNativeFct)?;
             let arg = self.bind_expr(arg)?;
             let ty = arg.ty();
             return Ok(BoundExpr::call(Call::new(ANY_VALUE, Arc::new(Identity), vec![arg], ty, Volatility::Immutable)));
         }
         if self.binder.registry.aggregate(&upper).is_some() && !self.binder.builder().has_function(&upper) {
+            no_names(ErrorCode::WrongParametersToNativeFct)?;
             let bound = self.bind_module_aggregate(&upper, &call.arguments);
             return bound.map_err(|error| named_as_written(error, name));
         }
         if !self.binder.builder().has_function(&upper) {
             // MySQL takes any other name for a stored function of the default database.
+            no_names(ErrorCode::WrongParametersToStoredFct)?;
             return self.bind_stored_function(self.binder.default_database, name, &call.arguments);
         }
         let mut args = self.bind_list(&call.arguments)?;
@@ -173,7 +179,8 @@ impl Context<'_> {
         if matches!((upper.as_str(), args.len()), ("JSON_CONTAINS" | "JSON_OVERLAPS", 2)) {
             args = args.into_iter().map(|arg| self.keyed_array(arg)).collect();
         }
-        self.call(&upper, args).map_err(|error| named_as_written(error, name))
+        let bound = self.binder.builder().call_named(&upper, args, &names);
+        bound.map_err(|error| named_as_written(error, name))
     }
 
     fn bind_stored_function(
@@ -213,11 +220,12 @@ impl Context<'_> {
     }
 }
 
-/// A wrong number of arguments names the function as the statement does.
+/// A wrong number of arguments, or names that it does not take, names the function as the statement does.
 fn named_as_written(error: SqlError, name: &str) -> SqlError {
-    match error.code == ErrorCode::WrongParamCountToNativeFct.number() {
-        true => SqlError::new(ErrorCode::WrongParamCountToNativeFct, &[&name]),
-        false => error,
+    let codes = [ErrorCode::WrongParamCountToNativeFct, ErrorCode::WrongParametersToNativeFct];
+    match codes.into_iter().find(|code| error.is(*code)) {
+        Some(code) => SqlError::new(code, &[&name]),
+        None => error,
     }
 }
 

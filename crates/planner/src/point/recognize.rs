@@ -155,7 +155,9 @@ impl Reader<'_> {
             return None;
         }
         let function = self.registry.aggregate(name)?;
-        let bound = function.bind(&[Argument { expr_type: &expr_type, literal: None }], false, self.context).ok()?;
+        let bound = function
+            .bind(&[Argument { expr_type: &expr_type, literal: None, name: None }], false, self.context)
+            .ok()?;
         let name: Arc<str> = item.column_name(self.text).into();
         let output = OutputColumn {
             column: Column::from_name(name.to_string()),

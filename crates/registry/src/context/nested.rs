@@ -1,6 +1,7 @@
 //! Statements that a function runs while a statement of its session runs.
 
 use crate::context::StatementContext;
+use squall_catalog::AccountKey;
 use squall_types::{SqlResult, SqlType, Value};
 use std::fmt::Debug;
 use std::path::PathBuf;
@@ -51,6 +52,9 @@ pub trait NestedStatements: Debug + Send + Sync {
     /// # Errors
     /// 1227 without it.
     fn demand_privilege(&self, name: &str) -> SqlResult<()>;
+
+    /// The same for functions that are called in the name of another account: a routine's definer.
+    fn as_account(&self, account: &AccountKey) -> Option<Arc<dyn NestedStatements>>;
 
     /// A file of the server that the caller may read and write.
     ///

@@ -8,12 +8,14 @@ use crate::session::Session;
 use crate::state::appended_rows::Appends;
 use crate::state::image::SessionImage;
 use crate::thread_runtime::run_on_this_thread;
+use parking_lot::Mutex;
 use squall_catalog::{AccessMap, AccountKey, Privileges, TableEntry};
 use squall_executor::runtime::STACK_BYTES;
 use squall_instrumentation::process::Process;
 use squall_registry::{
     AppendColumn, KillState, NestedResult, NestedStatements, SessionMemory, StatementContext, off_pool,
 };
+use squall_server_state::variables::{Values, ids};
 use squall_types::work_meter::carried;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::collections::BTreeSet;
@@ -48,6 +50,10 @@ pub(crate) struct SessionStatements {
     depth: u32,
     /// Whether the statement that functions belong to may change nothing.
     read_only: Arc<AtomicBool>,
+    /// The dynamic privilege that was asked for last, and of which accounts.
+    asked: Mutex<Option<(u64, Box<str>, bool)>>,
+    /// The same for the definer of the routine that was called last, as it was in these accounts.
+    definer: Mutex<Option<(u64, Arc<SessionStatements>)>>,
 }
 
 impl SessionStatements {
@@ -63,6 +69,25 @@ impl SessionStatements {
             memory: session.process.memory.clone(),
             depth: session.nested_depth,
             read_only: session.is_read_only_statement.clone(),
+            asked: Mutex::default(),
+            definer: Mutex::default(),
+        }
+    }
+
+    /// The same as another account, with the roles that it has at first.
+    fn of_definer(&self, account: &AccountKey, active_roles: BTreeSet<AccountKey>) -> Self {
+        Self {
+            shared: self.shared.clone(),
+            account: account.clone(),
+            active_roles: Arc::new(active_roles),
+            info: self.info.clone(),
+            client_host: self.client_host.clone(),
+            appends: self.appends.clone(),
+            memory: self.memory.clone(),
+            depth: self.depth,
+            read_only: self.read_only.clone(),
+            asked: Mutex::default(),
+            definer: Mutex::default(),
         }
     }
 
@@ -151,10 +176,35 @@ impl NestedStatements for SessionStatements {
 
     fn demand_privilege(&self, name: &str) -> SqlResult<()> {
         let shared = self.shared()?;
-        if self.access(&shared).has_dynamic(name) {
-            return Ok(());
+        let version = shared.accounts.load_now().version;
+        let mut asked = self.asked.lock();
+        let is_granted = match &*asked {
+            // Functions ask at each call.
+            Some((then, known, is_granted)) if *then == version && **known == *name => *is_granted,
+            _ => {
+                let is_granted = self.access(&shared).has_dynamic(name);
+                *asked = Some((version, name.into(), is_granted));
+                is_granted
+            }
+        };
+        if is_granted { Ok(()) } else { Err(SqlError::new(ErrorCode::SpecificAccessDenied, &[&name])) }
+    }
+
+    fn as_account(&self, account: &AccountKey) -> Option<Arc<dyn NestedStatements>> {
+        let shared = self.shared().ok()?;
+        let accounts = shared.accounts.load_full();
+        let mut kept = self.definer.lock();
+        if let Some((version, statements)) = &*kept
+            && *version == accounts.version
+            && statements.account == *account
+        {
+            return Some(statements.clone());
         }
-        Err(SqlError::new(ErrorCode::SpecificAccessDenied, &[&name]))
+        let all_roles = Values(&shared.globals.load_values()).on(ids::ACTIVATE_ALL_ROLES_ON_LOGIN);
+        let definer = accounts.get(account)?;
+        let statements = Arc::new(self.of_definer(account, accounts.roles_at_first(definer, all_roles)));
+        *kept = Some((accounts.version, statements.clone()));
+        Some(statements)
     }
 
     fn server_file(&self, path: &str) -> SqlResult<PathBuf> {

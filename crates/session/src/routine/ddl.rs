@@ -5,6 +5,7 @@ use crate::authorization::definition::note_missing_definer;
 use crate::authorization::programs::own_procedure_is_there;
 use crate::program::{ProgramKind, check_program};
 use crate::result::Outcome;
+use crate::routine_language::ExternalBody;
 use crate::session::{Session, StatementRun};
 use squall_catalog::{RoutineDef, RoutineKind, RoutineParameter, RoutineParameterMode, SqlDataAccess};
 use squall_definitions::data_type::{TypeRules, resolve_type};
@@ -18,7 +19,7 @@ use squall_registry::StatementContext;
 use squall_server_state::charset::collation_name;
 use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
-use squall_types::{ErrorCode, Level, SqlError, SqlResult};
+use squall_types::{ErrorCode, Level, SqlError, SqlResult, SqlType};
 use std::sync::Arc;
 
 impl Session {
@@ -49,7 +50,12 @@ impl Session {
                 false => Err(error),
             };
         }
-        let (database, routine) = self.routine_of(create, kind, run)?;
+        let external = ExternalBody::of(create, kind, &self.shared.registry)?.map(Arc::new);
+        if let Some(external) = external.clone() {
+            let context = context.clone();
+            self.blocking(move |_| external.check(&context)).await?;
+        }
+        let (database, routine) = self.routine_of(create, kind, external.as_deref(), run)?;
         note_missing_definer(&self.security(), create.definer.as_ref(), context)?;
         let registry = &self.shared.registry;
         let native = registry.declared_scalar(&routine.name).is_some() || registry.aggregate(&routine.name).is_some();
@@ -81,6 +87,7 @@ impl Session {
         &self,
         create: &CreateRoutine,
         kind: RoutineKind,
+        external: Option<&ExternalBody>,
         run: &StatementRun<'_>,
     ) -> SqlResult<(String, RoutineDef)> {
         let (database, name) = self.security().qualify(&create.name)?;
@@ -95,17 +102,10 @@ impl Session {
         if create.aggregate {
             return Err(SqlError::unsupported("AGGREGATE functions in SQL"));
         }
-        let RoutineBody::Sql(body) = &create.body else {
-            return Err(SqlError::unsupported("routines in another language than SQL"));
-        };
-        if let Some(language) = create.characteristics.language.as_ref().filter(|language| !language.is("SQL")) {
-            return Err(SqlError::unsupported(format_args!("LANGUAGE {}", language.as_str())));
-        }
         let program = match kind {
             RoutineKind::Procedure => ProgramKind::Procedure(&create.parameters),
             RoutineKind::Function => ProgramKind::Function(&create.name.name, &create.parameters),
         };
-        check_program(body, program, &self.shared.registry.variables)?;
         let rules = TypeRules { collation: known.collation, sql_mode: self.settings.bind.sql_mode };
         let parameters = create.parameters.iter().map(|parameter| {
             Ok(RoutineParameter {
@@ -118,7 +118,15 @@ impl Session {
                 sql_type: resolve_type(&parameter.data_type, &parameter.name, rules)?,
             })
         });
+        let parameters = parameters.collect::<SqlResult<Vec<_>>>()?;
         let returns = create.returns.as_ref().map(|returns| resolve_type(returns, "", rules)).transpose()?;
+        let called = external.map(|external| external.statement(returns.as_ref().unwrap_or(&SqlType::Null)));
+        let body = match (&create.body, &called) {
+            (RoutineBody::Sql(body), _) => body,
+            (RoutineBody::External(_), Some(called)) => called,
+            (RoutineBody::External(_), None) => return Err(SqlError::internal("a body without a language")),
+        };
+        check_program(body, program, &self.shared.registry.variables)?;
         let text =
             |span: squall_parser::ast::Span| String::from_utf8_lossy(span.bytes(run.request.sql)).trim().to_string();
         let values = Values(&self.variables.session);
@@ -126,10 +134,10 @@ impl Session {
         let routine = RoutineDef {
             name,
             kind,
-            parameters: parameters.collect::<SqlResult<_>>()?,
+            parameters,
             parameters_text: text(create.parameters_span),
             returns,
-            body: text(create.body_span),
+            body: external.map(ExternalBody::prefix).unwrap_or_default() + &text(create.body_span),
             deterministic: false,
             data_access: SqlDataAccess::default(),
             security_invoker: false,

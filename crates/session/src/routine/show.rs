@@ -37,6 +37,8 @@ pub(crate) struct RoutineView {
     /// User and host.
     pub definer: (String, String),
     pub sql_mode: String,
+    /// The same, as bodies are read in it.
+    pub sql_mode_read: SqlMode,
     pub client_charset: String,
     pub connection_collation: String,
     pub database_collation: String,
@@ -78,6 +80,7 @@ fn of_server(head: &ProcedureHead, source: &Source<'_>) -> RoutineView {
         comment: head.comment.to_string(),
         definer: (OF_SERVER.0.to_string(), OF_SERVER.1.to_string()),
         sql_mode: SqlMode::DEFAULT.to_string(),
+        sql_mode_read: SqlMode::DEFAULT,
         client_charset: charset_name(CollationId::UTF8MB4_0900_AI_CI).to_string(),
         connection_collation: collation.to_string(),
         database_collation: collation.to_string(),
@@ -132,6 +135,7 @@ fn of_definition(database: &str, def: &RoutineDef, is_shown_whole: bool) -> Rout
         comment: def.comment.clone(),
         definer: (def.definer.user.clone(), def.definer.host.clone()),
         sql_mode: SqlMode(def.sql_mode).to_string(),
+        sql_mode_read: SqlMode(def.sql_mode),
         client_charset: def.client_charset.clone(),
         connection_collation: def.connection_collation.clone(),
         database_collation: def.database_collation.clone(),
@@ -144,6 +148,16 @@ impl RoutineView {
     /// SQL SECURITY.
     pub fn security(&self) -> &'static str {
         if self.security_invoker { "INVOKER" } else { "DEFINER" }
+    }
+
+    /// Language and source, of one in another language than SQL.
+    pub fn external(&self) -> Option<(String, String)> {
+        crate::routine_language::language_and_source(self.body.as_deref()?, self.sql_mode_read)
+    }
+
+    /// The language.
+    pub fn language(&self) -> String {
+        self.external().map_or_else(|| "SQL".to_owned(), |(language, _)| language)
     }
 
     /// `user@host`.

@@ -31,7 +31,7 @@ const ROUTINES: &[ColumnSpec] = &[
     text("CHARACTER_SET_NAME", 64).or_null(),
     text("COLLATION_NAME", 64).or_null(),
     long_text("DTD_IDENTIFIER").or_null(),
-    text("ROUTINE_BODY", 3),
+    text("ROUTINE_BODY", 8),
     long_text("ROUTINE_DEFINITION").or_null(),
     text("EXTERNAL_NAME", 1).or_null(),
     text("EXTERNAL_LANGUAGE", 64),
@@ -82,7 +82,11 @@ pub(super) fn routines(shared: &Shared, source: &Source<'_>, scan: &VirtualScan<
                 row.push(s(type_text(returns)));
             }
         }
-        row.extend([s("SQL"), view.body.as_deref().map_or(Value::Null, s), Value::Null, s("SQL"), s("SQL")]);
+        let external = view.external();
+        let (kind, language) =
+            external.as_ref().map_or(("SQL", "SQL"), |(language, _)| ("EXTERNAL", language.as_str()));
+        let source = external.as_ref().map(|(_, source)| source.as_str()).or(view.body.as_deref());
+        row.extend([s(kind), source.map_or(Value::Null, s), Value::Null, s(language), s("SQL")]);
         row.extend([s(if view.deterministic { "YES" } else { "NO" }), s(view.data_access.clause()), Value::Null]);
         row.push(s(view.security()));
         row.extend([view.created_micros, view.altered_micros].map(|micros| local_time(scan.context, micros)));
@@ -115,7 +119,8 @@ pub(super) fn parameters(shared: &Shared, source: &Source<'_>, _scan: &VirtualSc
 /// The rows of SHOW PROCEDURE STATUS and SHOW FUNCTION STATUS.
 pub(crate) fn routine_status(shared: &Shared, source: &Source<'_>, kind: RoutineKind) -> Vec<Vec<Value>> {
     let row = |view: RoutineView| {
-        let mut row = vec![s(&*view.database), s(&*view.name), s(kind.word()), s("SQL"), s(view.definer_text())];
+        let mut row =
+            vec![s(&*view.database), s(&*view.name), s(kind.word()), s(view.language()), s(view.definer_text())];
         row.extend([view.altered_micros, view.created_micros].map(|micros| local_time(source.context, micros)));
         row.extend([s(view.security()), s(&*view.comment)]);
         row.extend([s(&*view.client_charset), s(&*view.connection_collation), s(&*view.database_collation)]);

@@ -1,0 +1,134 @@
+//! What goes into the engine, and what comes out of it.
+
+use squall_registry::KillState;
+use squall_types::SqlError;
+use squall_types::temporal::TimeZone;
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A compiled script.
+#[derive(Clone, Debug)]
+pub struct Bytecode(pub(super) Arc<[u8]>);
+
+impl Bytecode {
+    /// Bytes.
+    pub fn size(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// A value on its way into a script.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input<'a> {
+    /// `null`.
+    Null,
+    /// A Number.
+    Number(f64),
+    /// A BigInt.
+    Signed(i64),
+    /// A BigInt.
+    Unsigned(u64),
+    /// A Date, in milliseconds since 1970 UTC.
+    Moment(f64),
+    /// A string.
+    Text(&'a str),
+    /// A string of its own.
+    OwnText(String),
+    /// A `Uint8Array`.
+    Bytes(&'a [u8]),
+    /// What a document says.
+    Json(Cow<'a, str>),
+}
+
+/// What becomes of a script's result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResultForm {
+    /// Its text.
+    Text,
+    /// A document.
+    Json,
+    /// What a type of SQL is made of: a Date is the session's wall clock, a condition 1 or 0, an object a document.
+    Sql,
+}
+
+/// What a script may have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Bytes of heap.
+    pub heap: usize,
+    /// Bytes of stack.
+    pub stack: usize,
+    /// How long it may run.
+    pub time: Option<Duration>,
+    /// Longest result, bytes.
+    pub result: usize,
+}
+
+/// A call to be run.
+#[derive(Clone, Copy, Debug)]
+pub struct Task<'a> {
+    /// Arguments, with the names that they were given.
+    pub arguments: &'a [(Option<&'a str>, Input<'a>)],
+    /// What becomes of the result.
+    pub form: ResultForm,
+    /// What it may have.
+    pub limits: Limits,
+    /// What stops it.
+    pub kill: &'a Arc<KillState>,
+    /// The session's time zone.
+    pub zone: &'a Arc<TimeZone>,
+}
+
+/// What a script has given.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    /// `undefined` or `null`.
+    Null,
+    /// A text, or a document's.
+    Text(String),
+    /// The bytes of a `Uint8Array`, where [`ResultForm::Sql`] is asked for.
+    Bytes(Vec<u8>),
+    /// A result that is longer than [`Limits::result`].
+    TooLong,
+}
+
+/// Why a call has given nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Failure {
+    /// The script was left with an exception, or is none.
+    Exception {
+        /// The line, from 1; 0 if it is not known.
+        line: u32,
+        /// The exception's text.
+        message: String,
+        /// The stack trace, which may be empty.
+        trace: String,
+    },
+    /// It would take more than its heap.
+    Heap,
+    /// All scripts together would take too much.
+    Total,
+    /// It would take more than its stack.
+    Stack,
+    /// It ran for too long.
+    Time,
+    /// Its statement has to stop.
+    Killed,
+    /// The server has no more memory, threads or the like.
+    Server(SqlError),
+}
+
+impl From<SqlError> for Failure {
+    fn from(error: SqlError) -> Self {
+        Failure::Server(error)
+    }
+}
+
+/// Why the engine was told to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leave {
+    Memory,
+    Killed,
+    Time,
+}

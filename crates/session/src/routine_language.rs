@@ -1,0 +1,118 @@
+//! Functions in another language than SQL: their bodies are statements that call the language's evaluator.
+
+use crate::session::parse_error;
+use squall_catalog::{RoutineDef, RoutineKind};
+use squall_parser::ast::{
+    ColumnName, CreateRoutine, Expr, FunctionCall, Ident, Literal, ProgramStatement, RoutineBody, Span, Statement,
+    StringLiteral,
+};
+use squall_parser::{ParseOptions, parse_external_body};
+use squall_registry::{Registry, RoutineLanguage, StatementContext};
+use squall_types::{SqlError, SqlResult, SqlType};
+use std::sync::Arc;
+
+/// A body in another language, on its way into the catalog.
+pub(crate) struct ExternalBody {
+    language: Arc<dyn RoutineLanguage>,
+    source: Box<str>,
+    parameters: Vec<Box<str>>,
+}
+
+impl ExternalBody {
+    /// That of a CREATE FUNCTION; `None` for one in SQL.
+    ///
+    /// # Errors
+    /// 1235 for procedures, aggregate functions and languages that are not there.
+    pub fn of(create: &CreateRoutine, kind: RoutineKind, registry: &Registry) -> SqlResult<Option<ExternalBody>> {
+        let name = create.characteristics.language.as_ref().map_or("SQL", Ident::as_str);
+        let RoutineBody::External(source) = &create.body else {
+            return match name.eq_ignore_ascii_case("SQL") {
+                true => Ok(None),
+                false => Err(SqlError::unsupported(format_args!("LANGUAGE {name}"))),
+            };
+        };
+        let language = language(registry, name)?.clone();
+        let what = match (kind, create.aggregate) {
+            (RoutineKind::Function, false) => None,
+            (RoutineKind::Function, true) => Some("AGGREGATE functions"),
+            (RoutineKind::Procedure, _) => Some("procedures"),
+        };
+        if let Some(what) = what {
+            return Err(SqlError::unsupported(format_args!("{what} in {}; write a function", language.name())));
+        }
+        let parameters = create.parameters.iter().map(|parameter| parameter.name.as_str().into()).collect();
+        Ok(Some(ExternalBody { language, source: source.clone(), parameters }))
+    }
+
+    /// Has the language check it, which may take as long as the source is.
+    ///
+    /// # Errors
+    /// What the language says of the source.
+    pub fn check(&self, context: &StatementContext) -> SqlResult<()> {
+        self.language.check(&self.source, &self.parameters(), context)
+    }
+
+    fn parameters(&self) -> Vec<&str> {
+        self.parameters.iter().map(|name| &**name).collect()
+    }
+
+    /// The body as a statement.
+    pub fn statement(&self, returns: &SqlType) -> Statement {
+        call(self.language.evaluator(returns), &self.source, &self.parameters())
+    }
+
+    /// What the catalog keeps in front of the source.
+    pub fn prefix(&self) -> String {
+        format!("LANGUAGE {} ", self.language.name())
+    }
+}
+
+fn language<'r>(registry: &'r Registry, name: &str) -> SqlResult<&'r Arc<dyn RoutineLanguage>> {
+    registry.routine_language(name).ok_or_else(|| SqlError::unsupported(format_args!("LANGUAGE {name} AS")))
+}
+
+/// The body of a stored function in another language, and where it is in the definition's text; `None` for one in SQL.
+///
+/// # Errors
+/// 1235 when the language is not there any more.
+pub(crate) fn external_body(
+    def: &RoutineDef,
+    registry: &Registry,
+    options: &ParseOptions,
+) -> SqlResult<Option<(Statement, Span)>> {
+    let Some((name, source)) = parse_external_body(&def.body, options).map_err(parse_error)? else {
+        return Ok(None);
+    };
+    let language = language(registry, name.as_str())?;
+    let returns = def.returns.as_ref().unwrap_or(&SqlType::Null);
+    let parameters: Vec<&str> = def.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+    let span = Span::new(0, u32::try_from(def.body.len()).unwrap_or(u32::MAX));
+    Ok(Some((call(language.evaluator(returns), &source, &parameters), span)))
+}
+
+/// Language and source of a body as the catalog has it; `None` for one in SQL.
+pub(crate) fn language_and_source(body: &str, sql_mode: squall_types::SqlMode) -> Option<(String, String)> {
+    let options = squall_planner::bind::parse_options(sql_mode);
+    let (language, source) = parse_external_body(body, &options).ok()??;
+    Some((language.as_str().to_owned(), source.into()))
+}
+
+/// `RETURN evaluator('source', parameter AS parameter, …)`.
+fn call(evaluator: &str, source: &str, parameters: &[&str]) -> Statement {
+    let text = StringLiteral {
+        introducer: Some("utf8mb4".into()),
+        value: source.into(),
+        first_length: u32::try_from(source.len()).unwrap_or(u32::MAX),
+    };
+    let column = |name: &&str| Expr::Column(Box::new(ColumnName::new(*name)));
+    let arguments = std::iter::once(Expr::Literal(Literal::String(text))).chain(parameters.iter().map(column));
+    let names = std::iter::once(None).chain(parameters.iter().map(|name| Some(Ident::new(*name))));
+    let call = FunctionCall {
+        schema: None,
+        name: Ident::new(evaluator),
+        arguments: arguments.collect(),
+        argument_names: names.collect(),
+        span: Span::default(),
+    };
+    Statement::Program(Box::new(ProgramStatement::Return(Expr::Function(Box::new(call)))))
+}
