@@ -17,7 +17,7 @@ use crate::variables::{ReadScope, VariableDef, VariableId, VariableValues};
 use parking_lot::Mutex;
 use squall_catalog::AccountKey;
 use squall_types::session_memory::SessionMemory;
-use squall_types::{CollationId, ErrorCode, Level, SqlError, SqlType, Value, Warning};
+use squall_types::{CollationId, ErrorCode, Level, SqlError, SqlResult, SqlType, Value, Warning};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -78,6 +78,8 @@ pub struct StatementContext {
     pub fulltext: FulltextSlot,
     /// The server reads for itself, on behalf of no account: no privilege is asked for.
     pub is_of_server: bool,
+    /// It is part of a trigger, or of what a trigger has called.
+    pub is_in_trigger: bool,
 }
 
 /// A statement of a new session with MySQL's defaults.
@@ -110,6 +112,7 @@ impl Default for StatementContext {
             programs: Programs::default(),
             fulltext: FulltextSlot::default(),
             is_of_server: false,
+            is_in_trigger: false,
         }
     }
 }
@@ -176,6 +179,7 @@ impl StatementContext {
             programs: self.programs.clone(),
             fulltext: self.fulltext.clone(),
             is_of_server: self.is_of_server,
+            is_in_trigger: self.is_in_trigger,
         }
     }
 

@@ -92,6 +92,11 @@ pub trait ScalarFunction: Debug + Send + Sync {
     fn volatility(&self) -> Volatility {
         Volatility::Immutable
     }
+    /// Whether it acts outside of the server, as a request over HTTP does: rows must not depend on it, so expressions of table definitions
+    /// may not call it (DEFAULT, generated columns, CHECK, functional keys). Its kernels [say so, too](ScalarKernel::is_external).
+    fn is_external(&self) -> bool {
+        false
+    }
     /// The function that gives what this one gives of a call of `inner`, out of the arguments of that call, without what
     /// would be made in between.
     fn fused(&self, _inner: &str) -> Option<&str> {
@@ -124,6 +129,13 @@ pub trait ScalarKernel: Any + Debug + Send + Sync {
         KernelMemory::None
     }
 
+    /// Whether it acts outside of the server. Each row is then evaluated once and no more, constant arguments or not: what
+    /// [`ScalarKernel::eval_arrays`] answers counts, errors too. Programs that call it are run by the interpreter, as their definer. It
+    /// [waits](ScalarKernel::waits), and its function is [`Volatility::Volatile`].
+    fn is_external(&self) -> bool {
+        false
+    }
+
     /// Whether it runs statements as parts of the one that calls it, which lends it its transaction ([`Programs`](crate::Programs)).
     fn runs_statements(&self) -> bool {
         false
@@ -141,7 +153,8 @@ pub trait ScalarKernel: Any + Debug + Send + Sync {
 
     /// Many rows at once, where there is a faster way than row by row: arrays of equal length in the Arrow types that
     /// `squall-functions` maps the argument types to; the result in the Arrow type of the bound result. `None` or an
-    /// error leaves the rows to [`ScalarKernel::eval`], which says which of them fails and how.
+    /// error leaves the rows to [`ScalarKernel::eval`], which says which of them fails and how; an error of an
+    /// [external](ScalarKernel::is_external) kernel is the statement's.
     fn eval_arrays(&self, _arguments: &[ArrayRef], _context: &StatementContext) -> Option<SqlResult<ArrayRef>> {
         None
     }

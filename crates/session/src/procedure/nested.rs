@@ -150,7 +150,8 @@ impl NestedStatements for SessionStatements {
     }
 
     fn demand_privilege(&self, name: &str) -> SqlResult<()> {
-        if self.access(&self.shared()?).has_dynamic(name) {
+        let shared = self.shared()?;
+        if self.access(&shared).has_dynamic(name) {
             return Ok(());
         }
         Err(SqlError::new(ErrorCode::SpecificAccessDenied, &[&name]))

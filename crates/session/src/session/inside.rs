@@ -28,6 +28,8 @@ pub(crate) struct Inside {
     pub used: Arc<[UsedTable]>,
     /// What runs in it: a function or a trigger.
     pub word: &'static str,
+    /// Whether that is a trigger, or was called by one.
+    pub is_in_trigger: bool,
 }
 
 impl Session {
@@ -87,7 +89,12 @@ impl Session {
             nested: self.nested.clone(),
             is_read_only_statement: self.is_read_only_statement.clone(),
             appends: Arc::default(),
-            inside: Some(Inside { now_micros: context.now_micros, used: Arc::default(), word: "function" }),
+            inside: Some(Inside {
+                now_micros: context.now_micros,
+                used: Arc::default(),
+                word: "function",
+                is_in_trigger: context.is_in_trigger,
+            }),
         })
     }
 
