@@ -370,11 +370,18 @@ fn redirect(request: &Request, status: StatusCode, headers: &HeaderMap) -> Optio
     Some(Ok(next))
 }
 
+/// Whether the peer has closed the connection within a body.
+fn is_cut_off(error: &hyper::Error) -> bool {
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<std::io::Error>());
+    cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::UnexpectedEof)
+}
+
 /// What went wrong on a connection. Texts of the library may quote what came in.
 fn connection_error(error: &hyper::Error) -> HttpError {
     HttpError::transfer(match error {
         error if error.to_string().contains("head is too large") => "the head of the answer is too long",
         error if error.is_parse() => "the answer is no HTTP",
+        error if is_cut_off(error) => "the connection was closed before the answer was whole",
         error if error.is_incomplete_message() || error.is_closed() || error.is_body_write_aborted() => {
             "the connection was closed before the answer was whole"
         }

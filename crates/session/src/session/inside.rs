@@ -99,7 +99,7 @@ impl Session {
     }
 
     /// A call begins, in the transaction of the statement around.
-    pub(crate) fn begin_call(&mut self, transaction: Transaction, used: Arc<[UsedTable]>) {
+    pub(crate) fn begin_call(&mut self, transaction: Transaction, used: Arc<[UsedTable]>, is_in_trigger: bool) {
         let options = transaction.options();
         self.transaction.open = Some(OpenTransaction {
             read_only: options.read_only,
@@ -111,6 +111,7 @@ impl Session {
         self.diagnostics.clear();
         if let Some(inside) = &mut self.inside {
             inside.used = used;
+            inside.is_in_trigger = is_in_trigger;
         }
     }
 
