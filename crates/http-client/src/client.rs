@@ -3,7 +3,7 @@
 use crate::connection::{Connection, Key, Pool, connect, system_tls};
 use crate::decode::{ACCEPTED, Unpacker};
 use crate::error::HttpError;
-use crate::gate::Gate;
+use crate::gate::{Gate, Place};
 use crate::proxy::Proxy;
 use crate::resolver::Resolve;
 use crate::rules::Rules;
@@ -185,6 +185,11 @@ impl Client {
         self.gate.running()
     }
 
+    /// Waits for a place among the requests that run at once.
+    pub async fn enter(&self, max_concurrent: usize) -> Place<'_> {
+        self.gate.enter(max_concurrent).await
+    }
+
     /// Makes a request and reads the whole answer. Whoever drops the future ends the request.
     ///
     /// # Errors
@@ -192,7 +197,7 @@ impl Client {
     pub async fn fetch(&self, request: Request, limits: &Limits, charge: Charge<'_>) -> Result<Response, HttpError> {
         let begun = Instant::now();
         let whole = async {
-            let _place = self.gate.enter(limits.max_concurrent).await;
+            let _place = self.enter(limits.max_concurrent).await;
             let mut opened = self.open(request, limits).await?;
             let mut body = Vec::new();
             while let Some(part) = opened.next().await? {
@@ -354,10 +359,8 @@ fn redirect(request: &Request, status: StatusCode, headers: &HeaderMap) -> Optio
     };
     let mut next = request.clone();
     if !target.is_of_origin(&request.target) {
-        next.headers = HARMLESS
-            .iter()
-            .filter_map(|name| Some((name.clone(), request.headers.get(name)?.clone())))
-            .collect();
+        next.headers =
+            HARMLESS.iter().filter_map(|name| Some((name.clone(), request.headers.get(name)?.clone()))).collect();
     } else if let Some(authorization) = request.target.authorization() {
         next.headers.entry(header::AUTHORIZATION).or_insert(authorization.clone());
     }

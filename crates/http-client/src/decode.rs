@@ -46,8 +46,16 @@ enum Packing {
     Gzip(Box<MultiGzDecoder<Bounded>>),
     /// `deflate`, before it is known whether it is zlib's form or the bare one; a first byte that came alone.
     Undecided(Bounded, Option<u8>),
-    Deflate { decoder: Box<Decompress>, out: Bounded, has_ended: bool },
-    Zstd { decoder: Box<RawDecoder<'static>>, out: Bounded, is_within: bool },
+    Deflate {
+        decoder: Box<Decompress>,
+        out: Bounded,
+        has_ended: bool,
+    },
+    Zstd {
+        decoder: Box<RawDecoder<'static>>,
+        out: Bounded,
+        is_within: bool,
+    },
 }
 
 /// Unpacks a body part by part.
@@ -195,9 +203,9 @@ impl Packing {
         match self {
             Packing::None(_) => Ok(()),
             Packing::Gzip(decoder) => decoder.try_finish(),
-            Packing::Undecided(..) | Packing::Deflate { has_ended: false, .. } | Packing::Zstd { is_within: true, .. } => {
-                Err(io::ErrorKind::UnexpectedEof.into())
-            }
+            Packing::Undecided(..)
+            | Packing::Deflate { has_ended: false, .. }
+            | Packing::Zstd { is_within: true, .. } => Err(io::ErrorKind::UnexpectedEof.into()),
             Packing::Deflate { .. } | Packing::Zstd { .. } => Ok(()),
         }
     }

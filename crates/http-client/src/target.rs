@@ -44,9 +44,10 @@ impl Target {
         if location.len() > URL_BYTES_MAX {
             return Err(HttpError::transfer("a redirect to a URL that is too long"));
         }
-        let url = self.url.join(location).map_err(|error| {
-            HttpError::transfer(format_args!("a redirect to a URL that means nothing: {error}"))
-        })?;
+        let url = self
+            .url
+            .join(location)
+            .map_err(|error| HttpError::transfer(format_args!("a redirect to a URL that means nothing: {error}")))?;
         let next = Target::of_url(url)?;
         if self.is_secure() && !next.is_secure() {
             return Err(HttpError::Blocked("a redirect from https to http".to_string()));
@@ -181,10 +182,25 @@ mod tests {
     #[test]
     fn spellings_of_one_address_are_one() {
         for text in [
-            "http://127.0.0.1", "127.0.0.1", "http://0x7f.1", "http://0x7f000001/", "http://2130706433", "http://017700000001",
-            "http://0177.0.0.1", "http://127.1", "http://127.0.0.1.", "http://user:pass@127.0.0.1", "http://a.com@127.0.0.1/",
-            "http:\\\\127.0.0.1", "http:/127.0.0.1", "http://①②⑦.⓪.⓪.①", "\thttp://127.0.0.\n1", "HTTP://127.0.0.1",
-            "http://127.0.0.1#@a.com", "http://%31%32%37.0.0.1/", "http://127.0.0.1\\@a.com/",
+            "http://127.0.0.1",
+            "127.0.0.1",
+            "http://0x7f.1",
+            "http://0x7f000001/",
+            "http://2130706433",
+            "http://017700000001",
+            "http://0177.0.0.1",
+            "http://127.1",
+            "http://127.0.0.1.",
+            "http://user:pass@127.0.0.1",
+            "http://a.com@127.0.0.1/",
+            "http:\\\\127.0.0.1",
+            "http:/127.0.0.1",
+            "http://①②⑦.⓪.⓪.①",
+            "\thttp://127.0.0.\n1",
+            "HTTP://127.0.0.1",
+            "http://127.0.0.1#@a.com",
+            "http://%31%32%37.0.0.1/",
+            "http://127.0.0.1\\@a.com/",
         ] {
             assert_eq!(host(text), "127.0.0.1", "{text}");
         }
@@ -194,10 +210,26 @@ mod tests {
 
     #[test]
     fn what_is_no_target() {
-        for text in ["file:///etc/passwd", "file:/etc/passwd", "gopher://a", "ftp://a", "javascript:alert(1)", "data:text/plain,a"] {
+        for text in [
+            "file:///etc/passwd",
+            "file:/etc/passwd",
+            "gopher://a",
+            "ftp://a",
+            "javascript:alert(1)",
+            "data:text/plain,a",
+        ] {
             assert!(matches!(Target::parse(text), Err(HttpError::Blocked(_))), "{text}");
         }
-        for text in ["", "http://", "http:///", "http://a b/", "http://1.2.3.4.5/", "http://[::1", "http://a:99999/", "http://a:0/"] {
+        for text in [
+            "",
+            "http://",
+            "http:///",
+            "http://a b/",
+            "http://1.2.3.4.5/",
+            "http://[::1",
+            "http://a:99999/",
+            "http://a:0/",
+        ] {
             assert!(matches!(Target::parse(text), Err(HttpError::Invalid(_))), "{text}: {:?}", Target::parse(text));
         }
         assert!(Target::parse(&"a".repeat(URL_BYTES_MAX + 1)).is_err());

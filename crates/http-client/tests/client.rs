@@ -3,7 +3,9 @@
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::{ClientConfig, RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 use squall_http_client::header::HeaderMap;
-use squall_http_client::{Client, HttpError, Limits, Method, Proxy, Request, Resolve, Response, Rules, SystemResolver, Target};
+use squall_http_client::{
+    Client, HttpError, Limits, Method, Proxy, Request, Resolve, Response, Rules, SystemResolver, Target,
+};
 use squall_test_support::web_peer::WebPeer;
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, TcpListener};
@@ -89,7 +91,10 @@ fn names_of_private_addresses_are_refused() {
 fn the_next_address_is_tried() {
     let peer = WebPeer::start();
     let client = Client::new(Lists::new(&[&["127.0.0.2", "127.0.0.1"]]));
-    assert_eq!(get(&client, &format!("http://two.example:{}/hello", peer.port()), &limits(true)).unwrap().body, b"hello");
+    assert_eq!(
+        get(&client, &format!("http://two.example:{}/hello", peer.port()), &limits(true)).unwrap().body,
+        b"hello"
+    );
 }
 
 #[test]
@@ -122,7 +127,8 @@ fn secure_peer() -> (u16, rustls::pki_types::CertificateDer<'static>) {
             let mut stream = StreamOwned::new(ServerConnection::new(config.clone()).unwrap(), stream);
             let mut request = [0; 4096];
             if stream.read(&mut request).is_ok() {
-                let _ = stream.write_all(b"HTTP/1.1 302 Found\r\nLocation: http://localhost/\r\nContent-Length: 0\r\n\r\n");
+                let _ =
+                    stream.write_all(b"HTTP/1.1 302 Found\r\nLocation: http://localhost/\r\nContent-Length: 0\r\n\r\n");
             }
         }
     });

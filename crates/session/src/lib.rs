@@ -60,7 +60,7 @@ mod trigger;
 mod trigger_rows;
 mod xa;
 
-pub use database::{Database, Module, Procedure, ProcedureCall, WeakDatabase};
+pub use database::{Database, Module, Procedure, ProcedureCall, UrlSource, WeakDatabase};
 pub use listener::{EndedStatement, ListenedSession, Listener};
 pub use opening::OpenOptions;
 pub use result::Failure;

@@ -120,7 +120,8 @@ fn answer(asked: &Asked, mut stream: &TcpStream) -> io::Result<bool> {
     match name {
         "hello" => send("200 OK", "Content-Type: text/plain\r\n", b"hello"),
         "echo" => {
-            let headers = asked.headers.iter().fold(String::new(), |all, (name, value)| format!("{all}{name}: {value}\n"));
+            let headers =
+                asked.headers.iter().fold(String::new(), |all, (name, value)| format!("{all}{name}: {value}\n"));
             let text = [format!("{}\n{headers}\n", asked.line).as_bytes(), &asked.body].concat();
             send("200 OK", "Content-Type: application/octet-stream\r\nX-Two: 1\r\nX-Two: 2\r\n", &text)
         }
@@ -147,6 +148,14 @@ fn answer(asked: &Asked, mut stream: &TcpStream) -> io::Result<bool> {
             encoder.write_all(&body)?;
             send("200 OK", "Content-Encoding: gzip\r\n", &encoder.finish()?)
         }
+        // Lines `n,text n`; packed as a file; and a file of this machine.
+        "csv" => send("200 OK", "Content-Type: text/csv\r\n", lines(rest).as_bytes()),
+        "gz" => {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            encoder.write_all(lines(rest).as_bytes())?;
+            send("200 OK", "Content-Type: application/gzip\r\n", &encoder.finish()?)
+        }
+        "file" => send("200 OK", "", &std::fs::read(rest)?),
         "short" => {
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")?;
             Ok(false)
@@ -181,4 +190,9 @@ fn answer(asked: &Asked, mut stream: &TcpStream) -> io::Result<bool> {
         }
         _ => send("404 Not Found", "", b"nothing here"),
     }
+}
+
+fn lines(count: &str) -> String {
+    let count: u64 = count.parse().unwrap_or(0);
+    (0..count).map(|number| format!("{number},text {number}\n")).collect()
 }

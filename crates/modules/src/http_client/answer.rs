@@ -2,9 +2,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use squall_http_client::Response;
 use squall_http_client::header::HeaderMap;
 use squall_http_client::text::decode;
-use squall_http_client::Response;
 use squall_types::json::{Json, Object};
 
 /// What `HTTP_HEAD` gives.
@@ -36,7 +36,8 @@ fn status(response: &Response) -> Json {
 
 /// Each header with all of its values.
 fn headers(headers: &HeaderMap) -> Json {
-    let values = |name| headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    let values =
+        |name| headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
     let members = headers.keys().map(|name| (name.to_string(), Json::Array(values(name).map(Json::String).collect())));
     Json::Object(members.collect::<Object>())
 }

@@ -4,10 +4,11 @@
 //! its answer is as a value. `docs/decisions/0057-http-client.md` tells why.
 //!
 //! Reading order: [`settings`], [`options`] (what a call asks for), [`functions`] (the calls), [`running`] (how they are waited for),
-//! [`answer`], [`requests`] (the table of requests), [`urls`].
+//! [`answer`], [`loading`] (LOAD DATA FROM URL), [`requests`] (the table of requests), [`urls`].
 
 mod answer;
 mod functions;
+mod loading;
 mod options;
 mod requests;
 mod running;
@@ -20,7 +21,7 @@ use running::Engine;
 use settings::{SettingsReader, VARIABLES};
 use squall_functions::library::support;
 use squall_registry::{Registry, StatementContext};
-use squall_session::{Database, Module, WeakDatabase};
+use squall_session::{Database, Module, UrlSource, WeakDatabase};
 use squall_types::{ErrorCode, ModuleError, SqlError, SqlResult};
 use std::sync::{Arc, OnceLock};
 
@@ -80,6 +81,10 @@ impl Module for HttpClient {
         functions::register(registry, &self.0);
         support::register(registry, urls::FUNCTIONS);
         registry.register_virtual_table(Arc::new(requests::RequestTable::new(self.0.clone())));
+    }
+
+    fn url_source(&self) -> Option<Arc<dyn UrlSource>> {
+        Some(Arc::new(loading::Loads(self.0.clone())))
     }
 
     fn start(&self, database: &Database) -> SqlResult<()> {

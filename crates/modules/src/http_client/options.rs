@@ -56,12 +56,7 @@ pub(super) fn options(function: &str, document: &Json, settings: &Settings) -> S
 
 /// Without options.
 pub(super) fn no_options(settings: &Settings) -> Options {
-    Options {
-        limits: settings.limits.clone(),
-        headers: HeaderMap::new(),
-        fail_on_status: false,
-        is_binary: false,
-    }
+    Options { limits: settings.limits.clone(), headers: HeaderMap::new(), fail_on_status: false, is_binary: false }
 }
 
 /// Whether options ask for the body as bytes, as far as can be seen.
@@ -179,7 +174,9 @@ impl<'f> Reader<'f> {
             for value in values {
                 let text = match value {
                     Json::String(text) => text.clone(),
-                    Json::Int(_) | Json::UInt(_) | Json::Double(_) | Json::Decimal(_) | Json::Bool(_) => value.to_string(),
+                    Json::Int(_) | Json::UInt(_) | Json::Double(_) | Json::Decimal(_) | Json::Bool(_) => {
+                        value.to_string()
+                    }
                     _ => return Err(self.wrong("the value of a header is a text or an array of texts")),
                 };
                 bytes = bytes.saturating_add(name.len() + text.len());

@@ -81,7 +81,11 @@ pub(super) fn sql_error(function: &'static str, error: &HttpError) -> SqlError {
 }
 
 impl Shared {
-    fn engine(&self) -> SqlResult<(Handle, Arc<Client>)> {
+    /// The client, and the threads that it is used on.
+    ///
+    /// # Errors
+    /// If there are none.
+    pub fn engine(&self) -> SqlResult<(Handle, Arc<Client>)> {
         let mut engine = self.engine.lock();
         let engine = match &mut *engine {
             Some(engine) => engine,
@@ -134,7 +138,8 @@ impl Shared {
     }
 }
 
-fn new_entry(function: &'static str, request: &Request, context: &StatementContext) -> RequestEntry {
+/// A request as it begins.
+pub(super) fn new_entry(function: &'static str, request: &Request, context: &StatementContext) -> RequestEntry {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     RequestEntry {
         id: 0,
@@ -154,7 +159,8 @@ fn new_entry(function: &'static str, request: &Request, context: &StatementConte
 }
 
 fn ended(entry: RequestEntry, fetched: &SqlResult<Response>, begun: Instant) -> RequestEntry {
-    let entry = RequestEntry { elapsed_micros: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX), ..entry };
+    let entry =
+        RequestEntry { elapsed_micros: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX), ..entry };
     match fetched {
         Ok(response) => RequestEntry {
             status: Some(response.status.as_u16()),

@@ -33,6 +33,7 @@ enum Setting {
     Log,
     UserAgent,
     InTriggers,
+    LoadMaxBytes,
 }
 
 /// The variables, in the order of [`Setting`].
@@ -127,6 +128,14 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         false,
         "Whether triggers, and what they call, may make requests over HTTP.",
     ),
+    unsigned(
+        "http_client_load_max_bytes",
+        Scope::Both,
+        64 << 30,
+        1,
+        u64::MAX >> 1,
+        "Most bytes of an unpacked file that LOAD DATA FROM URL reads.",
+    ),
 ];
 
 /// The texts that rules are made of, and the rules.
@@ -147,6 +156,8 @@ pub(super) struct Settings {
     pub limits: Limits,
     /// Requests of a call at once.
     pub row_parallelism: usize,
+    /// Most bytes that LOAD DATA FROM URL reads.
+    pub load_max_bytes: usize,
     /// Whether requests are noted.
     pub log: bool,
 }
@@ -184,7 +195,8 @@ impl SettingsReader {
             user_agent: user_agent.map_err(|_| blocked("http_client_user_agent cannot be sent"))?,
         };
         let row_parallelism = self.number(Setting::RowParallelism, context) as usize;
-        Ok(Settings { limits, row_parallelism, log: self.flag(Setting::Log, context) })
+        let load_max_bytes = usize::try_from(self.number(Setting::LoadMaxBytes, context)).unwrap_or(usize::MAX);
+        Ok(Settings { limits, row_parallelism, load_max_bytes, log: self.flag(Setting::Log, context) })
     }
 
     fn rules(&self, context: &StatementContext) -> Arc<Rules> {
@@ -244,6 +256,6 @@ mod tests {
         assert_eq!(name(Setting::AllowPrivate), "http_client_allow_private");
         assert_eq!(name(Setting::Log), "http_client_log");
         assert_eq!(name(Setting::InTriggers), "http_client_in_triggers");
-        assert_eq!(VARIABLES.len(), Setting::InTriggers as usize + 1);
+        assert_eq!(VARIABLES.len(), Setting::LoadMaxBytes as usize + 1);
     }
 }

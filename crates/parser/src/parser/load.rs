@@ -14,8 +14,14 @@ impl Parser<'_> {
         } else {
             self.accept(K::Concurrent).then_some(LoadPriority::Concurrent)
         };
-        let local = self.accept(K::Local);
-        self.expect(K::Infile)?;
+        let source = if self.accept(K::From) {
+            self.expect_word("URL")?;
+            LoadSource::Url
+        } else {
+            let local = self.accept(K::Local);
+            self.expect(K::Infile)?;
+            if local { LoadSource::Client } else { LoadSource::Server }
+        };
         let path = self.string()?;
         let duplicates = if self.accept(K::Replace) {
             LoadDuplicates::Replace
@@ -66,7 +72,7 @@ impl Parser<'_> {
         Ok(Statement::LoadData(Box::new(LoadData {
             xml,
             priority,
-            local,
+            source,
             path,
             duplicates,
             table,

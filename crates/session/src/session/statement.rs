@@ -349,7 +349,10 @@ fn writes_strictly(statement: &Statement) -> bool {
         Statement::Insert(insert) => !insert.ignore,
         Statement::Update(update) => !update.ignore,
         Statement::Delete(delete) => !delete.ignore,
-        Statement::LoadData(load) => load.duplicates != squall_parser::ast::LoadDuplicates::Ignore && !load.local,
+        Statement::LoadData(load) => {
+            load.duplicates != squall_parser::ast::LoadDuplicates::Ignore
+                && load.source != squall_parser::ast::LoadSource::Client
+        }
         Statement::CreateTable(create) => create.duplicates != squall_parser::ast::LoadDuplicates::Ignore,
         Statement::AlterTable(alter) => !alter.ignore,
         _ => false,

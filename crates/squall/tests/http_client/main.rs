@@ -87,10 +87,16 @@ fn requests_say_what_was_asked_for() {
     let text = value(&mut conn, &format!("SELECT HTTP_POST('{echo}', NULL)"));
     assert!(text.contains("content-length: 0\n") && text.ends_with("\n\n"), "{text}");
     let text = value(&mut conn, &format!("SELECT HTTP_PUT('{echo}', JSON_OBJECT('a', '☃'))"));
-    assert!(text.starts_with("PUT ") && text.contains("application/json") && text.ends_with("{\"a\": \"☃\"}"), "{text}");
+    assert!(
+        text.starts_with("PUT ") && text.contains("application/json") && text.ends_with("{\"a\": \"☃\"}"),
+        "{text}"
+    );
     let options = r#"{"headers": {"X-One": ["1", "2"], "Accept": "a/b"}, "user": "ann", "password": "s:ecret"}"#;
     let text = value(&mut conn, &format!("SELECT HTTP_PATCH('{echo}', 'b', 'c/d', '{options}')"));
-    assert!(text.starts_with("PATCH ") && text.contains("x-one: 1\nx-one: 2\n") && text.contains("accept: a/b\n"), "{text}");
+    assert!(
+        text.starts_with("PATCH ") && text.contains("x-one: 1\nx-one: 2\n") && text.contains("accept: a/b\n"),
+        "{text}"
+    );
     assert!(text.contains("authorization: Basic YW5uOnM6ZWNyZXQ=\n"), "{text}");
     let text = value(&mut conn, &format!(r#"SELECT HTTP_DELETE('{echo}', '{{"bearer": "tok"}}')"#));
     assert!(text.starts_with("DELETE ") && text.contains("authorization: Bearer tok\n"), "{text}");
@@ -102,7 +108,10 @@ fn requests_say_what_was_asked_for() {
     let text = value(&mut conn, &format!("SELECT JSON_VALUE(HTTP_REQUEST({body}), '$.body' RETURNING CHAR)"));
     assert!(text.contains("content-type: application/json\n") && text.ends_with("[1, \"𝄢\"]"), "{text}");
     conn.query_drop("SET @b = X'00ff0d0a'").unwrap();
-    assert_eq!(value(&mut conn, &format!("SELECT HEX(RIGHT(HTTP_POST('{echo}', @b, 'a/b', '{{\"as\": \"binary\"}}'), 4))")), "00FF0D0A");
+    assert_eq!(
+        value(&mut conn, &format!("SELECT HEX(RIGHT(HTTP_POST('{echo}', @b, 'a/b', '{{\"as\": \"binary\"}}'), 4))")),
+        "00FF0D0A"
+    );
 }
 
 #[test]
@@ -120,16 +129,31 @@ fn answers_are_values() {
     let request = |path: &str| format!("HTTP_REQUEST(JSON_OBJECT('url', '{}'))", peer.url(path));
     let names = value(&mut conn, &format!("SELECT JSON_KEYS({})", request("/hello")));
     assert_eq!(names, r#"["url", "body", "status", "headers", "redirects", "elapsed_ms", "content_type"]"#);
-    let sql = format!("SELECT CONCAT_WS(' ', r->>'$.status', r->>'$.url', r->>'$.redirects', r->>'$.body', r->>'$.content_type') FROM (SELECT {} r) d", request("/to?/hello"));
+    let sql = format!(
+        "SELECT CONCAT_WS(' ', r->>'$.status', r->>'$.url', r->>'$.redirects', r->>'$.body', r->>'$.content_type') FROM (SELECT {} r) d",
+        request("/to?/hello")
+    );
     assert_eq!(value(&mut conn, &sql), format!("200 {} 1 hello text/plain", peer.url("/hello")));
     assert_eq!(value(&mut conn, &format!("SELECT JSON_VALUE({}, '$.body_base64')", request("/binary"))), "AP/+gA==");
     let head = format!("HTTP_HEAD('{}')", peer.url("/echo"));
-    assert_eq!(value(&mut conn, &format!("SELECT JSON_EXTRACT({head}, '$.status', '$.headers.\"x-two\"')")), r#"[200, ["1", "2"]]"#);
+    assert_eq!(
+        value(&mut conn, &format!("SELECT JSON_EXTRACT({head}, '$.status', '$.headers.\"x-two\"')")),
+        r#"[200, ["1", "2"]]"#
+    );
     // A redirect that changes the method, one that does not, and one that is not followed.
     let post = |path: &str| format!("SELECT HTTP_POST('{}', 'body')", peer.url(path));
     assert!(value(&mut conn, &post("/moved?302/echo")).starts_with("GET /echo "));
     assert!(value(&mut conn, &post("/moved?307/echo")).starts_with("POST /echo "));
-    assert_eq!(value(&mut conn, &format!("SELECT JSON_VALUE(HTTP_REQUEST(JSON_OBJECT('redirects', 0, 'url', '{}')), '$.status')", peer.url("/loop"))), "302");
+    assert_eq!(
+        value(
+            &mut conn,
+            &format!(
+                "SELECT JSON_VALUE(HTTP_REQUEST(JSON_OBJECT('redirects', 0, 'url', '{}')), '$.status')",
+                peer.url("/loop")
+            )
+        ),
+        "302"
+    );
     // Credentials stay with the origin.
     let other = WebPeer::start();
     let options = r#"{"bearer": "tok", "headers": {"X-Api-Key": "k", "Accept": "a/b"}}"#;
@@ -220,7 +244,13 @@ fn kill_and_time_out_end_requests_at_once() {
     let timed = format!("SELECT /*+ MAX_EXECUTION_TIME(200) */ HTTP_GET('{}')", peer.url("/silent"));
     assert_eq!(error(&mut conn, &timed).0, 3024);
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
-    assert_eq!(value(&mut conn, "SELECT COUNT(*) FROM data_dictionary.http_client_requests WHERE error_number IN (1317, 3024)"), "2");
+    assert_eq!(
+        value(
+            &mut conn,
+            "SELECT COUNT(*) FROM data_dictionary.http_client_requests WHERE error_number IN (1317, 3024)"
+        ),
+        "2"
+    );
 }
 
 #[test]
@@ -257,9 +287,11 @@ fn nothing_is_sent_without_an_execution() {
     assert_eq!((value(&mut conn, "SELECT GROUP_CONCAT(body) FROM t"), peer.requests()), ("hello,hello".to_string(), 8));
     // A routine runs with its definer's privilege, whoever calls it.
     conn.query_drop("CREATE USER ann; GRANT SELECT, EXECUTE ON d.* TO ann").unwrap();
-    conn.query_drop(format!("CREATE FUNCTION k(u TEXT) RETURNS TEXT DETERMINISTIC RETURN HTTP_GET(u)")).unwrap();
-    conn.query_drop(format!("CREATE FUNCTION i(u TEXT) RETURNS TEXT DETERMINISTIC SQL SECURITY INVOKER RETURN HTTP_GET(u)")).unwrap();
-    let mut ann = squall_test_support::server::connect_as("ann", "127.0.0.1", server.port(), Duration::from_secs(10)).unwrap();
+    conn.query_drop("CREATE FUNCTION k(u TEXT) RETURNS TEXT DETERMINISTIC RETURN HTTP_GET(u)").unwrap();
+    conn.query_drop("CREATE FUNCTION i(u TEXT) RETURNS TEXT DETERMINISTIC SQL SECURITY INVOKER RETURN HTTP_GET(u)")
+        .unwrap();
+    let mut ann =
+        squall_test_support::server::connect_as("ann", "127.0.0.1", server.port(), Duration::from_secs(10)).unwrap();
     assert_eq!(error(&mut ann, &format!("SELECT {call}")).0, 1227);
     assert_eq!(error(&mut ann, &format!("SELECT d.i('{url}')")).0, 1227);
     assert_eq!(value(&mut ann, &format!("SELECT d.k('{url}')")), "hello");
@@ -282,7 +314,8 @@ fn requests_are_noted_without_secrets() {
     conn.query_drop(format!("SELECT HTTP_GET('{url}')")).unwrap();
     assert_eq!(value(&mut conn, "SELECT COUNT(*) FROM data_dictionary.http_client_requests"), "2");
     conn.query_drop("CREATE USER bob; GRANT SELECT ON data_dictionary.* TO bob").unwrap();
-    let mut bob = squall_test_support::server::connect_as("bob", "127.0.0.1", server.port(), Duration::from_secs(10)).unwrap();
+    let mut bob =
+        squall_test_support::server::connect_as("bob", "127.0.0.1", server.port(), Duration::from_secs(10)).unwrap();
     assert_eq!(value(&mut bob, "SELECT COUNT(*) FROM data_dictionary.http_client_requests"), "0");
 }
 
@@ -311,4 +344,88 @@ fn requests_at_once_are_bounded() {
     conn.query_drop("SET http_client_timeout_ms = 300").unwrap();
     assert_eq!(error(&mut conn, &format!("SELECT HTTP_GET('{}')", peer.url("/hello"))).0, 50410);
     holders.into_iter().for_each(|holder| assert_eq!(holder.join().unwrap(), "paused"));
+}
+
+#[test]
+fn tables_are_loaded_from_urls() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_default, peer, _) = start();
+    let secure = format!("--secure-file-priv={}", folder.path().display());
+    let server = TestServer::start_with_arguments(Path::new(env!("CARGO_BIN_EXE_squall")), &[&secure]);
+    let mut conn = server.connect();
+    conn.query_drop("CREATE DATABASE d; USE d; CREATE TABLE t (id INT PRIMARY KEY, body VARCHAR(40))").unwrap();
+    let load = |path: &str, clauses: &str| format!("LOAD DATA FROM URL '{}' INTO TABLE t {clauses}", peer.url(path));
+    let fields = "FIELDS TERMINATED BY ','";
+    assert_eq!(
+        error(&mut conn, &load("/csv/3", fields)),
+        (50411, "load data: the destination is refused by http_client_allow_private".to_string())
+    );
+    conn.query_drop("SET GLOBAL http_client_allow_private = ON, http_client_max_bytes = 100").unwrap();
+    conn.query_drop("SET http_client_max_bytes = 100").unwrap();
+    // 100,000 rows are more than a part, and go around the transaction.
+    for (path, rows) in
+        [("/csv/0", 0), ("/csv/3", 3), ("/csv/100000", 100_000), ("/gz/50000", 50_000), ("/to?/gz/2", 2)]
+    {
+        conn.query_drop(load(path, fields)).unwrap();
+        assert_eq!(conn.affected_rows(), rows, "{path}");
+        let expected = format!("{rows} {}", if rows == 0 { 0 } else { rows - 1 });
+        assert_eq!(
+            value(
+                &mut conn,
+                "SELECT CONCAT(COUNT(*), ' ', IFNULL(MAX(id), 0)) FROM t WHERE body = CONCAT('text ', id)"
+            ),
+            expected
+        );
+        conn.query_drop("TRUNCATE t").unwrap();
+    }
+    for format in ["PARQUET", "NDJSON", "CSV"] {
+        let file = folder.path().join(format).display().to_string();
+        conn.query_drop(format!(
+            "SELECT 1 AS id, 'one' AS body UNION SELECT 2, NULL INTO OUTFILE '{file}' FORMAT {format}"
+        ))
+        .unwrap();
+        conn.query_drop(load(&format!("/file?{file}"), &format!("FORMAT {format}"))).unwrap();
+        assert_eq!(value(&mut conn, "SELECT GROUP_CONCAT(id, IFNULL(body, '-') ORDER BY id) FROM t"), "1one,2-");
+        conn.query_drop("TRUNCATE t").unwrap();
+    }
+    // Failures leave nothing.
+    conn.query_drop("SET http_client_timeout_ms = 500").unwrap();
+    for (path, code) in
+        [("/status/404", 50412), ("/short", 50410), ("/silent", 50410), ("/loop", 50410), ("/garbage", 50410)]
+    {
+        assert_eq!(error(&mut conn, &load(path, fields)).0, code, "{path}");
+        assert_eq!(error(&mut conn, &load(path, "FORMAT CSV")).0, code, "{path}");
+    }
+    conn.query_drop("SET http_client_load_max_bytes = 1000000, http_client_timeout_ms = 20000").unwrap();
+    for path in ["/endless", "/bomb", "/csv/100000"] {
+        let (code, message) = error(&mut conn, &load(path, fields));
+        assert_eq!((code, message.as_str()), (50410, "load data: the body has more than 1000000 bytes"), "{path}");
+    }
+    assert_eq!(value(&mut conn, "SELECT COUNT(*) FROM t"), "0");
+    let noted = "SELECT CONCAT_WS(' ', function_name, url, status, response_bytes > 0) FROM data_dictionary.http_client_requests \
+                 WHERE url LIKE '%/csv/3' AND error_number IS NULL";
+    assert_eq!(value(&mut conn, noted), format!("load data {} 200 1", peer.url("/csv/3")));
+    // Both privileges, and KILL.
+    conn.query_drop("CREATE USER ann; GRANT SELECT ON d.* TO ann").unwrap();
+    let mut ann =
+        squall_test_support::server::connect_as("ann", "127.0.0.1", server.port(), Duration::from_secs(10)).unwrap();
+    ann.query_drop("USE d").unwrap();
+    let before = peer.requests();
+    assert_eq!(error(&mut ann, &load("/csv/3", fields)).0, 1142);
+    conn.query_drop("GRANT INSERT ON d.* TO ann").unwrap();
+    assert_eq!(error(&mut ann, &load("/csv/3", fields)).0, 1227);
+    assert_eq!(error(&mut ann, &load("/csv/3", "FORMAT CSV")).0, 1227);
+    assert_eq!(peer.requests(), before);
+    conn.query_drop("GRANT HTTP_CLIENT ON *.* TO ann").unwrap();
+    ann.query_drop(load("/csv/3", fields)).unwrap();
+    let id = ann.connection_id();
+    let sql = load("/drip", fields);
+    let statement = std::thread::spawn(move || error(&mut ann, &sql));
+    while peer.requests() == before + 1 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(100));
+    conn.query_drop(format!("KILL QUERY {id}")).unwrap();
+    assert_eq!(statement.join().unwrap().0, 1317);
+    assert_eq!(value(&mut conn, "SELECT COUNT(*) FROM t"), "3");
 }
