@@ -429,3 +429,54 @@ fn tables_are_loaded_from_urls() {
     assert_eq!(statement.join().unwrap().0, 1317);
     assert_eq!(value(&mut conn, "SELECT COUNT(*) FROM t"), "3");
 }
+
+#[test]
+fn nobody_waits_for_requests_of_others() {
+    let (server, peer, mut conn) = start();
+    conn.query_drop("SET GLOBAL http_client_timeout_ms = 60000").unwrap();
+    // Some on each event loop.
+    let mut observers: Vec<Conn> = (0..8).map(|_| server.connect()).collect();
+    conn.query_drop(
+        "CREATE DATABASE d; USE d; CREATE TABLE t (id INT PRIMARY KEY, body TEXT); INSERT INTO t VALUES (1, '')",
+    )
+    .unwrap();
+    conn.query_drop("CREATE PROCEDURE p(u TEXT) BEGIN DECLARE b TEXT; SET b = HTTP_GET(u); SELECT b; END").unwrap();
+    conn.query_drop("CREATE PROCEDURE q(u TEXT) BEGIN IF HTTP_GET(u) = 'a' THEN SELECT 1; END IF; END").unwrap();
+    conn.query_drop("CREATE FUNCTION f(u TEXT) RETURNS TEXT DETERMINISTIC RETURN HTTP_GET(u)").unwrap();
+    let url = format!("'{}'", peer.url("/silent"));
+    let statements = [
+        format!("SELECT HTTP_GET({url})"),
+        format!("SELECT HTTP_GET({url}) FROM t WHERE id = 1"),
+        format!("SELECT id FROM t WHERE id = 1 AND HTTP_GET({url}) = ''"),
+        format!("SELECT id FROM t ORDER BY HTTP_GET(CONCAT({url}, body)) LIMIT 1"),
+        format!("SELECT MAX(HTTP_GET({url})) FROM t GROUP BY id HAVING COUNT(*) > 0"),
+        format!("DO HTTP_GET({url})"),
+        format!("SET @a = HTTP_GET({url})"),
+        format!("INSERT INTO t VALUES (2, HTTP_GET({url}))"),
+        format!("INSERT INTO t VALUES (1, '') ON DUPLICATE KEY UPDATE body = HTTP_GET({url})"),
+        format!("UPDATE t SET body = HTTP_GET({url}) WHERE id = 1"),
+        format!("DELETE FROM t WHERE id = 1 AND HTTP_GET({url}) = ''"),
+        format!("CALL p({url})"),
+        format!("CALL q({url})"),
+        format!("CALL p(HTTP_GET({url}))"),
+        format!("SELECT f({url})"),
+        format!("BEGIN NOT ATOMIC IF HTTP_GET({url}) = '' THEN SELECT 1; END IF; END"),
+    ];
+    for sql in statements {
+        let mut other = server.connect();
+        other.query_drop("USE d").unwrap();
+        let (id, before, text) = (other.connection_id(), peer.requests(), sql.clone());
+        let waiting = std::thread::spawn(move || error(&mut other, &text));
+        let begun = Instant::now();
+        while peer.requests() == before {
+            assert!(begun.elapsed() < Duration::from_secs(30), "{sql}: no request");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        for observer in &mut observers {
+            assert_eq!(value(observer, "SELECT body FROM d.t WHERE id = 1"), "", "{sql}");
+        }
+        conn.query_drop(format!("KILL QUERY {id}")).unwrap();
+        assert_eq!(waiting.join().unwrap().0, 1317, "{sql}");
+        assert_eq!(peer.requests() - before, 1, "{sql}");
+    }
+}
