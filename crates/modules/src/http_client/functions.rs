@@ -3,7 +3,7 @@
 use super::options::{self, Options};
 use super::running::{Answered, Running, sql_error};
 use super::settings::Settings;
-use super::{PRIVILEGE, STATUS, Shared, TRANSFER, answer};
+use super::{Admitted, PRIVILEGE, STATUS, Shared, TRANSFER, answer};
 use arrow::array::{Array, ArrayRef};
 use squall_functions::arrow_map::{ValueArrayBuilder, value_at};
 use squall_functions::library::support::{Binding, document_of, result};
@@ -162,7 +162,7 @@ struct Planned {
 
 impl ScalarKernel for HttpKernel {
     fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
-        let settings = self.begin(context)?;
+        let (settings, _place) = self.begin(context)?;
         match self.start(arguments, &settings, context)? {
             Some(started) => self.value(&started, context),
             None => Ok(Value::Null),
@@ -188,14 +188,14 @@ impl ScalarKernel for HttpKernel {
 
 impl HttpKernel {
     /// Whether there may be requests at all. The privilege is asked for once for many rows.
-    fn begin(&self, context: &StatementContext) -> SqlResult<Settings> {
+    fn begin(&self, context: &StatementContext) -> SqlResult<(Settings, Admitted)> {
         context.demand_privilege(PRIVILEGE)?;
-        self.shared.settings(self.spec.shown, context)
+        Ok((self.shared.settings(self.spec.shown, context)?, self.shared.admit(self.spec.shown)?))
     }
 
     /// Many rows, a few requests at a time, with results in their order. Behind a row that fails no more are begun.
     fn rows(&self, arrays: &[ArrayRef], context: &StatementContext) -> SqlResult<ArrayRef> {
-        let settings = self.begin(context)?;
+        let (settings, _place) = self.begin(context)?;
         let count = arrays.first().map_or(0, |array| array.len());
         let mut builder = ValueArrayBuilder::new(&self.result, count);
         let mut charge = GrowingCharge::new(&context.memory);

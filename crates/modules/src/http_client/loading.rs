@@ -2,7 +2,8 @@
 
 use super::requests::RequestEntry;
 use super::running::{new_entry, sql_error};
-use super::{PRIVILEGE, STATUS, Shared, TRANSFER, settings::Settings};
+use super::settings::Settings;
+use super::{Admitted, PRIVILEGE, STATUS, Shared, TRANSFER};
 use squall_http_client::client::Opened;
 use squall_http_client::decode::Unpacker;
 use squall_http_client::header::HeaderMap;
@@ -36,7 +37,7 @@ type Parts = SqlResult<Vec<u8>>;
 impl UrlSource for Loads {
     fn open(&self, url: &str, context: &StatementContext) -> SqlResult<Box<dyn Read + Send>> {
         context.demand_privilege(PRIVILEGE)?;
-        let settings = self.0.settings(NAME, context)?;
+        let (settings, place) = (self.0.settings(NAME, context)?, self.0.admit(NAME)?);
         let target = Target::parse(url).map_err(|error| sql_error(NAME, &error))?;
         let request = Request { method: Method::GET, target, headers: HeaderMap::new(), body: Default::default() };
         let entry = settings.log.then(|| new_entry(NAME, &request, context));
@@ -62,7 +63,13 @@ impl UrlSource for Loads {
             // Nobody may read any more.
             let _ = parts.send(ended.map(|()| Vec::new())).await;
         };
-        let mut source = Source { parts: received, part: Vec::new(), at: 0, task: threads.spawn(work).abort_handle() };
+        let mut source = Source {
+            parts: received,
+            part: Vec::new(),
+            at: 0,
+            task: threads.spawn(work).abort_handle(),
+            _place: place,
+        };
         // Without an answer the first part is the error.
         if off_pool(|| is_open.recv()).is_err() {
             source.next()?;
@@ -163,6 +170,7 @@ struct Source {
     part: Vec<u8>,
     at: usize,
     task: AbortHandle,
+    _place: Admitted,
 }
 
 impl Source {

@@ -23,6 +23,7 @@ use squall_functions::library::support;
 use squall_registry::{Registry, StatementContext};
 use squall_session::{Database, Module, UrlSource, WeakDatabase};
 use squall_types::{ErrorCode, ModuleError, SqlError, SqlResult};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// The privilege to make requests.
@@ -47,11 +48,38 @@ struct Shared {
     settings: OnceLock<SettingsReader>,
     database: OnceLock<WeakDatabase>,
     log: RequestLog,
+    /// Statements that wait for requests.
+    waiting: AtomicUsize,
     /// Made by the first request.
     engine: Mutex<Option<Engine>>,
 }
 
+/// Statements that may wait for requests at once: each holds a thread of the query pool back, of which there are 512.
+const WAITING_MAX: usize = 256;
+
+/// A statement's place among those that wait.
+#[derive(Debug)]
+struct Admitted(Arc<Shared>);
+
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Shared {
+    /// A place for a statement to wait at.
+    ///
+    /// # Errors
+    /// 50410 if too many wait.
+    fn admit(self: &Arc<Self>, function: &str) -> SqlResult<Admitted> {
+        let place = Admitted(self.clone());
+        if self.waiting.fetch_add(1, Ordering::Relaxed) < WAITING_MAX {
+            return Ok(place);
+        }
+        Err(SqlError::of_module(&TRANSFER, &[&function, &format_args!("{WAITING_MAX} statements wait for requests")]))
+    }
+
     /// What the variables say to a statement.
     fn settings(&self, function: &str, context: &StatementContext) -> SqlResult<settings::Settings> {
         let reader = self.settings.get().ok_or_else(|| SqlError::internal("variables that are not declared"))?;
@@ -96,5 +124,19 @@ impl Module for HttpClient {
         if let Some(engine) = self.0.engine.lock().take() {
             engine.stop();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn not_too_many_statements_wait() {
+        let shared = Arc::new(Shared::default());
+        let mut places: Vec<_> = (0..WAITING_MAX).map(|_| shared.admit("http_get").unwrap()).collect();
+        assert_eq!(shared.admit("http_get").unwrap_err().code, 50_410);
+        places.pop();
+        assert!(shared.admit("http_get").is_ok());
     }
 }

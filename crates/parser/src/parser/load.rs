@@ -14,14 +14,7 @@ impl Parser<'_> {
         } else {
             self.accept(K::Concurrent).then_some(LoadPriority::Concurrent)
         };
-        let source = if self.accept(K::From) {
-            self.expect_word("URL")?;
-            LoadSource::Url
-        } else {
-            let local = self.accept(K::Local);
-            self.expect(K::Infile)?;
-            if local { LoadSource::Client } else { LoadSource::Server }
-        };
+        let source = self.load_source()?;
         let path = self.string()?;
         let duplicates = if self.accept(K::Replace) {
             LoadDuplicates::Replace
@@ -88,6 +81,16 @@ impl Parser<'_> {
             assignments,
             reject_limit,
         })))
+    }
+
+    fn load_source(&mut self) -> Result<LoadSource> {
+        if self.accept(K::From) {
+            self.expect_word("URL")?;
+            return Ok(LoadSource::Url);
+        }
+        let local = self.accept(K::Local);
+        self.expect(K::Infile)?;
+        Ok(if local { LoadSource::Client } else { LoadSource::Server })
     }
 
     /// FIELDS and LINES, or nothing.
