@@ -23,6 +23,7 @@ const CRATE_ORDER: &[&str] = &[
     "column-tables",
     "file-formats",
     "history-store",
+    "http-client",
     "json-index",
     "executor",
     "planner",

@@ -175,7 +175,7 @@ pub fn columns_of_text(text: &str, found: &mut Vec<String>) {
 
 /// The expressions that DEFAULT (…) may not have (3770).
 pub fn check_default(expr: &Expr, name: &str, registry: &Registry) -> SqlResult<()> {
-    match forbidden(expr).or_else(|| resolved_call(expr, registry)) {
+    match forbidden(expr).or_else(|| unreliable_call(expr, registry)) {
         Some(what) => Err(SqlError::new(ErrorCode::DefaultValueGenerated, &[&name, &what])),
         None => Ok(()),
     }
@@ -208,16 +208,19 @@ pub fn check_condition(expr: &Expr, name: &str, registry: &Registry) -> SqlResul
 
 /// What is in no expression whose value the row alone has to decide.
 pub fn disallowed(expr: &Expr, registry: &Registry) -> Option<String> {
-    forbidden(expr).or_else(|| volatile_call(expr)).or_else(|| resolved_call(expr, registry))
+    forbidden(expr).or_else(|| volatile_call(expr)).or_else(|| unreliable_call(expr, registry))
 }
 
-/// A function that may be gone when a row is written, or that is for statements alone.
-fn resolved_call(expr: &Expr, registry: &Registry) -> Option<String> {
+/// A function that may be gone when a row is written, or that acts outside of the server.
+fn unreliable_call(expr: &Expr, registry: &Registry) -> Option<String> {
+    let is_unreliable = |name: &str| match registry.declared_scalar(name) {
+        Some(declared) => !declared.is_for_definitions(),
+        None => registry.scalar(name).is_some(),
+    };
     let mut found = None;
     expr.visit(&mut |expr| {
         if let Expr::Function(call) = expr
-            && let declared = registry.declared_scalar(&call.name)
-            && declared.map_or_else(|| registry.scalar(&call.name).is_some(), |function| !function.is_for_definitions())
+            && is_unreliable(&call.name)
         {
             found.get_or_insert_with(|| call.name.to_ascii_lowercase());
         }

@@ -4,6 +4,7 @@
 pub mod async_queries;
 mod fastbit;
 mod history;
+mod http_client;
 mod javascript;
 mod json_tools;
 mod sys;
@@ -21,5 +22,6 @@ pub fn all() -> Vec<Arc<dyn Module>> {
         Arc::new(json_tools::JsonTools),
         Arc::new(sys::Sys::default()),
         Arc::new(history::HistoryModule::default()),
+        Arc::new(http_client::HttpClient::default()),
     ]
 }

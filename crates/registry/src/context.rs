@@ -78,6 +78,8 @@ pub struct StatementContext {
     pub fulltext: FulltextSlot,
     /// The server reads for itself, on behalf of no account: no privilege is asked for.
     pub is_of_server: bool,
+    /// It is part of a trigger, or of what a trigger has called.
+    pub is_in_trigger: bool,
 }
 
 /// A statement of a new session with MySQL's defaults.
@@ -110,6 +112,7 @@ impl Default for StatementContext {
             programs: Programs::default(),
             fulltext: FulltextSlot::default(),
             is_of_server: false,
+            is_in_trigger: false,
         }
     }
 }
@@ -176,6 +179,7 @@ impl StatementContext {
             programs: self.programs.clone(),
             fulltext: self.fulltext.clone(),
             is_of_server: self.is_of_server,
+            is_in_trigger: self.is_in_trigger,
         }
     }
 

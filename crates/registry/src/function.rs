@@ -92,7 +92,8 @@ pub trait ScalarFunction: Debug + Send + Sync {
     fn takes_names(&self) -> bool {
         false
     }
-    /// Whether expressions of table definitions may call it: DEFAULT, generated columns, CHECK and keys. They say so if not (3770, 3763, 3814, 3758).
+    /// Whether expressions of table definitions may call it: DEFAULT, generated columns, CHECK and keys. They say so if not (3770, 3763, 3814, 3758). What acts
+    /// outside of the server, as a request over HTTP does, may not be called: rows must not depend on it.
     fn is_for_definitions(&self) -> bool {
         true
     }
@@ -134,6 +135,13 @@ pub trait ScalarKernel: Any + Debug + Send + Sync {
         KernelMemory::None
     }
 
+    /// Whether it acts outside of the server. Each row is then evaluated once and no more, constant arguments or not: what
+    /// [`ScalarKernel::eval_arrays`] answers counts, errors too. Programs that call it are run by the interpreter, as their definer. It
+    /// [waits](ScalarKernel::waits), and its function is [`Volatility::Volatile`].
+    fn is_external(&self) -> bool {
+        false
+    }
+
     /// Whether it runs statements as parts of the one that calls it, which lends it its transaction ([`Programs`](crate::Programs)).
     fn runs_statements(&self) -> bool {
         false
@@ -151,7 +159,8 @@ pub trait ScalarKernel: Any + Debug + Send + Sync {
 
     /// Many rows at once, where there is a faster way than row by row: arrays of equal length in the Arrow types that
     /// `squall-functions` maps the argument types to; the result in the Arrow type of the bound result. `None` or an
-    /// error leaves the rows to [`ScalarKernel::eval`], which says which of them fails and how.
+    /// error leaves the rows to [`ScalarKernel::eval`], which says which of them fails and how; an error of an
+    /// [external](ScalarKernel::is_external) kernel is the statement's.
     fn eval_arrays(&self, _arguments: &[ArrayRef], _context: &StatementContext) -> Option<SqlResult<ArrayRef>> {
         None
     }

@@ -29,6 +29,7 @@ struct Order {
     work: Work,
     transaction: Transaction,
     used: Arc<[UsedTable]>,
+    is_in_trigger: bool,
     done: Sender<Done>,
 }
 
@@ -105,7 +106,8 @@ impl InnerSession {
         let idle = self.store.begin_with(TransactionOptions::autocommit(), None);
         let (done, answer) = channel();
         let transaction_now = std::mem::replace(transaction, idle);
-        let order = Order { work, transaction: transaction_now, used: self.used.lock().clone(), done };
+        let is_in_trigger = context.is_in_trigger;
+        let order = Order { work, transaction: transaction_now, used: self.used.lock().clone(), is_in_trigger, done };
         let ended = || SqlError::internal("the session of a stored program has ended");
         orders.send(order).map_err(|_| ended())?;
         let done = answer.recv().map_err(|_| ended())?;
@@ -145,9 +147,9 @@ pub(crate) fn no_place() -> SqlError {
 
 /// The life of the session's thread: until the statement is over.
 fn serve(mut session: Session, orders: &Receiver<Order>) {
-    while let Ok(Order { work, transaction, used, done }) = orders.recv() {
+    while let Ok(Order { work, transaction, used, is_in_trigger, done }) = orders.recv() {
         let version = session.settings_version;
-        session.begin_call(transaction, used);
+        session.begin_call(transaction, used, is_in_trigger);
         let ran = catch_unwind(AssertUnwindSafe(|| run_on_this_thread(work(&mut session))));
         let result = match ran {
             Ok(Ok(result)) => result,

@@ -61,7 +61,7 @@ mod trigger;
 mod trigger_rows;
 mod xa;
 
-pub use database::{Database, Module, Procedure, ProcedureCall, WeakDatabase};
+pub use database::{Database, Module, Procedure, ProcedureCall, UrlSource, WeakDatabase};
 pub use listener::{EndedStatement, ListenedSession, Listener};
 pub use opening::{OpenOptions, machine_memory};
 pub use result::Failure;

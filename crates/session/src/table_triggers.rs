@@ -279,6 +279,7 @@ impl BoundTriggers {
                     settings: settings.clone(),
                     strict_write: settings.sql_mode.is_strict(),
                     current_user: current_user.clone(),
+                    is_in_trigger: true,
                     ..context.fork()
                 };
                 let ran = run_compiled(compiled, old, new, &inner);

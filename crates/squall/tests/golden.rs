@@ -18,6 +18,7 @@ const FOLDERS: &[&str] = &[
     "explain",
     "columns",
     "fastbit",
+    "http_client",
     "javascript",
     "json",
     "spatial",

@@ -12,6 +12,7 @@ pub mod privileges;
 pub mod random;
 pub mod server;
 mod skip;
+pub mod web_peer;
 
 pub use skip::skip;
 

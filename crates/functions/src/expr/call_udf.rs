@@ -129,8 +129,16 @@ impl CallUdf {
             }
             return Ok(ColumnarValue::Scalar(value_to_scalar(&value, return_type)?));
         }
-        if !constant && let Some(array) = self.run_vectorised(args, row_count, &context) {
-            // A vectorised form that fails leaves it to the row-wise one to say which row failed and how.
+        let is_external = self.call.kernel.is_external();
+        if (!constant || is_external)
+            && let Some(array) = self.run_vectorised(args, row_count, &context)
+        {
+            // A vectorised form that fails leaves it to the row-wise one to say which row failed and how, unless rows would be
+            // evaluated twice.
+            let array = match array {
+                Err(error) if is_external => return Err(error),
+                other => other,
+            };
             if let Ok(array) = array {
                 let mut charge = GrowingCharge::new(&context.memory);
                 charge.grow(array.get_buffer_memory_size())?;

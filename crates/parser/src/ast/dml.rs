@@ -101,7 +101,8 @@ pub struct LoadData {
     /// LOAD XML instead of LOAD DATA.
     pub xml: bool,
     pub priority: Option<LoadPriority>,
-    pub local: bool,
+    pub source: LoadSource,
+    /// The name of the file, or the URL.
     pub path: Box<str>,
     pub duplicates: LoadDuplicates,
     pub table: ObjectName,
@@ -121,6 +122,17 @@ pub struct LoadData {
     pub assignments: Vec<Assignment>,
     /// `REJECT LIMIT n`: so many rows that cannot be stored are left out. `UNLIMITED` is the largest number.
     pub reject_limit: Option<u64>,
+}
+
+/// Where the file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadSource {
+    /// INFILE: with the server.
+    Server,
+    /// LOCAL INFILE: with the client.
+    Client,
+    /// FROM URL: elsewhere.
+    Url,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

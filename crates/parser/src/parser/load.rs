@@ -14,8 +14,7 @@ impl Parser<'_> {
         } else {
             self.accept(K::Concurrent).then_some(LoadPriority::Concurrent)
         };
-        let local = self.accept(K::Local);
-        self.expect(K::Infile)?;
+        let source = self.load_source()?;
         let path = self.string()?;
         let duplicates = if self.accept(K::Replace) {
             LoadDuplicates::Replace
@@ -66,7 +65,7 @@ impl Parser<'_> {
         Ok(Statement::LoadData(Box::new(LoadData {
             xml,
             priority,
-            local,
+            source,
             path,
             duplicates,
             table,
@@ -82,6 +81,16 @@ impl Parser<'_> {
             assignments,
             reject_limit,
         })))
+    }
+
+    fn load_source(&mut self) -> Result<LoadSource> {
+        if self.accept(K::From) {
+            self.expect_word("URL")?;
+            return Ok(LoadSource::Url);
+        }
+        let local = self.accept(K::Local);
+        self.expect(K::Infile)?;
+        Ok(if local { LoadSource::Client } else { LoadSource::Server })
     }
 
     /// FIELDS and LINES, or nothing.

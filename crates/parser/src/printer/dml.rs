@@ -118,8 +118,11 @@ impl Printer {
             Some(LoadPriority::Low) => "low_priority ",
             Some(LoadPriority::Concurrent) => "concurrent ",
         });
-        self.put_if(load.local, "local ");
-        self.put("infile ");
+        self.put(match load.source {
+            LoadSource::Server => "infile ",
+            LoadSource::Client => "local infile ",
+            LoadSource::Url => "from url ",
+        });
         self.string(&load.path);
         self.put(match load.duplicates {
             LoadDuplicates::Default => "",

@@ -504,7 +504,10 @@ impl<'b, 'a> Compiler<'b, 'a> {
         // What binding has to say is said when the expression is evaluated.
         self.binder.context.diagnostics.truncate(noted);
         let bound = bound?;
-        if !bound.is_row_wise() {
+        let mut is_external = false;
+        bound.visit(&mut |node| is_external |= matches!(node, BoundExpr::Call(call) if call.kernel.is_external()));
+        // What is asked for outside is asked for as the definer, whom the interpreter's session is.
+        if !bound.is_row_wise() || is_external {
             return Err(NotCompiled::Other);
         }
         bound.visit(&mut |node| match node {

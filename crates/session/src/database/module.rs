@@ -2,10 +2,21 @@
 
 use super::{Database, Procedure};
 use crate::listener::Listener;
-use squall_registry::Registry;
+use squall_registry::{Registry, StatementContext};
 use squall_types::SqlResult;
 use std::fmt::Debug;
+use std::io::Read;
 use std::sync::Arc;
+
+/// Reads what URLs name.
+pub trait UrlSource: Debug + Send + Sync {
+    /// Opens what a URL names, for the statement's account, on a thread that may wait. Errors of reading are a [`SqlError`](squall_types::SqlError) within
+    /// an [`std::io::Error`]. It is over when the source is dropped, and when the statement is killed.
+    ///
+    /// # Errors
+    /// Whatever is refused.
+    fn open(&self, url: &str, context: &StatementContext) -> SqlResult<Box<dyn Read + Send>>;
+}
 
 /// A part of the server that brings functions, variables, tables, procedures and background work, and that can be left
 /// out of [`OpenOptions::modules`](crate::OpenOptions::modules).
@@ -35,6 +46,10 @@ pub trait Module: Debug + Send + Sync {
     /// When the database cannot be opened without it.
     fn start(&self, _database: &Database) -> SqlResult<()> {
         Ok(())
+    }
+    /// What reads URLs for LOAD DATA FROM URL; of several modules the first that does counts.
+    fn url_source(&self) -> Option<Arc<dyn UrlSource>> {
+        None
     }
     /// Its status variables: names and numbers.
     fn status(&self) -> Vec<(&'static str, u64)> {

@@ -1,13 +1,16 @@
-//! Where the text comes from: a file of the server, or the client.
+//! Where the text comes from: a file of the server, the client, or a URL.
 
 use super::xml::XmlRows;
 use crate::result::writer::ResultWriter;
 use crate::session::Session;
-use squall_parser::ast::LoadData;
+use squall_instrumentation::process::Process;
+use squall_parser::ast::{LoadData, LoadSource};
+use squall_registry::StatementContext;
 use squall_server_state::variables::{Values, ids};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// Text of a piece, about.
@@ -21,31 +24,50 @@ impl Session {
         statement: &LoadData,
         mut rows: Option<XmlRows>,
         sender: mpsc::Sender<Vec<u8>>,
+        context: &Arc<StatementContext>,
         writer: &mut dyn ResultWriter,
     ) -> Result<(), SqlError> {
-        if !statement.local {
-            let path = self.server_file(&statement.path)?;
-            let process = self.process.clone();
-            return self
-                .blocking(move |_| {
-                    let failed = |error: std::io::Error| open_error(&path, &error);
-                    let mut file = std::fs::File::open(&path).map_err(failed)?;
-                    process.transfer.set_bytes_total(file.metadata().map_or(0, |found| found.len()));
-                    loop {
-                        let mut chunk = vec![0; CHUNK_BYTES];
-                        let length = file.read(&mut chunk).map_err(failed)?;
-                        chunk.truncate(length);
-                        process.transfer.add_bytes(length);
-                        let piece = piece_of(&mut rows, chunk)?;
-                        // An empty piece says that the text is complete.
-                        let says = length == 0 || !piece.is_empty();
-                        if says && sender.blocking_send(piece).is_err() || length == 0 {
-                            return Ok(());
-                        }
-                    }
-                })
-                .await;
-        }
+        let source: Box<dyn Read + Send> = match statement.source {
+            LoadSource::Client => return self.feed_from_client(statement, rows, sender, writer).await,
+            LoadSource::Url => self.open_url(statement, context).await?,
+            LoadSource::Server => {
+                let path = self.server_file(&statement.path)?;
+                let open = move || {
+                    let file = std::fs::File::open(&path).map_err(|error| open_error(&path, &error))?;
+                    Ok((file.metadata().map_or(0, |found| found.len()), ServerFile { path, file }))
+                };
+                let (length, file) = self.blocking(move |_| open()).await?;
+                self.process.transfer.set_bytes_total(length);
+                Box::new(file)
+            }
+        };
+        let process = self.process.clone();
+        self.blocking(move |_| send_all(source, &mut rows, &sender, &process)).await
+    }
+
+    /// Opens what the URL of a statement names.
+    ///
+    /// # Errors
+    /// 1235 without a module that reads URLs; the module's.
+    pub(super) async fn open_url(
+        &mut self,
+        statement: &LoadData,
+        context: &Arc<StatementContext>,
+    ) -> SqlResult<Box<dyn Read + Send>> {
+        let source = self.shared.modules.iter().find_map(|module| module.url_source());
+        let source =
+            source.ok_or_else(|| SqlError::unsupported("LOAD DATA FROM URL without a module that reads URLs"))?;
+        let (url, context) = (statement.path.to_string(), context.clone());
+        self.blocking(move |_| source.open(&url, &context)).await
+    }
+
+    async fn feed_from_client(
+        &mut self,
+        statement: &LoadData,
+        mut rows: Option<XmlRows>,
+        sender: mpsc::Sender<Vec<u8>>,
+        writer: &mut dyn ResultWriter,
+    ) -> Result<(), SqlError> {
         self.check_local_infile()?;
         writer.local_infile(&statement.path).await?;
         let mut sender = Some(sender);
@@ -76,6 +98,44 @@ impl Session {
         let allowed = Values(&self.shared.globals.load_values()).on(ids::LOCAL_INFILE) && self.info.local_files;
         if allowed { Ok(()) } else { Err(SqlError::new(ErrorCode::LocalInfileDisabled, &[])) }
     }
+}
+
+/// A file of the server, whose errors say which it is.
+struct ServerFile {
+    path: PathBuf,
+    file: std::fs::File,
+}
+
+impl Read for ServerFile {
+    fn read(&mut self, room: &mut [u8]) -> std::io::Result<usize> {
+        self.file.read(room).map_err(|error| std::io::Error::other(open_error(&self.path, &error)))
+    }
+}
+
+/// Sends a text to its end.
+fn send_all(
+    mut source: Box<dyn Read + Send>,
+    rows: &mut Option<XmlRows>,
+    sender: &mpsc::Sender<Vec<u8>>,
+    process: &Process,
+) -> SqlResult<()> {
+    loop {
+        let mut chunk = vec![0; CHUNK_BYTES];
+        let length = source.read(&mut chunk).map_err(read_error)?;
+        chunk.truncate(length);
+        process.transfer.add_bytes(length);
+        let piece = piece_of(rows, chunk)?;
+        // An empty piece says that the text is complete.
+        let says = length == 0 || !piece.is_empty();
+        if says && sender.blocking_send(piece).is_err() || length == 0 {
+            return Ok(());
+        }
+    }
+}
+
+/// The error of a source: it has brought its own.
+pub(super) fn read_error(error: std::io::Error) -> SqlError {
+    error.downcast::<SqlError>().unwrap_or_else(SqlError::internal)
 }
 
 /// The text that a piece of a file is to the loading thread.

@@ -22,7 +22,9 @@ use run::{LoadContext, run_load};
 use squall_catalog::{Authorized, NameKey, TableDef};
 use squall_functions::expr::BoundExpr;
 use squall_instrumentation::process::Transfer;
-use squall_parser::ast::{Expr, Ident, Insert, InsertSource, LoadData, LoadDuplicates, Statement, VariableTarget};
+use squall_parser::ast::{
+    Expr, Ident, Insert, InsertSource, LoadData, LoadDuplicates, LoadSource, Statement, VariableTarget,
+};
 use squall_planner::Binder;
 use squall_planner::bind::RowTable;
 use squall_planner::dml::{DmlBinder, InsertPlan};
@@ -131,7 +133,7 @@ impl Session {
             return Err(SqlError::unsupported("LOAD DATA with FORMAT in another CHARACTER SET").into());
         }
         let named = match statement.named_format {
-            Some(format) => Some(self.open_named(statement, format, writer).await?),
+            Some(format) => Some(self.open_named(statement, format, &run.context, writer).await?),
             None => None,
         };
         let with_columns = named.as_ref().map(|file| file.with_columns(statement));
@@ -166,7 +168,7 @@ impl Session {
                 let columns = named_columns(statement, &kinds);
                 self.blocking(move |_| file.send(columns, &sender, &process)).await
             }
-            None => self.feed(statement, rows, sender, writer).await,
+            None => self.feed(statement, rows, sender, &run.context, writer).await,
         };
         let joined = task.await;
         self.process.transfer.end();
@@ -195,7 +197,9 @@ impl Session {
     fn prepare_load(&self, statement: &LoadData, run: &StatementRun<'_>) -> SqlResult<Load> {
         let catalog = self.shared.catalog.load();
         let ignore = statement.duplicates == LoadDuplicates::Ignore
-            || (statement.local && statement.duplicates == LoadDuplicates::Default && statement.reject_limit.is_none());
+            || (statement.source == LoadSource::Client
+                && statement.duplicates == LoadDuplicates::Default
+                && statement.reject_limit.is_none());
         if statement.reject_limit.is_some() && statement.duplicates != LoadDuplicates::Default {
             return Err(SqlError::unsupported("REJECT LIMIT together with IGNORE or REPLACE"));
         }

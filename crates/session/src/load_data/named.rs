@@ -1,13 +1,14 @@
 //! LOAD DATA … FORMAT CSV, NDJSON or PARQUET: files whose fields have names. They become the text that LOAD DATA reads without
 //! clauses; the rest is as for other files.
 
-use super::feed::{CHUNK_BYTES, open_error};
+use super::feed::{CHUNK_BYTES, open_error, read_error};
 use crate::database::TEMPORARY_FOLDER;
 use crate::result::writer::ResultWriter;
 use crate::session::Session;
 use squall_file_formats::{FieldKind, FileFormat, ParquetRows, Record, Records, RowsError, member_names};
 use squall_instrumentation::process::Process;
-use squall_parser::ast::{ColumnName, LoadData, NamedFormat, VariableTarget};
+use squall_parser::ast::{ColumnName, LoadData, LoadSource, NamedFormat, VariableTarget};
+use squall_registry::StatementContext;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
@@ -40,11 +41,16 @@ impl Session {
         &mut self,
         statement: &LoadData,
         format: NamedFormat,
+        context: &Arc<StatementContext>,
         writer: &mut dyn ResultWriter,
     ) -> SqlResult<NamedFile> {
         let path = statement.path.to_string();
-        if statement.local {
-            let spool = self.spool(statement, writer).await?;
+        let spool = match statement.source {
+            LoadSource::Server => None,
+            LoadSource::Client => Some(self.spool(statement, writer).await?),
+            LoadSource::Url => Some(self.spool_url(statement, context).await?),
+        };
+        if let Some(spool) = spool {
             return self.blocking(move |_| NamedFile::open(spool, path, format)).await;
         }
         let full = self.server_file(&path)?;
@@ -55,14 +61,31 @@ impl Session {
         .await
     }
 
+    /// What a URL names, in a file without a name.
+    async fn spool_url(&mut self, statement: &LoadData, context: &Arc<StatementContext>) -> SqlResult<File> {
+        let mut source = self.open_url(statement, context).await?;
+        let (folder, process) = (self.shared.directory.join(TEMPORARY_FOLDER), self.process.clone());
+        self.blocking(move |_| {
+            let mut spool = tempfile::tempfile_in(folder).map_err(|error| spool_error("of the URL", &error))?;
+            let mut chunk = vec![0; CHUNK_BYTES];
+            loop {
+                let length = source.read(&mut chunk).map_err(read_error)?;
+                if length == 0 {
+                    return Ok(spool);
+                }
+                process.transfer.add_bytes(length);
+                let piece = chunk.get(..length).unwrap_or_default();
+                spool.write_all(piece).map_err(|error| spool_error("of the URL", &error))?;
+            }
+        })
+        .await
+    }
+
     /// A client's file in one without a name, since formats are not read from the beginning to the end.
     async fn spool(&mut self, statement: &LoadData, writer: &mut dyn ResultWriter) -> SqlResult<File> {
         self.check_local_infile()?;
         let folder = self.shared.directory.join(TEMPORARY_FOLDER);
-        let written = |error: io::Error| {
-            let number = error.raw_os_error().unwrap_or(0);
-            SqlError::new(ErrorCode::ErrorOnWrite, &[&"of the client", &number, &squall_types::io_error_text(&error)])
-        };
+        let written = |error: io::Error| spool_error("of the client", &error);
         let mut file = self.blocking(move |_| tempfile::tempfile_in(folder).map_err(written)).await;
         writer.local_infile(&statement.path).await?;
         // The client sends its file whatever happens here: it is read to the end.
@@ -74,6 +97,11 @@ impl Session {
         }
         file
     }
+}
+
+fn spool_error(whose: &str, error: &io::Error) -> SqlError {
+    let number = error.raw_os_error().unwrap_or(0);
+    SqlError::new(ErrorCode::ErrorOnWrite, &[&whose, &number, &squall_types::io_error_text(error)])
 }
 
 impl NamedFile {

@@ -28,6 +28,8 @@ pub(crate) struct Inside {
     pub used: Arc<[UsedTable]>,
     /// The kind of program that runs in it, as errors name it: a function or a trigger.
     pub word: &'static str,
+    /// Whether that is a trigger, or was called by one.
+    pub is_in_trigger: bool,
 }
 
 impl Session {
@@ -87,12 +89,17 @@ impl Session {
             nested: self.nested.clone(),
             is_read_only_statement: self.is_read_only_statement.clone(),
             appends: Arc::default(),
-            inside: Some(Inside { now_micros: context.now_micros, used: Arc::default(), word: "function" }),
+            inside: Some(Inside {
+                now_micros: context.now_micros,
+                used: Arc::default(),
+                word: "function",
+                is_in_trigger: context.is_in_trigger,
+            }),
         })
     }
 
     /// A call begins, in the transaction of the statement around.
-    pub(crate) fn begin_call(&mut self, transaction: Transaction, used: Arc<[UsedTable]>) {
+    pub(crate) fn begin_call(&mut self, transaction: Transaction, used: Arc<[UsedTable]>, is_in_trigger: bool) {
         let options = transaction.options();
         self.transaction.open = Some(OpenTransaction {
             read_only: options.read_only,
@@ -104,6 +111,7 @@ impl Session {
         self.diagnostics.clear();
         if let Some(inside) = &mut self.inside {
             inside.used = used;
+            inside.is_in_trigger = is_in_trigger;
         }
     }
 

@@ -184,6 +184,7 @@ impl Session {
             programs: Programs::default(),
             fulltext: FulltextSlot::default(),
             is_of_server: false,
+            is_in_trigger: self.inside.as_ref().is_some_and(|inside| inside.is_in_trigger),
         }
     }
 
@@ -348,7 +349,10 @@ fn writes_strictly(statement: &Statement) -> bool {
         Statement::Insert(insert) => !insert.ignore,
         Statement::Update(update) => !update.ignore,
         Statement::Delete(delete) => !delete.ignore,
-        Statement::LoadData(load) => load.duplicates != squall_parser::ast::LoadDuplicates::Ignore && !load.local,
+        Statement::LoadData(load) => {
+            load.duplicates != squall_parser::ast::LoadDuplicates::Ignore
+                && load.source != squall_parser::ast::LoadSource::Client
+        }
         Statement::CreateTable(create) => create.duplicates != squall_parser::ast::LoadDuplicates::Ignore,
         Statement::AlterTable(alter) => !alter.ignore,
         _ => false,

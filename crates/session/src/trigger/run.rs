@@ -35,14 +35,16 @@ impl Session {
             needed: Need::table(database, &triggers.table.name, Privileges::TRIGGER, "TRIGGER"),
         };
         let outer = self.enter_body(&body, &Invoker::Definer(def.definer.clone()))?;
-        let before = self.inside.as_mut().map(|inside| std::mem::replace(&mut inside.word, WORD));
+        let before = self.inside.as_mut().map(|inside| {
+            (std::mem::replace(&mut inside.word, WORD), std::mem::replace(&mut inside.is_in_trigger, true))
+        });
         let old_count = old.len();
         let locals = locals_of(triggers, def, old, new);
         // It gives no rows: there is no client to send them to.
         let mut nobody = Collector::default();
         let ran = self.run_program(&parsed.body, parsed.span, def.body.as_bytes(), locals, None, &mut nobody).await;
-        if let (Some(inside), Some(word)) = (&mut self.inside, before) {
-            inside.word = word;
+        if let (Some(inside), Some(before)) = (&mut self.inside, before) {
+            (inside.word, inside.is_in_trigger) = before;
         }
         self.leave_body(outer);
         let (result, left) = ran.map_err(SqlError::internal)?;
