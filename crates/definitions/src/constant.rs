@@ -175,7 +175,7 @@ pub fn columns_of_text(text: &str, found: &mut Vec<String>) {
 
 /// What DEFAULT (…) may not hold (3770).
 pub fn check_default(expr: &Expr, name: &str, registry: &Registry) -> SqlResult<()> {
-    match forbidden(expr).or_else(|| resolved_call(expr, registry)) {
+    match forbidden(expr).or_else(|| call_of_statements(expr, registry)) {
         Some(what) => Err(SqlError::new(ErrorCode::DefaultValueGenerated, &[&name, &what])),
         None => Ok(()),
     }
@@ -208,16 +208,18 @@ pub fn check_condition(expr: &Expr, name: &str, registry: &Registry) -> SqlResul
 
 /// What stands in no expression whose value the row alone has to decide.
 pub fn disallowed(expr: &Expr, registry: &Registry) -> Option<String> {
-    forbidden(expr).or_else(|| volatile_call(expr)).or_else(|| resolved_call(expr, registry))
+    forbidden(expr).or_else(|| volatile_call(expr)).or_else(|| call_of_statements(expr, registry))
 }
 
-/// A function that may be gone when a row is written.
-fn resolved_call(expr: &Expr, registry: &Registry) -> Option<String> {
+/// A function that may be gone when a row is written, or that opens sessions.
+fn call_of_statements(expr: &Expr, registry: &Registry) -> Option<String> {
     let mut found = None;
     expr.visit(&mut |expr| {
         if let Expr::Function(call) = expr
-            && registry.declared_scalar(&call.name).is_none()
-            && registry.scalar(&call.name).is_some()
+            && match registry.declared_scalar(&call.name) {
+                Some(declared) => declared.opens_sessions(),
+                None => registry.scalar(&call.name).is_some(),
+            }
         {
             found.get_or_insert_with(|| call.name.to_ascii_lowercase());
         }

@@ -17,7 +17,7 @@ pub fn push_entry(out: &mut Vec<u8>, entry: &Entry<'_>) {
         (b" tmp_tables=", work.tmp_tables),
         (b" warnings=", work.warnings),
     ];
-    for (name, number) in numbers {
+    for (name, number) in numbers.into_iter().chain(entry.client.parent.map(|parent| (&b" parent_id="[..], parent))) {
         out.extend_from_slice(name);
         push_number(out, number);
     }

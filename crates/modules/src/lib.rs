@@ -2,6 +2,8 @@
 //! [`squall_session::Module`], and nothing else of the server knows it by name.
 
 pub mod async_queries;
+mod captured;
+mod execute;
 mod fastbit;
 mod history;
 mod json_tools;
@@ -18,6 +20,7 @@ pub fn all() -> Vec<Arc<dyn Module>> {
         Arc::new(fastbit::FastBit),
         Arc::new(json_tools::JsonTools),
         Arc::new(sys::Sys::default()),
+        Arc::new(execute::ExecuteModule::default()),
         Arc::new(history::HistoryModule::default()),
     ]
 }

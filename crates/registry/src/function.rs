@@ -92,6 +92,11 @@ pub trait ScalarFunction: Debug + Send + Sync {
     fn volatility(&self) -> Volatility {
         Volatility::Immutable
     }
+    /// Whether it opens sessions for statements that it is given: then it stands in statements, procedures and events, but in no definition of a
+    /// table.
+    fn opens_sessions(&self) -> bool {
+        false
+    }
     /// The function that gives what this one gives of a call of `inner`, out of the arguments of that call, without what
     /// would be made in between.
     fn fused(&self, _inner: &str) -> Option<&str> {
@@ -126,6 +131,11 @@ pub trait ScalarKernel: Any + Debug + Send + Sync {
 
     /// Whether it runs statements as parts of the one that calls it, which lends it its transaction ([`Programs`](crate::Programs)).
     fn runs_statements(&self) -> bool {
+        false
+    }
+
+    /// See [`ScalarFunction::opens_sessions`]: a stored program that calls it is not compiled.
+    fn opens_sessions(&self) -> bool {
         false
     }
 

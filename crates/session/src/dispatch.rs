@@ -81,6 +81,7 @@ impl Session {
             Statement::Prepare(prepare) => Ok(self.run_prepare(prepare, &run.context).await?),
             Statement::Execute(execute) => self.run_execute(execute, run, writer).await,
             Statement::ExecuteImmediate(execute) => self.run_execute_immediate(execute, run, writer).await,
+            Statement::ExecuteText(execute) => self.run_execute_text(execute, run, writer).await,
             Statement::Deallocate(name) => {
                 if !self.remove_named_statement(name) {
                     let error = ErrorCode::UnknownStatementHandler;

@@ -24,6 +24,7 @@ mod ddl;
 pub mod deferred;
 mod dispatch;
 mod event;
+pub mod execute;
 mod event_scheduler;
 mod handler;
 mod help;

@@ -51,9 +51,11 @@ pub(crate) fn ends_transaction(statement: &Statement) -> bool {
 pub(crate) fn refused_in_function(statement: &Statement) -> SqlResult<()> {
     let refused = |what: &str| Err(SqlError::new(ErrorCode::NotAllowedInFunctionOrTrigger, &[&what]));
     match statement {
-        Statement::Prepare(_) | Statement::Execute(_) | Statement::ExecuteImmediate(_) | Statement::Deallocate(_) => {
-            refused("Dynamic SQL")
-        }
+        Statement::Prepare(_)
+        | Statement::Execute(_)
+        | Statement::ExecuteImmediate(_)
+        | Statement::ExecuteText(_)
+        | Statement::Deallocate(_) => refused("Dynamic SQL"),
         Statement::Flush(_) => refused("FLUSH"),
         Statement::Reset(_) => refused("RESET"),
         statement if ends_transaction(statement) => {

@@ -36,6 +36,8 @@ pub struct Def {
     pub volatility: Volatility,
     /// Whether it may wait for something.
     pub waits: bool,
+    /// See [`ScalarFunction::opens_sessions`].
+    pub opens_sessions: bool,
     /// Whether its result takes no more than a few times what its arguments do, whatever its type says.
     pub proportional: bool,
     /// See [`ScalarFunction::fused`]: the inner function's name, and that of the one that does both.
@@ -69,6 +71,7 @@ impl Def {
             null_in_null_out: true,
             volatility: Volatility::Immutable,
             waits: false,
+            opens_sessions: false,
             proportional: false,
             fused: &[],
             result,
@@ -121,6 +124,11 @@ impl Def {
     pub const fn waiting(self) -> Def {
         Def { waits: true, ..self.volatile() }
     }
+
+    /// That opens sessions for statements that it is given, and waits for them.
+    pub const fn opening_sessions(self) -> Def {
+        Def { opens_sessions: true, ..self.waiting() }
+    }
 }
 
 /// Declares a family.
@@ -152,6 +160,10 @@ impl ScalarFunction for LibraryFunction {
 
     fn arity(&self) -> (usize, usize) {
         (self.0.args_min, self.0.args_max)
+    }
+
+    fn opens_sessions(&self) -> bool {
+        self.0.opens_sessions
     }
 
     fn fused(&self, inner: &str) -> Option<&str> {
@@ -386,6 +398,10 @@ struct RowKernel {
 impl ScalarKernel for RowKernel {
     fn waits(&self) -> bool {
         self.def.waits
+    }
+
+    fn opens_sessions(&self) -> bool {
+        self.def.opens_sessions
     }
 
     fn is_proportional(&self) -> bool {

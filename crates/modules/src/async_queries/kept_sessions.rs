@@ -1,6 +1,6 @@
 //! Sessions that queries were run in and that others of the same origin can be run in.
 
-use super::captured;
+use crate::captured;
 use parking_lot::Mutex;
 use squall_catalog::AccountKey;
 use squall_session::api::Connection;

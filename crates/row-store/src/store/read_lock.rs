@@ -114,6 +114,11 @@ impl RowStore {
         Ok(locks)
     }
 
+    /// Whether a session holds the global read lock.
+    pub fn holds_read_lock(&self, session: u64) -> bool {
+        self.session_locks(session).0.table.family_holds(session, GLOBAL_LOCK, TableLock::ReadOnly)
+    }
+
     /// What a commit of another's work holds for its time, so that no global read lock comes in between. Blocks.
     ///
     /// # Errors

@@ -104,6 +104,7 @@ impl Session {
             | Statement::Prepare(_)
             | Statement::Execute(_)
             | Statement::ExecuteImmediate(_)
+            | Statement::ExecuteText(_)
             | Statement::Deallocate(_) => Ok(Vec::new()),
             // The session's own.
             Statement::Empty

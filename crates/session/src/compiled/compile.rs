@@ -507,8 +507,10 @@ impl<'b, 'a> Compiler<'b, 'a> {
         if !bound.is_row_wise() {
             return Err(NotCompiled::Other);
         }
+        let mut opens_sessions = false;
         bound.visit(&mut |node| match node {
             BoundExpr::Call(call) => {
+                opens_sessions |= call.kernel.opens_sessions();
                 self.may_wait |= call.kernel.waits();
                 self.runs_statements |= call.kernel.runs_statements();
             }
@@ -517,6 +519,10 @@ impl<'b, 'a> Compiler<'b, 'a> {
             }
             _ => {}
         });
+        // Whether it may is known by the session inside of the statement.
+        if opens_sessions {
+            return Err(NotCompiled::Other);
+        }
         self.volatility = match (self.volatility, bound.volatility()) {
             (Volatility::Volatile, _) | (_, Volatility::Volatile) => Volatility::Volatile,
             (Volatility::Stable, _) | (_, Volatility::Stable) => Volatility::Stable,

@@ -1,6 +1,7 @@
 //! Modules: parts of the server that the core knows nothing of. See `docs/decisions/0017-jobs-and-procedures.md`.
 
 use super::{Database, Procedure};
+use crate::execute::child::BackgroundStatements;
 use crate::listener::Listener;
 use squall_registry::Registry;
 use squall_types::SqlResult;
@@ -27,6 +28,10 @@ pub trait Module: Debug + Send + Sync {
     /// What it wants to be told of.
     fn listeners(&self) -> Vec<Arc<dyn Listener>> {
         Vec::new()
+    }
+    /// What runs lists of statements in the background for `EXECUTE … CONCURRENT`, if it is this module that does.
+    fn background_statements(&self) -> Option<Arc<dyn BackgroundStatements>> {
+        None
     }
     /// Begins background work; called once, when everything else of the database is there. The module keeps a
     /// [`WeakDatabase`](crate::WeakDatabase) at most, for the last [`Database`] closes it.

@@ -186,6 +186,8 @@ pub struct ConnectionInfo {
     pub beyond_limit: bool,
     /// It came by the administrative interface, which has its own privilege.
     pub administrative: bool,
+    /// The session whose EXECUTE it works for.
+    pub parent: Option<u64>,
     /// What goes through its socket; `None` where there is none.
     pub socket: Option<Arc<SocketUse>>,
 }

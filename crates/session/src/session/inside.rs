@@ -1,6 +1,7 @@
 //! A session that runs stored programs inside of another's statement.
 
 use super::{HeldTableLocks, Session, SessionLog};
+use crate::procedure::SessionStatements;
 use crate::plans::session_cache::SessionPlanCache;
 use crate::state::diagnostics::DiagnosticsArea;
 use crate::state::prepared_statements::PreparedStatements;
@@ -36,7 +37,7 @@ impl Session {
         if self.nested_depth >= DEPTH_MAX {
             return Err(SqlError::new(ErrorCode::SpNoRecursion, &[]));
         }
-        Ok(Session {
+        let mut inner = Session {
             shared: self.shared.clone(),
             process: self.process.clone(),
             account: self.account.clone(),
@@ -46,6 +47,7 @@ impl Session {
             access: self.access.clone(),
             accounts_seen: self.accounts_seen,
             active_roles: self.active_roles.clone(),
+            authenticated: self.authenticated.clone(),
             variables: self.variables.clone(),
             settings: self.settings.clone(),
             user_variables: self.user_variables.clone(),
@@ -82,13 +84,17 @@ impl Session {
             logs_disconnect: false,
             call_depth: self.call_depth,
             calls: self.calls.clone(),
+            execute_depth: self.execute_depth,
             nested_depth: self.nested_depth + 1,
             is_within_read_only: self.is_within_read_only,
-            nested: self.nested.clone(),
+            is_within_child: self.is_within_child,
+            nested: None,
             is_read_only_statement: self.is_read_only_statement.clone(),
             appends: Arc::default(),
             inside: Some(Inside { now_micros: context.now_micros, used: Arc::default(), word: "function" }),
-        })
+        };
+        inner.nested = Some(Arc::new(SessionStatements::new(&inner)));
+        Ok(inner)
     }
 
     /// A call begins, in the transaction of the statement around.

@@ -1,0 +1,133 @@
+//! Lists of statements as durable jobs: queued by EXECUTE in the background, run by workers in child sessions.
+//!
+//! A job that was running when the process ended has failed: what it had not committed is gone, and it is not known what it had.
+
+use super::NAME;
+use crate::captured;
+use squall_jobs::{Handler, Kind, NewJob, RunningJob};
+use squall_row_store::{Malformed, Reader, Writer, read_value, write_value};
+use squall_session::execute::child::BackgroundStatements;
+use squall_session::execute::list::ListEnd;
+use squall_session::procedure::SessionImage;
+use squall_session::{Database, WeakDatabase};
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use std::sync::{Arc, OnceLock, Weak};
+
+/// Version of the layout of payloads and outputs.
+const FORMAT: u8 = 1;
+
+/// The jobs; there are none until the module is started.
+#[derive(Debug, Default)]
+pub(super) struct Jobs(OnceLock<(WeakDatabase, Kind)>);
+
+impl Jobs {
+    /// The module begins.
+    pub fn start(&self, database: &Database, kind: Kind) {
+        // No other task starts it.
+        let _first = self.0.set((database.downgrade(), kind));
+    }
+
+    /// The kind of jobs.
+    pub fn kind(&self) -> SqlResult<&Kind> {
+        self.0.get().map(|(_, kind)| kind).ok_or_else(|| SqlError::new(ErrorCode::ServerShutdown, &[]))
+    }
+
+    /// The database.
+    pub fn database(&self) -> SqlResult<Database> {
+        let database = self.0.get().and_then(|(database, _)| database.upgrade());
+        database.ok_or_else(|| SqlError::new(ErrorCode::ServerShutdown, &[]))
+    }
+}
+
+impl BackgroundStatements for Jobs {
+    fn queue(&self, image: &SessionImage, list: &str, parameters: &[Value]) -> SqlResult<()> {
+        let payload = encode(image, list, parameters, &self.database()?);
+        let owner = format!("{}@{}", image.account.user, image.account.host);
+        self.kind()?.submit(NewJob { owner, payload, ..NewJob::default() })?.wait().map(|_| ())
+    }
+}
+
+/// Runs a list on a worker's thread.
+#[derive(Debug)]
+pub(super) struct ListHandler(Weak<Jobs>);
+
+impl ListHandler {
+    pub fn new(jobs: Weak<Jobs>) -> Self {
+        Self(jobs)
+    }
+}
+
+impl Handler for ListHandler {
+    fn run(&self, job: &RunningJob) -> SqlResult<()> {
+        let jobs = self.0.upgrade().ok_or_else(|| SqlError::new(ErrorCode::ServerShutdown, &[]))?;
+        let database = jobs.database()?;
+        let (image, list, parameters) = decode(&job.payload, &database)?;
+        let weak = database.downgrade();
+        let opened = |id| {
+            job.on_cancel(Box::new(move || {
+                if let Some(database) = weak.upgrade() {
+                    squall_session::api::Backend::client_gone(&database, id);
+                }
+            }));
+        };
+        let end = image.run_list(&database, (&list, &parameters), opened)?;
+        job.add_output(outcome(&end))?;
+        match end.failed {
+            None => Ok(()),
+            Some(failed) => Err(failed.error),
+        }
+    }
+}
+
+fn encode(image: &SessionImage, list: &str, parameters: &[Value], database: &Database) -> Vec<u8> {
+    let mut out = Writer::new(FORMAT);
+    out.option(image.info.parent, Writer::uint);
+    out.list(parameters, write_value);
+    out.array(&captured::encode(list, image, database.registry()));
+    out.finish()
+}
+
+fn damaged() -> SqlError {
+    SqlError::internal("a queued list of statements is damaged")
+}
+
+/// The session's number, the values and what was captured.
+fn split(payload: &[u8]) -> Result<(Option<u64>, Vec<Value>, &[u8]), Malformed> {
+    let mut reader = Reader::new(payload);
+    if reader.u8()? != FORMAT {
+        return Err(Malformed);
+    }
+    let parent = reader.option(Reader::uint)?;
+    let parameters = reader.list(read_value)?;
+    Ok((parent, parameters, reader.rest()))
+}
+
+fn decode(payload: &[u8], database: &Database) -> SqlResult<(SessionImage, String, Vec<Value>)> {
+    let (parent, parameters, rest) = split(payload).map_err(|_| damaged())?;
+    let (list, session) = captured::split(rest)?;
+    let mut image = captured::decode(session, database.registry())?;
+    image.info.parent = Some(parent.unwrap_or_default());
+    Ok((image, list.to_string(), parameters))
+}
+
+/// What is kept of a list that has ended.
+fn outcome(end: &ListEnd) -> Vec<u8> {
+    let mut out = Writer::new(FORMAT);
+    out.uint(end.statements);
+    out.option(end.failed.as_ref(), |out, failed| {
+        out.uint(failed.ordinal);
+        out.str(&failed.text);
+    });
+    out.finish()
+}
+
+/// The statements that have succeeded and, if one has failed, which one and its beginning. `None` for what is no outcome.
+pub(super) fn read_outcome(bytes: &[u8]) -> Option<(u64, Option<(u64, String)>)> {
+    let mut reader = Reader::new(bytes);
+    if reader.u8().ok()? != FORMAT {
+        return None;
+    }
+    let statements = reader.uint().ok()?;
+    let failed = reader.option(|reader| Ok((reader.uint()?, reader.string()?))).ok()?;
+    Some((statements, failed))
+}
