@@ -2,7 +2,6 @@
 //!
 //! A job that was running when the process ended has failed: what it had not committed is gone, and it is not known what it had.
 
-use super::NAME;
 use crate::captured;
 use squall_jobs::{Handler, Kind, NewJob, RunningJob};
 use squall_row_store::{Malformed, Reader, Writer, read_value, write_value};
@@ -11,7 +10,7 @@ use squall_session::execute::list::ListEnd;
 use squall_session::procedure::SessionImage;
 use squall_session::{Database, WeakDatabase};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{OnceLock, Weak};
 
 /// Version of the layout of payloads and outputs.
 const FORMAT: u8 = 1;
@@ -71,11 +70,8 @@ impl Handler for ListHandler {
             }));
         };
         let end = image.run_list(&database, (&list, &parameters), opened)?;
-        job.add_output(outcome(&end))?;
-        match end.failed {
-            None => Ok(()),
-            Some(failed) => Err(failed.error),
-        }
+        // How the list has ended is what the job gives, not how it has ended itself: an error has no place for more than itself.
+        job.add_output(outcome(&end))
     }
 }
 
@@ -116,18 +112,46 @@ fn outcome(end: &ListEnd) -> Vec<u8> {
     out.uint(end.statements);
     out.option(end.failed.as_ref(), |out, failed| {
         out.uint(failed.ordinal);
-        out.str(&failed.text);
+        out.uint(u64::from(failed.error.code));
+        out.str(&failed.error.message);
     });
     out.finish()
 }
 
-/// The statements that have succeeded and, if one has failed, which one and its beginning. `None` for what is no outcome.
-pub(super) fn read_outcome(bytes: &[u8]) -> Option<(u64, Option<(u64, String)>)> {
+/// How a list has ended, as it was kept.
+#[derive(Debug, PartialEq)]
+pub(super) struct Outcome {
+    /// Statements that have succeeded.
+    pub statements: u64,
+    /// What has failed: its place in the list, the number and the text of its error.
+    pub failed: Option<(u64, u16, String)>,
+}
+
+/// The outcome; `None` for what is none.
+pub(super) fn read_outcome(bytes: &[u8]) -> Option<Outcome> {
     let mut reader = Reader::new(bytes);
     if reader.u8().ok()? != FORMAT {
         return None;
     }
     let statements = reader.uint().ok()?;
-    let failed = reader.option(|reader| Ok((reader.uint()?, reader.string()?))).ok()?;
-    Some((statements, failed))
+    let failed = reader.option(|reader| Ok((reader.uint()?, reader.uint()? as u16, reader.string()?))).ok()?;
+    Some(Outcome { statements, failed })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use squall_session::execute::list::FailedStatement;
+
+    #[test]
+    fn outcomes_are_read_as_they_were_written() {
+        let error = SqlError::new(ErrorCode::NoSuchTable, &[&"d", &"t"]);
+        let failed = FailedStatement { ordinal: 3, text: "SELECT".to_string(), error: error.clone() };
+        let bytes = outcome(&ListEnd { statements: 2, affected_rows: 7, failed: Some(failed) });
+        let read = Outcome { statements: 2, failed: Some((3, error.code, error.message)) };
+        assert_eq!(read_outcome(&bytes), Some(read));
+        for end in 0..bytes.len() {
+            assert_eq!(read_outcome(&bytes[..end]), None, "{end}");
+        }
+    }
 }

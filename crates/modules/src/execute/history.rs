@@ -2,7 +2,7 @@
 
 use super::background::{Jobs, read_outcome};
 use squall_catalog::Privileges;
-use squall_jobs::JobInfo;
+use squall_jobs::{JobInfo, JobState};
 use squall_registry::{RowParts, StatementContext, VirtualColumn, VirtualScan, VirtualTable};
 use squall_types::{CollationId, SqlResult, SqlType, StringKind, TextSize, Value};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl History {
             ("message", TEXT, true),
         ];
         let column =
-            |(name, sql_type, nullable): (&str, _, _)| VirtualColumn { name: name.into(), sql_type, nullable, invisible: false };
+            |(name, sql_type, nullable): (&'static str, _, _)| VirtualColumn { name: name.into(), sql_type, nullable, invisible: false };
         Self { jobs, columns: columns.into_iter().map(column).collect() }
     }
 }
@@ -47,18 +47,23 @@ fn row(jobs: &Jobs, info: &JobInfo, context: &StatementContext) -> SqlResult<Vec
     };
     let output = if info.state.is_final() { jobs.kind()?.output(info.number, 0)? } else { None };
     let outcome = output.as_deref().and_then(read_outcome);
-    let (statements, failed) = outcome.map_or((None, None), |(statements, failed)| (Some(statements), failed));
+    let (statements, failed) = outcome.map_or((None, None), |outcome| (Some(outcome.statements), outcome.failed));
+    // That of the job itself is for a list that was not run to an end.
+    let error = info.error.as_ref().map(|error| (error.code, error.message.clone()));
+    let state = if failed.is_some() { JobState::Failed } else { info.state };
+    let ordinal = failed.as_ref().map(|(ordinal, ..)| *ordinal);
+    let (code, message) = failed.map(|(_, code, message)| (code, message)).or(error).unzip();
     let number = |number: Option<u64>| number.map_or(Value::Null, Value::UInt);
     Ok(vec![
         Value::UInt(info.number),
         Value::from(info.owner.as_str()),
         time(info.started_micros),
         time(info.finished_micros),
-        Value::from(info.state.word()),
+        Value::from(state.word()),
         number(statements),
-        number(failed.map(|(ordinal, _)| ordinal)),
-        info.error.as_ref().map_or(Value::Null, |error| Value::Int(i64::from(error.code))),
-        info.error.as_ref().map_or(Value::Null, |error| Value::String(error.message.clone())),
+        number(ordinal),
+        code.map_or(Value::Null, |code| Value::Int(i64::from(code))),
+        message.map_or(Value::Null, Value::String),
     ])
 }
 

@@ -97,6 +97,7 @@ impl Session {
         let statements_max = Values(&self.shared.globals.load_values()).number(ids::EXECUTE_MAX_STATEMENTS);
         let (mut start, mut values) = (0, parameters);
         loop {
+            start += list[start..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
             let ordinal = end.statements + 1;
             let failed = |session: &Session, until: usize, error| FailedStatement {
                 ordinal,

@@ -17,6 +17,7 @@ use crate::state::log::Logged;
 use bytes::Bytes;
 use squall_parser::ast::{ExecuteText, Expr};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Texts that execute texts go this deep at most (1210).
@@ -49,13 +50,16 @@ impl Session {
         let identity = self.enter_authenticated();
         // As a prepared statement, it has none of the program's variables.
         let locals = self.locals.take();
+        // Whose statement it is stands in its context.
+        let inner = run.with_context(Arc::new(self.statement_context(run.request.statement)));
         let work = async {
             match execute.no_return {
-                true => self.execute_list(text, &parameters, run).await,
-                false => self.execute_one(text, &parameters, run, writer).await,
+                true => self.execute_list(text, &parameters, &inner).await,
+                false => self.execute_one(text, &parameters, &inner, writer).await,
             }
         };
         let result = OnGrowingStack(Box::pin(work)).await;
+        run.context.take_over(&inner.context);
         self.locals = locals;
         if let Some(identity) = identity {
             self.leave_identity(identity);
