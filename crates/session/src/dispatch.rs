@@ -89,6 +89,9 @@ impl Session {
                 }
                 Ok(Outcome::done())
             }
+            Statement::CreateServer(create) => Ok(self.create_server(create).await?),
+            Statement::AlterServer { name, options } => Ok(self.alter_server(name, options).await?),
+            Statement::DropServer { if_exists, name } => Ok(self.drop_server(name, *if_exists).await?),
             Statement::Kill(kill) => Ok(self.run_kill(kill, run).await?),
             Statement::Signal(signal) => Ok(self.run_signal(signal, run).await?),
             Statement::GetDiagnostics(get) => Ok(self.get_diagnostics(get, run).await?),
@@ -162,7 +165,6 @@ fn not_supervised() -> SqlError {
 fn statement_name(statement: &Statement) -> &'static str {
     match statement {
         Statement::CreateSequence(_) | Statement::AlterSequence(_) | Statement::DropSequence(_) => "SEQUENCE",
-        Statement::CreateServer(_) | Statement::AlterServer { .. } | Statement::DropServer { .. } => "SERVER",
         Statement::CreateLoadableFunction(_) => "loadable FUNCTION",
         Statement::Install(_) | Statement::Uninstall(_) => "INSTALL",
         Statement::Replication(_) => "replication",

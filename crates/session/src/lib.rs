@@ -26,6 +26,7 @@ mod dispatch;
 mod event;
 pub mod execute;
 mod event_scheduler;
+mod foreign_servers;
 mod handler;
 mod help;
 mod hints;

@@ -11,6 +11,9 @@ pub(crate) fn is_held_up_by_locks(statement: &Statement) -> bool {
         Statement::CreateEvent(_)
         | Statement::DropEvent(_)
         | Statement::CreateUser(_)
+        | Statement::CreateServer(_)
+        | Statement::AlterServer { .. }
+        | Statement::DropServer { .. }
         | Statement::DropUser(_)
         | Statement::RenameUser(_)
         | Statement::CreateRole(_)

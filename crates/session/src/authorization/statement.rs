@@ -91,6 +91,9 @@ impl Session {
             Statement::LockInstance | Statement::UnlockInstance => {
                 Ok(vec![Need::server(Privileges::NONE, &["BACKUP_ADMIN"], "BACKUP_ADMIN")])
             }
+            Statement::CreateServer(_) | Statement::AlterServer { .. } | Statement::DropServer { .. } => {
+                Ok(vec![Need::server(Privileges::SUPER, &[], "SUPER")])
+            }
             Statement::Shutdown | Statement::Restart => Ok(vec![Need::server(Privileges::SHUTDOWN, &[], "SHUTDOWN")]),
             Statement::Show(show) => Ok(needs_of_show(show).into_iter().collect()),
             // What is seen depends on grants.
@@ -128,9 +131,6 @@ impl Session {
             Statement::CreateSequence(_)
             | Statement::AlterSequence(_)
             | Statement::DropSequence(_)
-            | Statement::CreateServer(_)
-            | Statement::AlterServer { .. }
-            | Statement::DropServer { .. }
             | Statement::CreateLoadableFunction(_)
             | Statement::Install(_)
             | Statement::Uninstall(_)
