@@ -134,10 +134,10 @@ const cases = {
     assert.strictEqual(ok.affectedRows, 2);
     for (const read of [con.query.bind(con), con.execute.bind(con)]) {
       const [rows] = await read('SELECT EXECUTE(?) AS done', ['INSERT INTO t SELECT MAX(id) + 1, NULL FROM t; DO 1']);
-      assert.deepStrictEqual(rows, [{ done: 1 }]);
+      assert.strictEqual(Number(rows[0].done), 1);
       await assert.rejects(read('SELECT EXECUTE(?) AS done', ['DELETE FROM t; SELECT * FROM nowhere']), { errno: 1146, sqlState: '42S02' });
     }
-    assert.deepStrictEqual((await con.query('SELECT COUNT(*) AS n FROM t'))[0], [{ n: 4 }]);
+    assert.strictEqual(Number((await con.query('SELECT COUNT(*) AS n FROM t'))[0][0].n), 4);
     await con.end();
   },
   async cancel() {

@@ -115,7 +115,8 @@ mod tests {
     #[test]
     fn servers_are_read_as_they_were_written() {
         let text = |text: &str| text.to_string();
-        let server = ForeignServer { name: text("S"), host: text("h"), owner: text("o"), port: 3306, ..Default::default() };
+        let server =
+            ForeignServer { name: text("S"), host: text("h"), owner: text("o"), port: 3306, ..Default::default() };
         let bytes = server.encode();
         assert_eq!(ForeignServer::read(&bytes).ok(), Some(server));
         for end in 0..bytes.len() {

@@ -8,7 +8,7 @@ use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
 use crate::state::locals::Locals;
 use crate::statement_kind::{
-    commits_first, is_definition, is_held_up_by_locks, is_routine_definition, never_read_only,
+    commits_first, is_definition, is_held_up_by_locks, is_routine_definition, is_server_definition, never_read_only,
 };
 use squall_instrumentation::stages;
 use squall_instrumentation::statement_kind::StatementKind;
@@ -89,9 +89,6 @@ impl Session {
                 }
                 Ok(Outcome::done())
             }
-            Statement::CreateServer(create) => Ok(self.create_server(create).await?),
-            Statement::AlterServer { name, options } => Ok(self.alter_server(name, options).await?),
-            Statement::DropServer { if_exists, name } => Ok(self.drop_server(name, *if_exists).await?),
             Statement::Kill(kill) => Ok(self.run_kill(kill, run).await?),
             Statement::Signal(signal) => Ok(self.run_signal(signal, run).await?),
             Statement::GetDiagnostics(get) => Ok(self.get_diagnostics(get, run).await?),
@@ -140,6 +137,7 @@ impl Session {
                 self.settings_version += 1;
                 outcome
             }
+            statement if is_server_definition(statement) => Ok(Box::pin(self.run_server_definition(statement)).await?),
             statement if is_routine_definition(statement) => Ok(Box::pin(self.run_routine_definition(run)).await?),
             other => Err(SqlError::unsupported(statement_name(other)).into()),
         }

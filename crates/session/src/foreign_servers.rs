@@ -3,7 +3,7 @@
 use crate::result::Outcome;
 use crate::result::writer::OkInfo;
 use crate::session::Session;
-use squall_parser::ast::{CreateServer, Ident};
+use squall_parser::ast::{CreateServer, Ident, Statement};
 use squall_server_state::foreign_servers::{self, ForeignServer};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
@@ -12,11 +12,24 @@ const CHARACTERS_MAX: usize = 64;
 const HOST_CHARACTERS_MAX: usize = 255;
 
 impl Session {
+    /// A statement about names of other servers.
+    ///
+    /// # Errors
+    /// Those of the statement.
+    pub(crate) async fn run_server_definition(&mut self, statement: &Statement) -> SqlResult<Outcome> {
+        match statement {
+            Statement::CreateServer(create) => self.create_server(create).await,
+            Statement::AlterServer { name, options } => self.alter_server(name, options).await,
+            Statement::DropServer { if_exists, name } => self.drop_server(name, *if_exists).await,
+            _ => Err(SqlError::internal("not a statement about servers")),
+        }
+    }
+
     /// CREATE SERVER.
     ///
     /// # Errors
     /// 1476 if there is one of that name.
-    pub(crate) async fn create_server(&mut self, create: &CreateServer) -> SqlResult<Outcome> {
+    async fn create_server(&mut self, create: &CreateServer) -> SqlResult<Outcome> {
         let (name, wrapper) = (cut(&create.name, CHARACTERS_MAX), cut(&create.wrapper, CHARACTERS_MAX));
         let mut server = ForeignServer { name, wrapper, ..ForeignServer::default() };
         set_options(&mut server, &create.options)?;
@@ -35,7 +48,7 @@ impl Session {
     ///
     /// # Errors
     /// 1477 if there is none of that name.
-    pub(crate) async fn alter_server(&mut self, name: &Ident, options: &[(Ident, Box<str>)]) -> SqlResult<Outcome> {
+    async fn alter_server(&mut self, name: &Ident, options: &[(Ident, Box<str>)]) -> SqlResult<Outcome> {
         let (name, options) = (cut(name, CHARACTERS_MAX), options.to_vec());
         self.blocking(move |shared| {
             let _alone = shared.ddl.lock();
@@ -51,7 +64,7 @@ impl Session {
     ///
     /// # Errors
     /// 1477 if there is none of that name, unless `if_exists`.
-    pub(crate) async fn drop_server(&mut self, name: &Ident, if_exists: bool) -> SqlResult<Outcome> {
+    async fn drop_server(&mut self, name: &Ident, if_exists: bool) -> SqlResult<Outcome> {
         let name = cut(name, CHARACTERS_MAX);
         self.blocking(move |shared| {
             let _alone = shared.ddl.lock();

@@ -45,6 +45,7 @@ use squall_types::work_meter::measured;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -219,11 +220,7 @@ impl Session {
         kill: Arc<KillState>,
         nested_depth: u32,
     ) -> SqlResult<Session> {
-        let host = match info.address {
-            None => "localhost".to_string(),
-            Some(address) if address.to_canonical().is_loopback() => "localhost".to_string(),
-            Some(address) => address.to_canonical().to_string(),
-        };
+        let host = host_of(info.address);
         let has_port = info.address.is_some() && info.port != 0;
         let shown_host = if has_port { format!("{host}:{}", info.port) } else { host.clone() };
         let now = now_micros();
@@ -652,6 +649,14 @@ impl<'a> Request<'a> {
     /// Its own text.
     pub fn text(&self) -> &'a [u8] {
         self.own_text.map_or(self.sql, |span| span.bytes(self.sql))
+    }
+}
+
+/// The host that an account names: `localhost` for this machine.
+fn host_of(address: Option<IpAddr>) -> String {
+    match address.map(|address| address.to_canonical()) {
+        Some(address) if !address.is_loopback() => address.to_string(),
+        _ => "localhost".to_string(),
     }
 }
 

@@ -11,9 +11,6 @@ pub(crate) fn is_held_up_by_locks(statement: &Statement) -> bool {
         Statement::CreateEvent(_)
         | Statement::DropEvent(_)
         | Statement::CreateUser(_)
-        | Statement::CreateServer(_)
-        | Statement::AlterServer { .. }
-        | Statement::DropServer { .. }
         | Statement::DropUser(_)
         | Statement::RenameUser(_)
         | Statement::CreateRole(_)
@@ -23,7 +20,7 @@ pub(crate) fn is_held_up_by_locks(statement: &Statement) -> bool {
         Statement::TableMaintenance(maintenance) => {
             matches!(maintenance.kind, MaintenanceKind::Optimize | MaintenanceKind::Repair)
         }
-        other => is_routine_definition(other),
+        other => is_routine_definition(other) || is_server_definition(other),
     }
 }
 
@@ -102,6 +99,11 @@ pub(crate) fn is_definition(statement: &Statement) -> bool {
             | Statement::CreateTrigger(_)
             | Statement::DropTrigger(_)
     )
+}
+
+/// Statements about names of other servers.
+pub(crate) fn is_server_definition(statement: &Statement) -> bool {
+    matches!(statement, Statement::CreateServer(_) | Statement::AlterServer { .. } | Statement::DropServer { .. })
 }
 
 /// Statements about stored procedures and functions.

@@ -1,10 +1,10 @@
 //! OLD and NEW in the bodies of triggers.
 
-use squall_catalog::{TableDef, TriggerEvent, TriggerTime};
 use crate::program_errors::undeclared_variable;
+use squall_catalog::{TableDef, TriggerEvent, TriggerTime};
 use squall_parser::ast::{
-    ColumnName, Declaration, DiagnosticsItem, DiagnosticsItems, Expr, ProgramStatement, SelectInto, Set, SetItem, Statement,
-    Step, VariableTarget,
+    ColumnName, Declaration, DiagnosticsItem, DiagnosticsItems, Expr, ProgramStatement, SelectInto, Set, SetItem,
+    Statement, Step, VariableTarget,
 };
 use squall_types::{ErrorCode, SqlError, SqlResult};
 

@@ -36,7 +36,8 @@ fn killed_servers_have_lists_as_a_whole_or_not_at_all() {
     let mut conn = server.connect();
     conn.query_drop("CREATE DATABASE crash").expect("a database");
     for table in ["a", "b"] {
-        conn.query_drop(format!("CREATE TABLE crash.{table} (client INT, n BIGINT, PRIMARY KEY (client, n))")).expect("a table");
+        conn.query_drop(format!("CREATE TABLE crash.{table} (client INT, n BIGINT, PRIMARY KEY (client, n))"))
+            .expect("a table");
     }
     drop(conn);
     let mut random = Random::of_run("killed_servers_have_lists_as_a_whole_or_not_at_all");
@@ -58,7 +59,10 @@ fn killed_servers_have_lists_as_a_whole_or_not_at_all() {
         for (client, numbers) in acknowledged {
             lists += numbers.len();
             let Some(last) = numbers.last() else { continue };
-            let sql = format!("SELECT COUNT(*) FROM crash.a WHERE client = {client} AND n BETWEEN {} AND {last}", round * 1_000_000);
+            let sql = format!(
+                "SELECT COUNT(*) FROM crash.a WHERE client = {client} AND n BETWEEN {} AND {last}",
+                round * 1_000_000
+            );
             assert_eq!(conn.query_first::<usize, _>(sql).expect("a count"), Some(numbers.len()), "round {round}");
         }
     }

@@ -5,7 +5,7 @@
 use crate::captured;
 use squall_jobs::{Handler, Kind, NewJob, RunningJob};
 use squall_row_store::{Malformed, Reader, Writer, read_value, write_value};
-use squall_session::execute::child::BackgroundStatements;
+use squall_session::database::BackgroundStatements;
 use squall_session::execute::list::ListEnd;
 use squall_session::procedure::SessionImage;
 use squall_session::{Database, WeakDatabase};

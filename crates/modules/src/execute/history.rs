@@ -34,8 +34,12 @@ impl History {
             ("error", SqlType::INT, true),
             ("message", TEXT, true),
         ];
-        let column =
-            |(name, sql_type, nullable): (&'static str, _, _)| VirtualColumn { name: name.into(), sql_type, nullable, invisible: false };
+        let column = |(name, sql_type, nullable): (&'static str, _, _)| VirtualColumn {
+            name: name.into(),
+            sql_type,
+            nullable,
+            invisible: false,
+        };
         Self { jobs, columns: columns.into_iter().map(column).collect() }
     }
 }

@@ -13,7 +13,8 @@ use squall_jobs::{KindSpec, OnRestart};
 use squall_registry::Registry;
 use squall_registry::variables::definition::unsigned;
 use squall_registry::variables::{Scope, VariableDef, VariableId};
-use squall_session::execute::child::{BackgroundStatements, DYNAMIC_EXECUTE};
+use squall_session::database::BackgroundStatements;
+use squall_session::execute::child::DYNAMIC_EXECUTE;
 use squall_session::{Database, Module};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
@@ -28,7 +29,14 @@ const WORKERS: &str = "execute_background_threads";
 const BACKGROUND: &str = "background";
 
 const VARIABLES: &[VariableDef] = &[
-    unsigned(WORKERS, Scope::Global, 4, 1, 1024, "Most lists of statements of EXECUTE in the background that run at once."),
+    unsigned(
+        WORKERS,
+        Scope::Global,
+        4,
+        1,
+        1024,
+        "Most lists of statements of EXECUTE in the background that run at once.",
+    ),
     unsigned(
         RETENTION,
         Scope::Global,

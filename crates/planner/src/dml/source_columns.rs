@@ -108,9 +108,7 @@ pub(super) fn open_block(insert: &ast::Insert) -> Option<(&ast::Select, bool)> {
     let ast::InsertSource::Query(query) = &insert.source else { return None };
     match &query.body {
         ast::QueryBody::Select(select)
-            if !insert.on_duplicate.is_empty()
-                && select.group_by.is_none()
-                && !has_aggregates(select) =>
+            if !insert.on_duplicate.is_empty() && select.group_by.is_none() && !has_aggregates(select) =>
         {
             Some((select, query.with.is_some()))
         }

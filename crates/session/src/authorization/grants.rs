@@ -39,6 +39,11 @@ impl Session {
         self.access = Arc::new(AccessMap::new(&accounts, &self.account, &self.active_roles));
         self.password_expired = accounts.get(&self.account).is_some_and(|account| account.password_expired);
         self.settings_version += 1;
+        self.renew_nested();
+    }
+
+    /// The way from functions into SQL as the session is now.
+    pub(crate) fn renew_nested(&mut self) {
         self.nested = Some(Arc::new(SessionStatements::new(self)));
     }
 

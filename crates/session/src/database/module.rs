@@ -1,10 +1,10 @@
 //! Modules: parts of the server that the core knows nothing of. See `docs/decisions/0017-jobs-and-procedures.md`.
 
 use super::{Database, Procedure};
-use crate::execute::child::BackgroundStatements;
 use crate::listener::Listener;
+use crate::state::image::SessionImage;
 use squall_registry::Registry;
-use squall_types::SqlResult;
+use squall_types::{SqlResult, Value};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -49,4 +49,13 @@ pub trait Module: Debug + Send + Sync {
     fn variables_changed(&self) {}
     /// Ends background work and waits until it has ended; called once, before the database is closed.
     fn stop(&self) {}
+}
+
+/// What runs lists of statements later, in child sessions: a part of a module.
+pub trait BackgroundStatements: Debug + Send + Sync {
+    /// Queues a list for a child session like `image`. It is there for good when this returns, whatever becomes of the caller.
+    ///
+    /// # Errors
+    /// When it cannot be queued.
+    fn queue(&self, image: &SessionImage, list: &str, parameters: &[Value]) -> SqlResult<()>;
 }

@@ -18,7 +18,6 @@ use squall_server_state::now_micros;
 use squall_server_state::variables::ids;
 use squall_types::work_meter::carried;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
-use std::fmt::Debug;
 use std::sync::Arc;
 
 /// The privilege to run texts in child sessions.
@@ -33,15 +32,6 @@ const OF_CALLER: [VariableId; 6] = [
     ids::CHARACTER_SET_RESULTS,
     ids::COLLATION_CONNECTION,
 ];
-
-/// What runs lists of statements later, in child sessions: a part of a module.
-pub trait BackgroundStatements: Debug + Send + Sync {
-    /// Queues a list for a child session like `image`. It is there for good when this returns, whatever becomes of the caller.
-    ///
-    /// # Errors
-    /// When it cannot be queued.
-    fn queue(&self, image: &SessionImage, list: &str, parameters: &[Value]) -> SqlResult<()>;
-}
 
 impl SessionImage {
     /// Runs a list of statements in a child session like it, on a thread that may block and is no runtime's. `opened` is told the
@@ -113,7 +103,12 @@ impl SessionStatements {
     ///
     /// # Errors
     /// Those of [`NestedStatements::queue_list`](squall_registry::NestedStatements::queue_list).
-    pub(crate) fn queue_for_child(&self, list: &str, parameters: &[Value], context: &StatementContext) -> SqlResult<()> {
+    pub(crate) fn queue_for_child(
+        &self,
+        list: &str,
+        parameters: &[Value],
+        context: &StatementContext,
+    ) -> SqlResult<()> {
         let shared = self.may_open_child()?;
         let background = shared.modules.iter().find_map(|module| module.background_statements());
         let background = background.ok_or_else(|| SqlError::unsupported("EXECUTE without WAIT in this server"))?;

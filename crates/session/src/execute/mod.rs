@@ -125,9 +125,8 @@ impl Session {
         wait: bool,
         run: &StatementRun<'_>,
     ) -> SqlResult<Outcome> {
-        let text = String::from_utf8(text.to_vec()).map_err(|_| {
-            SqlError::new(ErrorCode::WrongArguments, &[&format!("{SUBJECT}: the text is not UTF-8")])
-        })?;
+        let text = String::from_utf8(text.to_vec())
+            .map_err(|_| SqlError::new(ErrorCode::WrongArguments, &[&format!("{SUBJECT}: the text is not UTF-8")]))?;
         let statements = SessionStatements::new(self);
         let context = run.context.clone();
         let affected_rows = self

@@ -113,7 +113,7 @@ impl SessionStatements {
         session.is_within_read_only = self.is_read_only();
         session.is_within_child = self.is_within_child;
         session.authenticated = Some(self.authenticated.clone());
-        session.nested = Some(Arc::new(SessionStatements::new(&session)));
+        session.renew_nested();
         let mut collector = Collector::charged(&self.memory);
         let ran = run_on_this_thread(session.run_within_command(sql, &mut collector))?;
         collector.refused()?;

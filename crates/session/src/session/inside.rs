@@ -1,7 +1,6 @@
 //! A session that runs stored programs inside of another's statement.
 
 use super::{HeldTableLocks, Session, SessionLog};
-use crate::procedure::SessionStatements;
 use crate::plans::session_cache::SessionPlanCache;
 use crate::state::diagnostics::DiagnosticsArea;
 use crate::state::prepared_statements::PreparedStatements;
@@ -93,7 +92,7 @@ impl Session {
             appends: Arc::default(),
             inside: Some(Inside { now_micros: context.now_micros, used: Arc::default(), word: "function" }),
         };
-        inner.nested = Some(Arc::new(SessionStatements::new(&inner)));
+        inner.renew_nested();
         Ok(inner)
     }
 

@@ -550,11 +550,7 @@ pub const ROWS: &[Row] = &[
     reads("TableMaintenance", "ANALYZE TABLE d.t", &[("SELECT ON d.t", 1142), ("INSERT ON d.t", 1142)]),
     reads("TableMaintenance", "OPTIMIZE TABLE d.t", &[("SELECT ON d.t", 1142), ("INSERT ON d.t", 1142)]),
     refused("Shutdown", "SHUTDOWN", &[("SHUTDOWN ON *.*", 1227)], 1235),
-    changes(
-        "CreateServer",
-        "CREATE SERVER s FOREIGN DATA WRAPPER mysql OPTIONS (HOST 'h')",
-        &[("SUPER ON *.*", 1227)],
-    ),
+    changes("CreateServer", "CREATE SERVER s FOREIGN DATA WRAPPER mysql OPTIONS (HOST 'h')", &[("SUPER ON *.*", 1227)]),
     refused("AlterServer", "ALTER SERVER missing OPTIONS (USER 'u')", &[("SUPER ON *.*", 1227)], 1477),
     refused("DropServer", "DROP SERVER missing", &[("SUPER ON *.*", 1227)], 1477),
     refused("Restart", "RESTART", &[("SHUTDOWN ON *.*", 1227)], 3707),

@@ -8,7 +8,10 @@ use std::time::{Duration, Instant};
 fn prepared() -> (TestServer, Client) {
     let server = start();
     let mut root = connect(&server);
-    run(&mut root, "CREATE DATABASE d; USE d; CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(80)); INSERT INTO t VALUES (1, 'one')");
+    run(
+        &mut root,
+        "CREATE DATABASE d; USE d; CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(80)); INSERT INTO t VALUES (1, 'one')",
+    );
     (server, root)
 }
 
@@ -19,7 +22,9 @@ fn connect_as(server: &TestServer, user: &str) -> Client {
 
 /// Waits until a child of a connection is at work; its number.
 fn child_of(observer: &mut Client, caller: u64) -> String {
-    let sql = format!("SELECT MAX(session_id) FROM data_dictionary.sessions WHERE parent_id = {caller} AND query LIKE '%SLEEP%'");
+    let sql = format!(
+        "SELECT MAX(session_id) FROM data_dictionary.sessions WHERE parent_id = {caller} AND query LIKE '%SLEEP%'"
+    );
     wait_until("a child", || value(observer, &sql) != "NULL");
     value(observer, &sql)
 }
@@ -39,7 +44,9 @@ fn the_function_needs_its_privilege_and_plain_execute_none() {
     assert_eq!(value(&mut client, "SELECT EXECUTE('INSERT INTO t VALUES (3, CURRENT_USER())')"), "1");
     assert_eq!(value(&mut client, "SELECT v FROM t WHERE id = 3"), "u@%");
     // The child may do no more than the account.
-    assert!(error(&mut client, "SELECT EXECUTE('DELETE FROM t')").starts_with("ERROR 1142 (42000): DELETE command denied"));
+    assert!(
+        error(&mut client, "SELECT EXECUTE('DELETE FROM t')").starts_with("ERROR 1142 (42000): DELETE command denied")
+    );
     // A role that is active is active there.
     run(&mut root, "CREATE ROLE deleter; GRANT DELETE ON d.* TO deleter; GRANT deleter TO u");
     run(&mut client, "SET ROLE deleter");
@@ -127,7 +134,10 @@ fn the_time_of_a_statement_is_that_of_its_children_too() {
 #[test]
 fn a_child_is_one_of_its_accounts_connections() {
     let (server, mut root) = prepared();
-    run(&mut root, "CREATE USER u; GRANT DYNAMIC_EXECUTE ON *.* TO u; GRANT ALL ON d.* TO u; SET GLOBAL max_user_connections = 1");
+    run(
+        &mut root,
+        "CREATE USER u; GRANT DYNAMIC_EXECUTE ON *.* TO u; GRANT ALL ON d.* TO u; SET GLOBAL max_user_connections = 1",
+    );
     let mut client = connect_as(&server, "u");
     let refused = error(&mut client, "SELECT EXECUTE('DO 1')");
     assert!(refused.starts_with("ERROR 1203 (42000)"), "{refused}");
@@ -183,7 +193,10 @@ fn lists_in_the_background_are_kept_with_their_ends() {
     run(&mut client, "SET @i = 2, @v = 'two', time_zone = '+05:00'");
     run(&mut client, "EXECUTE 'INSERT INTO t VALUES (?, CONCAT(?, @@time_zone))' USING @i, @v CONCURRENT");
     run(&mut client, "SET execute_function_mode = background");
-    assert_eq!(value(&mut client, "SELECT EXECUTE('INSERT INTO t VALUES (3, NULL); INSERT INTO t VALUES (1, NULL); DO 1')"), "1");
+    assert_eq!(
+        value(&mut client, "SELECT EXECUTE('INSERT INTO t VALUES (3, NULL); INSERT INTO t VALUES (1, NULL); DO 1')"),
+        "1"
+    );
     let left = "SELECT COUNT(*) FROM data_dictionary.execute_history WHERE finished IS NULL";
     wait_until("the ends", || value(&mut client, left) == "0");
     let told = "SELECT GROUP_CONCAT(CONCAT_WS(',', user, state, statements, failed_statement, error, message, \
@@ -220,6 +233,8 @@ fn logs_tell_whose_child_it_was() {
         "SELECT thread_id FROM mysql.general_log WHERE command_type = 'Connect' AND argument LIKE '%using EXECUTE of connection {caller}'"
     );
     let child = value(&mut root, &connected);
-    let texts = format!("SELECT GROUP_CONCAT(CONVERT(argument USING utf8mb4) ORDER BY argument) FROM mysql.general_log WHERE thread_id = {child} AND command_type = 'Query'");
+    let texts = format!(
+        "SELECT GROUP_CONCAT(CONVERT(argument USING utf8mb4) ORDER BY argument) FROM mysql.general_log WHERE thread_id = {child} AND command_type = 'Query'"
+    );
     assert_eq!(value(&mut root, &texts), "DO 2,DO 41 + 1");
 }
