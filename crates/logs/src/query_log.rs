@@ -66,4 +66,25 @@ mod tests {
             SELECT '☃\\0';\\n#\\n# start_ts=;\n#\n";
         assert_eq!(String::from_utf8(out).expect("UTF-8"), expected);
     }
+
+    #[test]
+    fn whose_child_it_was() {
+        let client = Client { id: 12, parent: Some(7), ..Default::default() };
+        let entry = Entry {
+            client: &client,
+            query_id: 1,
+            command: "Query",
+            database: None,
+            text: b"DO 1",
+            start_micros: 0,
+            now_micros: 0,
+            work: None,
+        };
+        let mut out = Vec::new();
+        push_entry(&mut out, &entry);
+        let text = String::from_utf8(out).expect("UTF-8");
+        assert!(
+            text.contains("# session_id=12 query_id=1 rows_examined=0") && text.contains(" warnings=0 parent_id=7\n")
+        );
+    }
 }

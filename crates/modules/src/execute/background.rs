@@ -87,8 +87,10 @@ fn damaged() -> SqlError {
     SqlError::internal("a queued list of statements is damaged")
 }
 
-/// The session's number, the values and what was captured.
-fn split(payload: &[u8]) -> Result<(Option<u64>, Vec<Value>, &[u8]), Malformed> {
+/// The caller's number, the values and what was captured.
+type Queued<'p> = (Option<u64>, Vec<Value>, &'p [u8]);
+
+fn split(payload: &[u8]) -> Result<Queued<'_>, Malformed> {
     let mut reader = Reader::new(payload);
     if reader.u8()? != FORMAT {
         return Err(Malformed);

@@ -123,8 +123,7 @@ fn who_waits_for_its_caller_gives_way() {
         locks.end_call(1, 2);
         locks.release(owner(1), &a);
         let other = other.join().unwrap();
-        let deadlocks =
-            [child.clone(), other.clone()].iter().filter(|result| **result == Err(LockFailure::Deadlock)).count();
+        let deadlocks = [child, other].iter().filter(|result| **result == Err(LockFailure::Deadlock)).count();
         assert_eq!(deadlocks, 1, "{child:?} {other:?}");
     });
 }

@@ -224,7 +224,7 @@ fn connect_as_nobody(server: &TestServer) -> Client {
 
 #[test]
 fn logs_tell_whose_child_it_was() {
-    let (_server, mut root) = prepared();
+    let (server, mut root) = prepared();
     run(&mut root, "SET GLOBAL log_output = 'TABLE'; SET GLOBAL general_log = ON");
     let caller = root.connection_id();
     run(&mut root, "SELECT EXECUTE('DO 41 + 1; DO 2')");
@@ -237,4 +237,11 @@ fn logs_tell_whose_child_it_was() {
         "SELECT GROUP_CONCAT(CONVERT(argument USING utf8mb4) ORDER BY argument) FROM mysql.general_log WHERE thread_id = {child} AND command_type = 'Query'"
     );
     assert_eq!(value(&mut root, &texts), "DO 2,DO 41 + 1");
+    run(&mut root, "SET GLOBAL log_output = 'FILE', GLOBAL log_format = 'json', GLOBAL general_log_file = 'g.log'");
+    run(&mut root, "SET GLOBAL general_log = ON");
+    run(&mut root, "SELECT EXECUTE('DO 40 + 3')");
+    run(&mut root, "SET GLOBAL general_log = OFF");
+    let log = std::fs::read_to_string(server.data_directory().join("g.log")).expect("a log");
+    let line = log.lines().find(|line| line.ends_with("\"text\":\"DO 40 + 3\"}")).expect(&log);
+    assert!(line.contains(&format!("\"parent_id\":{caller},")), "{line}");
 }
