@@ -124,6 +124,22 @@ const cases = {
     assert.deepStrictEqual(results.slice(0, 3), [[{ s: 'ü', d: '1.50' }], [{ s: 'ü', d: '1.50' }], [{ list: '' }]]);
     await con.end();
   },
+  async textsAsStatements() {
+    const con = await connect();
+    await fresh(con);
+    await con.query('CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(40))');
+    await con.query('SET @q = ?, @v = ?', ['SELECT ? AS v', "it's; a 'value'"]);
+    assert.deepStrictEqual((await con.query('EXECUTE @q USING @v'))[0], [{ v: "it's; a 'value'" }]);
+    const [ok] = await con.query('EXECUTE ? WITH NO RETURN', ["INSERT INTO t VALUES (1, 'a;b'); INSERT INTO t VALUES (2, 'ü')"]);
+    assert.strictEqual(ok.affectedRows, 2);
+    for (const read of [con.query.bind(con), con.execute.bind(con)]) {
+      const [rows] = await read('SELECT EXECUTE(?) AS done', ['INSERT INTO t SELECT MAX(id) + 1, NULL FROM t; DO 1']);
+      assert.strictEqual(Number(rows[0].done), 1);
+      await assert.rejects(read('SELECT EXECUTE(?) AS done', ['DELETE FROM t; SELECT * FROM nowhere']), { errno: 1146, sqlState: '42S02' });
+    }
+    assert.strictEqual(Number((await con.query('SELECT COUNT(*) AS n FROM t'))[0][0].n), 4);
+    await con.end();
+  },
   async cancel() {
     const con = await connect();
     const other = await connect();

@@ -250,6 +250,28 @@ def queries_in_the_background():
     check((row["completed"], row["state"], row["errno"]), (1, "ERROR", "42S02"), "check")
 
 
+def texts_as_statements():
+    con = connect(client_flag=CLIENT.MULTI_STATEMENTS)
+    cur = fresh(con)
+    cur.execute("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(40))")
+    cur.execute("SET @q = %s, @v = %s", ("SELECT ? AS v", "it's; a 'value'"))
+    cur.execute("EXECUTE @q USING @v")
+    check((cur.description[0][0], cur.fetchall()), ("v", (("it's; a 'value'",),)), "a text's result")
+    cur.execute("EXECUTE %s WITH NO RETURN", ("INSERT INTO t VALUES (1, 'a;b'); INSERT INTO t VALUES (2, 'ü')",))
+    check(cur.rowcount, 2, "rows that the list has changed")
+    cur.execute("SELECT EXECUTE(%s)", ("INSERT INTO t VALUES (3, ''); INSERT INTO t SELECT id + 10, v FROM t",))
+    check(cur.fetchone(), (1,), "the function")
+    check(cur.execute("EXECUTE %s CONCURRENT WAIT", ("DELETE FROM t WHERE id > 10",)), 3, "rows that the child has changed")
+    for sql, want in [("SELECT EXECUTE('DELETE FROM t; SELECT * FROM nowhere')", 1146), ("EXECUTE 'SELECT 1; SELECT 2'", 1064), ("EXECUTE @not_set", 1210)]:
+        try:
+            cur.execute(sql)
+            raise AssertionError(f"{sql}: no error")
+        except pymysql.MySQLError as error:
+            check(error.args[0], want, sql)
+    cur.execute("SELECT COUNT(*) FROM t")
+    check(cur.fetchone(), (3,), "nothing was deleted")
+
+
 def two_phases():
     """XA as a transaction manager uses it: SQLAlchemy's statements, and Connector/J's, which write names as hexadecimal digits."""
     con = connect()
@@ -279,4 +301,5 @@ def two_phases():
 
 
 run([every_type_as_text, tls, unix_socket, passwords, full_authentication_by_rsa, errors, transactions, local_infile, big_rows,
-     many_rows, multi_statements, kill_query, warnings_and_insert_ids, queries_in_the_background, two_phases])
+     many_rows, multi_statements, kill_query, warnings_and_insert_ids, queries_in_the_background, texts_as_statements,
+     two_phases])

@@ -78,6 +78,10 @@ pub struct Process {
     pub transfer: TransferProgress,
     /// Sessions that run statements for functions of this one's statement.
     pub nested: Mutex<Vec<u64>>,
+    /// The session whose EXECUTE it works for, as a child with a transaction and a KILL of its own.
+    pub parent: Option<u64>,
+    /// Whether the client said that somebody types there.
+    pub is_interactive: bool,
     /// Statements that it has plans of, as far as they are in the cache of all sessions: values of the cache's.
     plan_uses: Mutex<Vec<Weak<dyn Any + Send + Sync>>>,
     on_kill: KillCallback,
@@ -333,6 +337,8 @@ impl Process {
             prepared: PreparedUses::default(),
             transfer: TransferProgress::default(),
             nested: Mutex::default(),
+            parent: None,
+            is_interactive: false,
             plan_uses: Mutex::default(),
             on_kill,
         }
@@ -363,6 +369,11 @@ impl Process {
         tls: Option<Arc<TlsUse>>,
     ) -> Process {
         Process { socket, peer, tls, ..self }
+    }
+
+    /// The same for whoever works for another session, and with what the client said of itself.
+    pub fn with_caller(self, parent: Option<u64>, is_interactive: bool) -> Process {
+        Process { parent, is_interactive, ..self }
     }
 
     /// Whether it is a client's; sessions that work for the server have no socket.

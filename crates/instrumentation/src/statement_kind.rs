@@ -271,7 +271,7 @@ impl StatementKind {
             Statement::DescribeTable(_) => K::ShowFields,
             Statement::Help(_) => K::Help,
             Statement::Prepare(_) => K::PrepareSql,
-            Statement::Execute(_) | Statement::ExecuteImmediate(_) => K::ExecuteSql,
+            Statement::Execute(_) | Statement::ExecuteImmediate(_) | Statement::ExecuteText(_) => K::ExecuteSql,
             Statement::Deallocate(_) => K::DeallocSql,
             Statement::Empty => K::EmptyQuery,
             Statement::GetDiagnostics(_) => K::GetDiagnostics,

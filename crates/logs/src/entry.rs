@@ -5,6 +5,8 @@
 pub struct Client {
     /// `CONNECTION_ID()`.
     pub id: u64,
+    /// That of the session whose EXECUTE it works for.
+    pub parent: Option<u64>,
     /// User as the client gave it.
     pub user: String,
     /// User of the account that matched.

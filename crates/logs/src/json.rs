@@ -25,6 +25,10 @@ pub fn push_entry(out: &mut Vec<u8>, log: &str, entry: &Entry<'_>, zone: &Zone) 
         push_name(out, name);
         push_number(out, number);
     }
+    if let Some(parent) = entry.client.parent {
+        push_name(out, "parent_id");
+        push_number(out, parent);
+    }
     push_text(out, "user", entry.client.user.as_bytes());
     push_text(out, "account", entry.client.account_user.as_bytes());
     push_text(out, "host", entry.client.host.as_bytes());

@@ -17,7 +17,7 @@ pub fn push_entry(out: &mut Vec<u8>, entry: &Entry<'_>) {
         (b" tmp_tables=", work.tmp_tables),
         (b" warnings=", work.warnings),
     ];
-    for (name, number) in numbers {
+    for (name, number) in numbers.into_iter().chain(entry.client.parent.map(|parent| (&b" parent_id="[..], parent))) {
         out.extend_from_slice(name);
         push_number(out, number);
     }
@@ -65,5 +65,26 @@ mod tests {
             # schema=\"test\"\n\
             SELECT '☃\\0';\\n#\\n# start_ts=;\n#\n";
         assert_eq!(String::from_utf8(out).expect("UTF-8"), expected);
+    }
+
+    #[test]
+    fn whose_child_it_was() {
+        let client = Client { id: 12, parent: Some(7), ..Default::default() };
+        let entry = Entry {
+            client: &client,
+            query_id: 1,
+            command: "Query",
+            database: None,
+            text: b"DO 1",
+            start_micros: 0,
+            now_micros: 0,
+            work: None,
+        };
+        let mut out = Vec::new();
+        push_entry(&mut out, &entry);
+        let text = String::from_utf8(out).expect("UTF-8");
+        assert!(
+            text.contains("# session_id=12 query_id=1 rows_examined=0") && text.contains(" warnings=0 parent_id=7\n")
+        );
     }
 }

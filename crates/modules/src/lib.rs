@@ -2,6 +2,8 @@
 //! [`squall_session::Module`], and nothing else of the server knows it by name.
 
 pub mod async_queries;
+mod captured;
+mod execute;
 mod fastbit;
 mod history;
 mod http_client;
@@ -21,6 +23,7 @@ pub fn all() -> Vec<Arc<dyn Module>> {
         Arc::new(javascript::JavaScript::default()),
         Arc::new(json_tools::JsonTools),
         Arc::new(sys::Sys::default()),
+        Arc::new(execute::ExecuteModule::default()),
         Arc::new(history::HistoryModule::default()),
         Arc::new(http_client::HttpClient::default()),
     ]

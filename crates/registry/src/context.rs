@@ -130,6 +130,18 @@ impl StatementContext {
         all.no_index_used = all.no_index_used.min(1);
     }
 
+    /// Takes over what a statement in its place has counted, and what that has to say; both are one statement for their session.
+    pub fn take_over(&self, inner: &StatementContext) {
+        self.diagnostics.absorb(&inner.diagnostics);
+        self.last_insert_id.store(inner.last_insert_id.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.insert_id_is_given.store(inner.insert_id_is_given.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.rows_examined.fetch_add(inner.rows_examined.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.plan_counts.lock().merge(&inner.plan_counts.lock());
+        for used in inner.table_uses.take() {
+            self.table_uses.note(used.table, used.index, used.operation, used.rows, used.time);
+        }
+    }
+
     /// Asks for a dynamic privilege, as functions of modules do at each call: `JAVASCRIPT_EXECUTE`, `HTTP_CLIENT`.
     ///
     /// # Errors

@@ -93,7 +93,7 @@ pub trait ScalarFunction: Debug + Send + Sync {
         false
     }
     /// Whether expressions of table definitions may call it: DEFAULT, generated columns, CHECK and keys. They say so if not (3770, 3763, 3814, 3758). What acts
-    /// outside of the server, as a request over HTTP does, may not be called: rows must not depend on it.
+    /// outside of its statement, as a request over HTTP or a session of its own does, may not be called: rows must not depend on it.
     fn is_for_definitions(&self) -> bool {
         true
     }
@@ -135,7 +135,7 @@ pub trait ScalarKernel: Any + Debug + Send + Sync {
         KernelMemory::None
     }
 
-    /// Whether it acts outside of the server. Each row is then evaluated once and no more, constant arguments or not: what
+    /// Whether it acts outside of its statement: it asks other servers, or opens sessions. Each row is then evaluated once and no more, constant arguments or not: what
     /// [`ScalarKernel::eval_arrays`] answers counts, errors too. Programs that call it are run by the interpreter, as their definer. It
     /// [waits](ScalarKernel::waits), and its function is [`Volatility::Volatile`].
     fn is_external(&self) -> bool {

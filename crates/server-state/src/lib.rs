@@ -9,6 +9,7 @@ mod account_codec;
 pub mod accounts;
 pub mod charset;
 pub mod check;
+pub mod foreign_servers;
 pub mod globals;
 pub mod locales;
 pub mod log_settings;

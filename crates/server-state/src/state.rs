@@ -168,11 +168,18 @@ impl ServerState {
         }
     }
 
-    /// Ends the lock waits of a connection, and of the sessions that work for it.
+    /// Ends the lock waits of a connection, and of the sessions that work for it. Children stop with a statement that has to stop.
     pub fn interrupt(&self, process: &Process) {
         self.store.interrupt(process.id);
-        for id in process.nested.lock().iter() {
-            self.store.interrupt(*id);
+        let nested = process.nested.lock().clone();
+        for id in nested {
+            if let Some(child) = self.processes.get(id).filter(|child| child.parent.is_some())
+                && process.kill.check().is_err()
+            {
+                child.kill.kill_query();
+                self.interrupt(&child);
+            }
+            self.store.interrupt(id);
         }
     }
 

@@ -35,6 +35,7 @@ pub mod ids {
         INNODB_LOCK_WAIT_TIMEOUT = "innodb_lock_wait_timeout";
         LOCK_WAIT_TIMEOUT = "lock_wait_timeout";
         INNODB_SNAPSHOT_ISOLATION = "innodb_snapshot_isolation";
+        EXECUTE_MAX_STATEMENTS = "execute_max_statements";
         MAX_ERROR_COUNT = "max_error_count";
         SQL_NOTES = "sql_notes";
         MAX_EXECUTION_TIME = "max_execution_time";

@@ -288,6 +288,7 @@ fn info(
         collation,
         found_rows: has(Capabilities::FOUND_ROWS),
         interactive: has(Capabilities::INTERACTIVE),
+        parent: None,
         multi_statements: has(Capabilities::MULTI_STATEMENTS),
         local_files: has(Capabilities::LOCAL_FILES),
         ignore_space: has(Capabilities::IGNORE_SPACE),

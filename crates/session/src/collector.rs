@@ -96,6 +96,8 @@ impl Collector {
 pub struct LastError {
     /// The error that ended the statements, if one has.
     pub error: Option<SqlError>,
+    /// Rows that they have changed.
+    pub affected_rows: u64,
 }
 
 impl RowWriter for LastError {
@@ -115,7 +117,9 @@ impl RowWriter for LastError {
 impl ResultWriter for LastError {
     fn begin_result_set(&mut self, _columns: &[ColumnMeta]) {}
     fn end_result_set(&mut self, _status: &StatusInfo) {}
-    fn ok(&mut self, _ok: &OkInfo, _status: &StatusInfo) {}
+    fn ok(&mut self, ok: &OkInfo, _status: &StatusInfo) {
+        self.affected_rows += ok.affected_rows;
+    }
     fn error(&mut self, error: &SqlError) {
         self.error = Some(error.clone());
     }

@@ -237,11 +237,22 @@ impl Session {
         for expr in using {
             parameters.push(self.evaluate(expr, &prepared.sql, &[], &run.context).await?.0);
         }
+        self.execute_in_place(prepared, &parameters, run, writer).await
+    }
+
+    /// Runs a prepared statement in the place of another one, with as many values as it has `?`.
+    pub(crate) async fn execute_in_place(
+        &mut self,
+        prepared: Arc<crate::plans::prepared::PreparedStatement>,
+        parameters: &[Value],
+        run: &StatementRun<'_>,
+        writer: &mut dyn ResultWriter,
+    ) -> Result<Outcome, Failure> {
         let request = Request {
             statement: &prepared.statement,
             sql: &prepared.sql,
             own_text: None,
-            parameters: &parameters,
+            parameters,
             placeholders: prepared.placeholders,
             route: None,
             prepared: Some(&prepared),
@@ -249,8 +260,17 @@ impl Session {
             before_pool: None,
             long: prepared.statement.long(),
         };
-        self.log_inner("Execute", Logged { sql: &prepared.sql, executed: Some((prepared.places(), &parameters)) });
-        // The inner statement is dispatched as if it stood here: same context, same transaction.
+        self.log_inner("Execute", Logged { sql: &prepared.sql, executed: Some((prepared.places(), parameters)) });
+        self.dispatch_inner(request, run, writer).await
+    }
+
+    /// Dispatches a statement as if it stood in the place of the one that executes it: same context, same transaction.
+    pub(crate) async fn dispatch_inner(
+        &mut self,
+        request: Request<'_>,
+        run: &StatementRun<'_>,
+        writer: &mut dyn ResultWriter,
+    ) -> Result<Outcome, Failure> {
         Box::pin(self.dispatch(&run.with_request(request), writer)).await
     }
 

@@ -91,6 +91,7 @@ impl Session {
             parsed.statement,
             Statement::Prepare(_)
                 | Statement::Execute(_)
+                | Statement::ExecuteText(_)
                 | Statement::Deallocate(_)
                 | Statement::Handler(_)
                 | Statement::Empty

@@ -10,7 +10,7 @@ use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
 use crate::state::locals::Locals;
 use crate::statement_kind::{
-    commits_first, is_definition, is_held_up_by_locks, is_routine_definition, never_read_only,
+    commits_first, is_definition, is_held_up_by_locks, is_routine_definition, is_server_definition, never_read_only,
 };
 use squall_instrumentation::stages;
 use squall_instrumentation::statement_kind::StatementKind;
@@ -83,6 +83,7 @@ impl Session {
             Statement::Prepare(prepare) => Ok(self.run_prepare(prepare, &run.context).await?),
             Statement::Execute(execute) => self.run_execute(execute, run, writer).await,
             Statement::ExecuteImmediate(execute) => self.run_execute_immediate(execute, run, writer).await,
+            Statement::ExecuteText(execute) => self.run_execute_text(execute, run, writer).await,
             Statement::Deallocate(name) => {
                 if !self.remove_named_statement(name) {
                     let error = ErrorCode::UnknownStatementHandler;
@@ -138,6 +139,7 @@ impl Session {
                 self.settings_version += 1;
                 outcome
             }
+            statement if is_server_definition(statement) => Ok(Box::pin(self.run_server_definition(statement)).await?),
             statement if is_routine_definition(statement) => Ok(Box::pin(self.run_routine_definition(run)).await?),
             other => Err(SqlError::unsupported(statement_name(other)).into()),
         }
@@ -163,7 +165,6 @@ fn not_supervised() -> SqlError {
 fn statement_name(statement: &Statement) -> &'static str {
     match statement {
         Statement::CreateSequence(_) | Statement::AlterSequence(_) | Statement::DropSequence(_) => "SEQUENCE",
-        Statement::CreateServer(_) | Statement::AlterServer { .. } | Statement::DropServer { .. } => "SERVER",
         Statement::CreateLoadableFunction(_) => "loadable FUNCTION",
         Statement::Install(_) | Statement::Uninstall(_) => "INSTALL",
         Statement::Replication(_) => "replication",

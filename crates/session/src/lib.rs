@@ -25,6 +25,8 @@ pub mod deferred;
 mod dispatch;
 mod event;
 mod event_scheduler;
+pub mod execute;
+mod foreign_servers;
 mod handler;
 mod help;
 mod hints;

@@ -23,6 +23,8 @@ pub trait Listener: Debug + Send + Sync {
 pub struct ListenedSession<'a> {
     /// `CONNECTION_ID()`.
     pub connection_id: u64,
+    /// That of the session whose EXECUTE it works for.
+    pub parent_id: Option<u64>,
     /// `USER()`: the name that the client gave, and its host.
     pub user: &'a str,
     /// `CURRENT_USER()`: the account.

@@ -262,10 +262,11 @@ impl Session {
         if !self.shared.logs.active().any() {
             return;
         }
-        let transport = match (&self.info.tls, self.info.address) {
-            (Some(_), _) => "SSL/TLS",
-            (None, Some(_)) => "TCP/IP",
-            (None, None) => "Socket",
+        let transport = match (self.info.parent, &self.info.tls, self.info.address) {
+            (Some(parent), ..) => format!("EXECUTE of connection {parent}"),
+            (None, Some(_), _) => "SSL/TLS".to_string(),
+            (None, None, Some(_)) => "TCP/IP".to_string(),
+            (None, None, None) => "Socket".to_string(),
         };
         let Client { user, host, account_user, .. } = &self.log.client;
         let proxied = if user == account_user { String::new() } else { format!(" as {account_user}") };

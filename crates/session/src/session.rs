@@ -47,6 +47,7 @@ use squall_types::work_meter::measured;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -60,6 +61,13 @@ pub(crate) struct HeldTableLocks {
     pub _locks: Option<SessionLocks>,
     /// The tables that may be used.
     pub names: LockedNames,
+}
+
+/// An account that has logged in, with the roles that are active.
+#[derive(Debug)]
+pub(crate) struct Authenticated {
+    pub account: AccountKey,
+    pub active_roles: Arc<BTreeSet<AccountKey>>,
 }
 
 /// TEMPORARY tables by database and name.
@@ -80,6 +88,8 @@ pub struct Session {
     /// The version of all accounts that `access` is known to hold for.
     pub(crate) accounts_seen: u64,
     pub(crate) active_roles: Arc<BTreeSet<AccountKey>>,
+    /// Who has logged in, while the session does things as a routine's definer.
+    pub(crate) authenticated: Option<Arc<Authenticated>>,
     pub(crate) variables: VariableValues,
     pub(crate) settings: Settings,
     pub(crate) user_variables: Arc<UserVariables>,
@@ -132,12 +142,16 @@ pub struct Session {
     pub(crate) call_depth: u32,
     /// Stored procedures among them, the innermost last.
     pub(crate) calls: Vec<Arc<ParsedRoutine>>,
+    /// Texts of EXECUTE under way, one inside the other.
+    pub(crate) execute_depth: u32,
     /// How many sessions it is inside of.
     pub(crate) nested_depth: u32,
     /// The statements that it is inside of, whose transaction it works in.
     pub(crate) inside: Option<Inside>,
     /// Whether it is within a statement of another session that may change nothing.
     pub(crate) is_within_read_only: bool,
+    /// Whether it works for a statement of a child session.
+    pub(crate) is_within_child: bool,
     /// The way from functions into SQL.
     pub(crate) nested: Option<Arc<dyn NestedStatements>>,
     /// Whether the statement at hand may change nothing: what its functions run may not either.
@@ -181,10 +195,21 @@ impl Session {
         on_kill: KillCallback,
     ) -> SqlResult<Session> {
         let mut session = Session::new_in(shared, id, account, info, on_kill, Arc::default(), 0)?;
-        session.log_connect();
-        session.shared.listeners.tell(|listener| listener.connected(&session.listened()));
-        session.logs_disconnect = true;
+        session.tell_of_connection();
         Ok(session)
+    }
+
+    /// Tells the logs and the listeners that the session has begun; they are told of its end, too.
+    pub(crate) fn tell_of_connection(&mut self) {
+        self.log_connect();
+        self.shared.listeners.tell(|listener| listener.connected(&self.listened()));
+        self.logs_disconnect = true;
+    }
+
+    /// Who has logged in, also inside of a routine that runs as its definer.
+    pub(crate) fn authenticated(&self) -> Arc<Authenticated> {
+        let own = || Authenticated { account: self.account.clone(), active_roles: self.active_roles.clone() };
+        self.authenticated.clone().unwrap_or_else(|| Arc::new(own()))
     }
 
     /// A session whose statements `kill` stops, inside of so many others.
@@ -197,16 +222,13 @@ impl Session {
         kill: Arc<KillState>,
         nested_depth: u32,
     ) -> SqlResult<Session> {
-        let host = match info.address {
-            None => "localhost".to_string(),
-            Some(address) if address.to_canonical().is_loopback() => "localhost".to_string(),
-            Some(address) => address.to_canonical().to_string(),
-        };
+        let host = host_of(info.address);
         let has_port = info.address.is_some() && info.port != 0;
         let shown_host = if has_port { format!("{host}:{}", info.port) } else { host.clone() };
         let now = now_micros();
         let process = Process::new(id, info.user.clone(), shown_host, info.attributes.clone(), on_kill, kill, now);
-        let process = Arc::new(process.with_socket(info.socket.take(), info.address, info.tls.clone()));
+        let process = process.with_socket(info.socket.take(), info.address, info.tls.clone());
+        let process = Arc::new(process.with_caller(info.parent, info.interactive));
         process.memory.set_budget(shared.runtime.budget());
         process.set_user_variables(&Arc::new(UserVariables::new(&process.memory)));
         let client =
@@ -220,6 +242,7 @@ impl Session {
             access: Arc::default(),
             accounts_seen: 0,
             active_roles: Arc::default(),
+            authenticated: None,
             transaction: TransactionState::default(),
             diagnostics: DiagnosticsArea::default(),
             prepared: PreparedStatements::default(),
@@ -250,9 +273,11 @@ impl Session {
             logs_disconnect: false,
             call_depth: 0,
             calls: Vec::new(),
+            execute_depth: 0,
             nested_depth,
             inside: None,
             is_within_read_only: false,
+            is_within_child: false,
             nested: None,
             is_read_only_statement: Arc::default(),
             appends: Arc::default(),
@@ -281,6 +306,7 @@ impl Session {
     pub(crate) fn listened(&self) -> ListenedSession<'_> {
         ListenedSession {
             connection_id: self.process.id,
+            parent_id: self.info.parent,
             user: &self.user,
             current_user: &self.current_user,
             database: self.default_database().map(|name| &**name),
@@ -633,10 +659,18 @@ impl<'a> Request<'a> {
     }
 }
 
+/// The host that an account names: `localhost` for this machine.
+fn host_of(address: Option<IpAddr>) -> String {
+    match address.map(|address| address.to_canonical()) {
+        Some(address) if !address.is_loopback() => address.to_string(),
+        _ => "localhost".to_string(),
+    }
+}
+
 /// The client as logs name it, before anything is known of its account.
 pub(crate) fn client(id: u64, info: &ConnectionInfo, host: &str) -> Client {
     let address = info.address.map(|address| address.to_canonical().to_string()).unwrap_or_default();
-    Client { id, user: info.user.clone(), host: host.to_string(), address, ..Default::default() }
+    Client { id, user: info.user.clone(), host: host.to_string(), address, parent: info.parent, ..Default::default() }
 }
 
 /// How the parser reads text under these settings.
@@ -654,7 +688,7 @@ fn syntax_error_near(text: &[u8], at: usize) -> SqlError {
 }
 
 /// 1064 at the second statement of a text that may have one only.
-fn unexpected_statement(text: &[u8], rest: usize) -> SqlError {
+pub(crate) fn unexpected_statement(text: &[u8], rest: usize) -> SqlError {
     let skipped = text.get(rest..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     syntax_error_near(text, rest + skipped)
 }

@@ -20,7 +20,7 @@ pub(crate) fn is_held_up_by_locks(statement: &Statement) -> bool {
         Statement::TableMaintenance(maintenance) => {
             matches!(maintenance.kind, MaintenanceKind::Optimize | MaintenanceKind::Repair)
         }
-        other => is_routine_definition(other),
+        other => is_routine_definition(other) || is_server_definition(other),
     }
 }
 
@@ -51,9 +51,11 @@ pub(crate) fn ends_transaction(statement: &Statement) -> bool {
 pub(crate) fn refused_in_function(statement: &Statement) -> SqlResult<()> {
     let refused = |what: &str| Err(SqlError::new(ErrorCode::NotAllowedInFunctionOrTrigger, &[&what]));
     match statement {
-        Statement::Prepare(_) | Statement::Execute(_) | Statement::ExecuteImmediate(_) | Statement::Deallocate(_) => {
-            refused("Dynamic SQL")
-        }
+        Statement::Prepare(_)
+        | Statement::Execute(_)
+        | Statement::ExecuteImmediate(_)
+        | Statement::ExecuteText(_)
+        | Statement::Deallocate(_) => refused("Dynamic SQL"),
         Statement::Flush(_) => refused("FLUSH"),
         Statement::Reset(_) => refused("RESET"),
         statement if ends_transaction(statement) => {
@@ -97,6 +99,11 @@ pub(crate) fn is_definition(statement: &Statement) -> bool {
             | Statement::CreateTrigger(_)
             | Statement::DropTrigger(_)
     )
+}
+
+/// Statements about names of other servers.
+pub(crate) fn is_server_definition(statement: &Statement) -> bool {
+    matches!(statement, Statement::CreateServer(_) | Statement::AlterServer { .. } | Statement::DropServer { .. })
 }
 
 /// Statements about stored procedures and functions.

@@ -277,6 +277,34 @@ impl Session {
         Ok(Outcome::done())
     }
 
+    /// Makes a savepoint of the open transaction, if there is one.
+    pub(crate) fn mark_savepoint(&mut self, name: &str) {
+        // There is no error within a transaction.
+        let _marked = self.set_savepoint(name);
+    }
+
+    /// Whether the open transaction has a savepoint.
+    pub(crate) fn has_savepoint(&self, name: &str) -> bool {
+        self.find_savepoint(name).is_ok()
+    }
+
+    /// Takes back what was done behind a savepoint, and forgets it.
+    ///
+    /// # Errors
+    /// 1305 if there is none.
+    pub(crate) fn take_back_to(&mut self, name: &str) -> SqlResult<()> {
+        self.rollback_to(name)?;
+        self.forget_savepoint(name)
+    }
+
+    /// Forgets a savepoint and those behind it.
+    ///
+    /// # Errors
+    /// 1305 if there is none.
+    pub(crate) fn forget_savepoint(&mut self, name: &str) -> SqlResult<()> {
+        self.release_savepoint(name).map(|_| ())
+    }
+
     fn find_savepoint(&self, name: &str) -> SqlResult<usize> {
         self.transaction
             .open

@@ -1,7 +1,11 @@
 //! OLD and NEW in the bodies of triggers.
 
+use crate::program_errors::undeclared_variable;
 use squall_catalog::{TableDef, TriggerEvent, TriggerTime};
-use squall_parser::ast::{ColumnName, Declaration, Expr, ProgramStatement, Set, SetItem, Statement, Step};
+use squall_parser::ast::{
+    ColumnName, Declaration, DiagnosticsItem, DiagnosticsItems, Expr, ProgramStatement, SelectInto, Set, SetItem,
+    Statement, Step, VariableTarget,
+};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
 /// The table, time and event that a trigger's body is for.
@@ -36,7 +40,10 @@ impl TriggerRows<'_> {
                     _ => None,
                 })),
                 Statement::Program(program) => push_steps(program, &mut pending),
-                _ => {}
+                other => sets.extend(targets(other).filter_map(|name| {
+                    name.table.as_ref()?;
+                    self.table.column(&name.column).map(|(ordinal, _)| ordinal)
+                })),
             }
         }
         sets
@@ -54,6 +61,12 @@ impl TriggerRows<'_> {
         };
         own_exprs(statement, &mut check);
         found?;
+        for target in targets(statement).filter(|target| target.table.is_some()) {
+            if self.row_of(target).is_none() {
+                return Err(undeclared_variable(&target.column));
+            }
+            self.check_set(target)?;
+        }
         let Statement::Set(Set::Items(items)) = statement else { return Ok(()) };
         items.iter().try_for_each(|item| match item {
             SetItem::NewColumn { column, .. } => self.check_set(column),
@@ -96,6 +109,25 @@ impl TriggerRows<'_> {
             _ => Ok(()),
         }
     }
+}
+
+/// What a statement gives values to by INTO, or as GET DIAGNOSTICS does, user variables left out.
+fn targets(statement: &Statement) -> impl Iterator<Item = &ColumnName> {
+    let (into, items): (&[VariableTarget], &[DiagnosticsItem]) = match statement {
+        Statement::Query(query) => match &query.into {
+            Some(SelectInto::Variables(targets)) => (&targets[..], &[]),
+            _ => (&[], &[]),
+        },
+        Statement::GetDiagnostics(get) => match &get.what {
+            DiagnosticsItems::Statement(items) | DiagnosticsItems::Condition { items, .. } => (&[], &items[..]),
+        },
+        _ => (&[], &[]),
+    };
+    let targets = into.iter().chain(items.iter().map(|item| &item.target));
+    targets.filter_map(|target| match target {
+        VariableTarget::Local(name) => Some(name),
+        VariableTarget::User(_) => None,
+    })
 }
 
 /// Calls `found` with the expressions of a statement, those of statements in it left out.

@@ -24,6 +24,7 @@ const FOLDERS: &[&str] = &[
     "spatial",
     "vector",
     "performance_schema",
+    "execute",
 ];
 
 /// The ways that scripts are run in, with what their names have behind them. Each has a server of its own, so that two scripts can

@@ -41,6 +41,7 @@ mod register;
 mod roles;
 mod server;
 mod server_lists;
+mod sessions;
 mod source;
 mod spatial;
 mod spec;

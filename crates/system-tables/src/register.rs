@@ -7,7 +7,7 @@ use crate::{
     column_segments, columns, constraints, described, files, grant_tables, help, innodb, jobs, locks, logs,
     performance, performance_empty, performance_events, performance_files, performance_objects,
     performance_replication, performance_sessions, performance_setup, performance_sockets, performance_sums,
-    performance_waits, plain, roles, server, server_lists, spatial, statistics, tables, triggers, usage,
+    performance_waits, plain, roles, server, server_lists, sessions, spatial, statistics, tables, triggers, usage,
     variable_items,
 };
 use squall_registry::{Registry, StatementContext, VirtualChange, VirtualColumn, VirtualScan, VirtualTable};
@@ -71,6 +71,7 @@ pub fn register(registry: &mut Registry, server: &Weak<dyn Server>) {
         constraints::TABLES,
         triggers::TABLES,
         server::TABLES,
+        sessions::TABLES,
         plain::TABLES,
         files::TABLES,
         grant_tables::TABLES,

@@ -1,9 +1,10 @@
 //! Tables of `mysql` that tools read, beside those of accounts: time zones, as the bundled database has them, and lists of plugins and components,
-//! which are empty here. They are read only.
+//! which are empty here; and other servers that CREATE SERVER has named. They are read only.
 
 use crate::source::Source;
 use crate::spec::{TableSpec, choice, int, int32, long_text, moment, no_rows, s, small_uint, text, time, u};
 use squall_registry::VirtualScan;
+use squall_server_state::foreign_servers::{self, ForeignServer};
 use squall_types::temporal::TimeZone;
 use squall_types::{SqlResult, Value};
 
@@ -57,7 +58,7 @@ pub(crate) const TABLES: &[TableSpec] = &[
             text("Wrapper", 64),
             text("Owner", 64),
         ],
-        rows: no_rows,
+        rows: servers,
     },
     TableSpec {
         database: DATABASE,
@@ -141,4 +142,22 @@ fn transition_types(_: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Va
         }));
     }
     Ok(rows)
+}
+
+/// What CREATE SERVER has named.
+fn servers(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    let row = |server: ForeignServer| {
+        vec![
+            s(server.name),
+            s(server.host),
+            s(server.database),
+            s(server.user),
+            s(server.password),
+            Value::Int(i64::from(server.port)),
+            s(server.socket),
+            s(server.wrapper),
+            s(server.owner),
+        ]
+    };
+    Ok(foreign_servers::all(&source.state.store)?.into_iter().map(row).collect())
 }

@@ -103,6 +103,11 @@ pub const fn duration(name: &'static str) -> ColumnSpec {
     ColumnSpec { name, kind: ColumnKind::Duration, nullable: false }
 }
 
+/// NOT NULL BOOLEAN.
+pub const fn flag(name: &'static str) -> ColumnSpec {
+    ColumnSpec { name, kind: ColumnKind::Bool, nullable: false }
+}
+
 /// NOT NULL INT.
 pub const fn int32(name: &'static str) -> ColumnSpec {
     ColumnSpec { name, kind: ColumnKind::Int32, nullable: false }

@@ -373,6 +373,8 @@ error_codes! {
     WrongStringLength = 1470, b"HY000", "String '%s' is too long for %s (should be no longer than %s)";
     NonInsertableTable = 1471, b"HY000", "The target table %s of the %s is not insertable-into";
     TooHighLevelOfNesting = 1473, b"HY000", "Too high level of nesting for select";
+    ForeignServerExists = 1476, b"HY000", "The foreign server, %s, you are trying to create already exists.";
+    ForeignServerDoesNotExist = 1477, b"HY000", "The foreign server name you are trying to reference does not exist. Data source error:  %s";
     IllegalCreateOption = 1478, b"HY000", "Table storage engine '%s' does not support the create option '%s'";
     PartitionRequiresValues = 1479, b"HY000", "Syntax error: %s PARTITIONING requires definition of VALUES %s for each partition";
     PartitionWrongValues = 1480, b"HY000", "Only %s PARTITIONING can use VALUES %s in partition definition";

@@ -36,6 +36,8 @@ pub struct Def {
     pub volatility: Volatility,
     /// Whether it may wait for something.
     pub waits: bool,
+    /// See [`ScalarKernel::is_external`].
+    pub external: bool,
     /// Whether its result takes no more than a few times what its arguments do, whatever its type says.
     pub proportional: bool,
     /// See [`ScalarFunction::fused`]: the inner function's name, and that of the one that does both.
@@ -69,6 +71,7 @@ impl Def {
             null_in_null_out: true,
             volatility: Volatility::Immutable,
             waits: false,
+            external: false,
             proportional: false,
             fused: &[],
             result,
@@ -121,6 +124,11 @@ impl Def {
     pub const fn waiting(self) -> Def {
         Def { waits: true, ..self.volatile() }
     }
+
+    /// That acts outside of its statement, and waits for that: see [`ScalarKernel::is_external`].
+    pub const fn external(self) -> Def {
+        Def { external: true, ..self.waiting() }
+    }
 }
 
 /// Declares a family.
@@ -152,6 +160,10 @@ impl ScalarFunction for LibraryFunction {
 
     fn arity(&self) -> (usize, usize) {
         (self.0.args_min, self.0.args_max)
+    }
+
+    fn is_for_definitions(&self) -> bool {
+        !self.0.external
     }
 
     fn fused(&self, inner: &str) -> Option<&str> {
@@ -386,6 +398,10 @@ struct RowKernel {
 impl ScalarKernel for RowKernel {
     fn waits(&self) -> bool {
         self.def.waits
+    }
+
+    fn is_external(&self) -> bool {
+        self.def.external
     }
 
     fn is_proportional(&self) -> bool {

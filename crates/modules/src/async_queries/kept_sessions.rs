@@ -1,6 +1,6 @@
 //! Sessions of ended queries, kept for others of the same origin.
 
-use super::captured;
+use crate::captured;
 use parking_lot::Mutex;
 use squall_catalog::AccountKey;
 use squall_session::api::Connection;

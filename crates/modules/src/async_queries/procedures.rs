@@ -2,7 +2,8 @@
 
 use super::replay::replay;
 use super::worker::run_at_once;
-use super::{NAME, Shared, captured, queue_table, set_thread_count};
+use super::{NAME, Shared, queue_table, set_thread_count};
+use crate::captured;
 use crate::history::bad_period;
 use squall_catalog::{Need, Privileges};
 use squall_jobs::{Cancelled, JobInfo, JobState, NewJob};

@@ -1,6 +1,7 @@
 //! `async.q`: the queries, as the original shows them.
 
-use super::{NAME, Shared, captured};
+use super::{NAME, Shared};
+use crate::captured;
 use squall_catalog::{AccessMap, Privileges};
 use squall_jobs::{JobInfo, JobState};
 use squall_registry::{RowParts, StatementContext, VirtualColumn, VirtualScan, VirtualTable};

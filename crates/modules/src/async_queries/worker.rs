@@ -2,7 +2,8 @@
 
 use super::kept_sessions::leaves_nothing;
 use super::recording::{Bound, Recorder};
-use super::{RESULT_BYTES_MAX, Shared, TOTAL_BYTES_MAX, captured};
+use super::{RESULT_BYTES_MAX, Shared, TOTAL_BYTES_MAX};
+use crate::captured;
 use squall_jobs::{DoneJob, Handler, RunningJob};
 use squall_session::Database;
 use squall_session::api::{AtOnce, Backend, Connection};

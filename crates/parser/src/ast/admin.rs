@@ -171,7 +171,22 @@ pub struct Execute {
     pub using: Vec<Expr>,
 }
 
-/// `EXECUTE IMMEDIATE text`, and the short form `EXECUTE 'text'`.
+/// `EXECUTE {@variable | 'text'} [USING …] [WITH NO RETURN] [CONCURRENT] [WAIT]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExecuteText {
+    /// A string literal or a user variable.
+    pub source: Expr,
+    /// Values of the `?` of the text, from its first statement to its last.
+    pub using: Vec<Expr>,
+    /// `WITH NO RETURN`: several statements, whose results are not sent.
+    pub no_return: bool,
+    /// `CONCURRENT`: in a session of its own.
+    pub concurrent: bool,
+    /// `WAIT`: the statement ends when that session has.
+    pub wait: bool,
+}
+
+/// `EXECUTE IMMEDIATE text`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExecuteImmediate {
     pub source: Expr,

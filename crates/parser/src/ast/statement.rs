@@ -86,6 +86,7 @@ pub enum Statement {
     Prepare(Prepare),
     Execute(Execute),
     ExecuteImmediate(ExecuteImmediate),
+    ExecuteText(Box<ExecuteText>),
     /// `DEALLOCATE PREPARE`, `DROP PREPARE`.
     Deallocate(Ident),
 

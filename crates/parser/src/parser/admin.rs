@@ -265,16 +265,33 @@ impl Parser<'_> {
     /// EXECUTE, behind the word.
     pub(super) fn execute(&mut self) -> Result<Statement> {
         let immediate = self.at(K::Immediate) && !matches!(self.peek(1).kind, TokenKind::Eof | TokenKind::Semicolon);
-        let immediate = immediate && !self.peek_is(1, K::Using);
-        if immediate || self.at_kind(TokenKind::String) {
-            if immediate {
-                self.advance();
-            }
+        if immediate && !self.peek_is(1, K::Using) {
+            self.advance();
             let source = self.expr()?;
             return Ok(Statement::ExecuteImmediate(ExecuteImmediate { source, using: self.using()? }));
         }
+        if self.at_kind(TokenKind::String) || self.at_kind(TokenKind::At) {
+            return self.execute_text();
+        }
         let name = self.ident()?;
         Ok(Statement::Execute(Execute { name, using: self.using()? }))
+    }
+
+    /// EXECUTE of a text, at the text.
+    fn execute_text(&mut self) -> Result<Statement> {
+        let source = self.expr()?;
+        if !matches!(source, Expr::Literal(_) | Expr::UserVariable(_)) {
+            return Err(self.unexpected());
+        }
+        let using = self.using()?;
+        let no_return = self.accept(K::With);
+        if no_return {
+            self.expect(K::No)?;
+            self.expect(K::Return)?;
+        }
+        let concurrent = self.accept(K::Concurrent);
+        let wait = self.accept(K::Wait);
+        Ok(Statement::ExecuteText(Box::new(ExecuteText { source, using, no_return, concurrent, wait })))
     }
 
     fn using(&mut self) -> Result<Vec<Expr>> {

@@ -449,8 +449,13 @@ impl Parser<'_> {
     fn server_options(&mut self) -> Result<Vec<(Ident, Box<str>)>> {
         self.expect(K::Options)?;
         self.parenthesized_list(|parser| {
+            let is_number = parser.at_word("PORT");
+            let texts = ["HOST", "DATABASE", "USER", "PASSWORD", "SOCKET", "OWNER"];
+            if !is_number && !texts.iter().any(|name| parser.at_word(name)) {
+                return Err(parser.unexpected());
+            }
             let name = parser.any_word()?;
-            let value = if parser.at_kind(TokenKind::String) { parser.string()? } else { parser.number_text()? };
+            let value = if is_number { parser.number_text()? } else { parser.string()? };
             Ok((name, value))
         })
     }

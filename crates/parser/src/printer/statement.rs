@@ -126,6 +126,14 @@ impl Printer {
                 self.expr(&execute.source);
                 self.using(&execute.using);
             }
+            Statement::ExecuteText(execute) => {
+                self.put("EXECUTE ");
+                self.expr(&execute.source);
+                self.using(&execute.using);
+                self.put_if(execute.no_return, " WITH NO RETURN");
+                self.put_if(execute.concurrent, " CONCURRENT");
+                self.put_if(execute.wait, " WAIT");
+            }
             Statement::Deallocate(name) => {
                 self.put("DEALLOCATE PREPARE ");
                 self.ident(name);

@@ -58,6 +58,10 @@ impl SourceColumns {
             both.retain(|name| names.contains(&name.column.to_lowercase()));
             found.append(&mut both);
         }
+        if select.options.distinct {
+            // Rows that are alike in what is selected are one: there is no other column of it.
+            found.retain(|name| is_selected(select, name));
+        }
         Ok(SourceColumns { names: found })
     }
 
@@ -104,10 +108,7 @@ pub(super) fn open_block(insert: &ast::Insert) -> Option<(&ast::Select, bool)> {
     let ast::InsertSource::Query(query) = &insert.source else { return None };
     match &query.body {
         ast::QueryBody::Select(select)
-            if !insert.on_duplicate.is_empty()
-                && select.group_by.is_none()
-                && !select.options.distinct
-                && !has_aggregates(select) =>
+            if !insert.on_duplicate.is_empty() && select.group_by.is_none() && !has_aggregates(select) =>
         {
             Some((select, query.with.is_some()))
         }
@@ -126,4 +127,20 @@ fn has_aggregates(select: &ast::Select) -> bool {
         expr.visit(&mut |expr| found |= matches!(expr, ast::Expr::Aggregate(call) if call.over.is_none()));
     }
     found
+}
+
+/// Whether a column is among those that a query block selects.
+fn is_selected(select: &ast::Select, name: &ast::ColumnName) -> bool {
+    let is_of = |table: Option<&ast::Ident>| match (table, &name.table) {
+        (Some(table), Some(named)) => table.is(named),
+        _ => true,
+    };
+    select.items.iter().any(|item| match item {
+        ast::SelectItem::Wildcard => true,
+        ast::SelectItem::QualifiedWildcard(table) => is_of(Some(&table.name)),
+        ast::SelectItem::Expr(item) => match item.expr.peeled() {
+            ast::Expr::Column(column) => column.column.is(&name.column) && is_of(column.table.as_ref()),
+            _ => false,
+        },
+    })
 }

@@ -25,6 +25,22 @@ pub trait NestedStatements: Debug + Send + Sync {
     /// functions beyond a few levels.
     fn run(&self, sql: &str, context: &StatementContext) -> SqlResult<Vec<NestedResult>>;
 
+    /// Runs a list of statements in a child session and waits for it: a session of the account that has logged in, never a
+    /// routine's definer, with the caller's `sql_mode`, time zone, character sets and default database. The list is one transaction
+    /// unless it says otherwise. Tells how many statements there were.
+    ///
+    /// # Errors
+    /// 1227 without the privilege DYNAMIC_EXECUTE; 1210 within a child, and for more statements than `execute_max_statements`; 1336 inside of
+    /// a stored function or a trigger; 1203 beyond `max_user_connections`; that of the statement that fails, with one more condition that says
+    /// which it was. 1213 as soon as it needs a lock that the caller holds.
+    fn run_list(&self, text: &str, context: &StatementContext) -> SqlResult<u64>;
+
+    /// The same in the background: the list is queued, durably, when this returns.
+    ///
+    /// # Errors
+    /// 1227, 1210 and 1336 as [`NestedStatements::run_list`]; when it cannot be queued.
+    fn queue_list(&self, text: &str, context: &StatementContext) -> SqlResult<()>;
+
     /// The columns that [`NestedStatements::append`] takes values of in this statement, those that are not generated;
     /// `None` if there is no such base table. From the second time on in a statement this costs next to nothing.
     ///

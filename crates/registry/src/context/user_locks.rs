@@ -17,6 +17,8 @@ struct State {
     held: HashMap<String, Holder>,
     /// Names that sessions wait for, and these sessions.
     wanted: Vec<(String, u64)>,
+    /// Connections that wait for the end of others, with these.
+    callers: Vec<(u64, u64)>,
 }
 
 /// A named lock that a connection holds or waits for.
@@ -56,15 +58,17 @@ pub enum Acquired {
 impl State {
     /// Whether a lock's holder waits, through however many others, for one of a connection's.
     fn closes_circle(&self, name: &str, connection: u64) -> bool {
-        let mut name = name;
-        // Each connection waits for one lock, so the way is no longer than there are waits.
-        for _ in 0..=self.wanted.len() {
-            let Some(holder) = self.held.get(name) else { return false };
-            if holder.connection == connection {
+        let Some(holder) = self.held.get(name) else { return false };
+        let mut at = holder.connection;
+        // Each connection waits for one lock or one other connection, so the way is no longer than there are waits.
+        for _ in 0..=self.wanted.len() + self.callers.len() {
+            if at == connection {
                 return true;
             }
-            let Some((next, _)) = self.wanted.iter().find(|(_, by)| *by == holder.connection) else { return false };
-            name = next;
+            let lock = self.wanted.iter().find(|(_, by)| *by == at).and_then(|(name, _)| self.held.get(name));
+            let awaited = self.callers.iter().find(|(caller, _)| *caller == at).map(|(_, child)| *child);
+            let Some(next) = lock.map(|holder| holder.connection).or(awaited) else { return false };
+            at = next;
         }
         false
     }
@@ -112,6 +116,16 @@ impl UserLocks {
             state.wanted.swap_remove(at);
         }
         taken
+    }
+
+    /// A connection begins to wait for the end of what another one does: locks of the one are not waited for by the other.
+    pub fn begin_call(&self, caller: u64, child: u64) {
+        self.state.lock().callers.push((caller, child));
+    }
+
+    /// It waits no more.
+    pub fn end_call(&self, caller: u64, child: u64) {
+        self.state.lock().callers.retain(|call| *call != (caller, child));
     }
 
     /// Gives a lock back once: whether the connection held it; `None` if no connection does.
@@ -203,6 +217,18 @@ mod tests {
         assert_eq!(locks.acquire("a", 1, None, &kill), Acquired::Killed);
         assert_eq!(locks.holder("a"), None);
     }
+
+    #[test]
+    fn nobody_waits_for_who_waits_for_him() {
+        let locks = UserLocks::default();
+        let kill = KillState::default();
+        assert_eq!(locks.acquire("a", 1, None, &kill), Acquired::Yes);
+        locks.begin_call(1, 2);
+        assert_eq!(locks.acquire("a", 2, None, &kill), Acquired::Deadlock);
+        locks.end_call(1, 2);
+        assert_eq!(locks.acquire("a", 2, Some(Duration::from_millis(1)), &kill), Acquired::TimedOut);
+    }
+
     #[test]
     fn whoever_closes_a_circle_gives_up() {
         let locks = Arc::new(UserLocks::default());

@@ -131,6 +131,21 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         u32::MAX as u64,
         "Milliseconds after which a SELECT is stopped; 0 is never.",
     ),
+    choice(
+        "execute_function_mode",
+        Both,
+        "wait",
+        &["wait", "background"],
+        "Whether EXECUTE() waits for its statements, or has them run in the background unless it has a second argument.",
+    ),
+    unsigned(
+        "execute_max_statements",
+        Global,
+        10_000,
+        1,
+        u64::MAX,
+        "Most statements of one text that EXECUTE runs as a list.",
+    ),
     unsigned("max_error_count", Both, 1024, 0, 65_535, "Warnings and errors kept for SHOW WARNINGS."),
     unsigned("max_join_size", Both, u64::MAX, 1, u64::MAX, "Rows a SELECT may examine without `sql_big_selects`.")
         .compatibility(),

@@ -129,6 +129,8 @@ pub(crate) struct LockTable {
     shards: Vec<Mutex<FxHashMap<LockKey, Entry>>>,
     /// The lock that each family waits for; used only by owners that wait.
     waiting: Mutex<FxHashMap<u64, Waiting>>,
+    /// Families that wait for the end of what another one does, with these.
+    calls: Mutex<Vec<(u64, u64)>>,
     waited: Waited,
     /// How many hold or want the global read lock; see [`crate::store::read_lock`].
     read_locks: AtomicUsize,
@@ -152,6 +154,7 @@ impl LockTable {
         LockTable {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             waiting: Mutex::default(),
+            calls: Mutex::default(),
             waited: Waited::default(),
             read_locks: AtomicUsize::new(0),
         }
@@ -399,6 +402,16 @@ impl LockTable {
         waiting.get(&family).is_some_and(|waiting| waiting.waiter.end(Outcome::Interrupted))
     }
 
+    /// A family begins to wait for the end of what another one does: what that one waits for closes a cycle with locks of the first.
+    pub fn begin_call(&self, caller: u64, child: u64) {
+        self.calls.lock().push((caller, child));
+    }
+
+    /// It waits no more.
+    pub fn end_call(&self, caller: u64, child: u64) {
+        self.calls.lock().retain(|call| *call != (caller, child));
+    }
+
     /// Whether an owner holds a lock; for tests and assertions at rest.
     #[cfg(test)]
     pub fn is_empty(&self) -> bool {
@@ -433,16 +446,20 @@ impl LockTable {
         path: &mut Vec<u64>,
         visited: &mut rustc_hash::FxHashSet<u64>,
     ) -> bool {
-        let Some(at) = waiting.get(&family) else { return false };
-        if !visited.insert(family) || at.waiter.outcome() != Outcome::Waiting {
+        if !visited.insert(family) {
+            return false;
+        }
+        let calls = self.calls.lock().iter().filter(|call| call.0 == family).map(|call| call.1).collect::<Vec<_>>();
+        let waits = waiting.get(&family).filter(|at| at.waiter.outcome() == Outcome::Waiting);
+        if waits.is_none() && calls.is_empty() {
             return false;
         }
         path.push(family);
-        let blockers = match self.shard(&at.key).lock().get(&at.key) {
+        let blockers = waits.map(|at| match self.shard(&at.key).lock().get(&at.key) {
             Some(entry) => entry.blockers_of(&at.waiter),
-            None => Vec::new(),
-        };
-        for blocker in blockers {
+            None => Default::default(),
+        });
+        for blocker in blockers.into_iter().flatten().chain(calls) {
             if blocker == goal || self.find_cycle(waiting, blocker, goal, path, visited) {
                 return true;
             }

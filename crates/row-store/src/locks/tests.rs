@@ -102,6 +102,33 @@ fn the_younger_of_a_deadlock_gives_way() {
 }
 
 #[test]
+fn who_waits_for_its_caller_gives_way() {
+    let locks = LockTable::new();
+    let (a, b) = (key("a"), key("b"));
+    locks.lock_row(owner(1), &a, LockMode::Exclusive, LockWait::Nowait).unwrap();
+    locks.begin_call(1, 2);
+    assert_eq!(locks.lock_row(owner(2), &a, LockMode::Exclusive, SECOND), Err(LockFailure::Deadlock));
+    // Also by way of somebody else, who waits for the caller.
+    locks.lock_row(owner(3), &b, LockMode::Exclusive, LockWait::Nowait).unwrap();
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            let result = locks.lock_row(owner(3), &a, LockMode::Exclusive, SECOND);
+            locks.release(owner(3), &b);
+            result
+        });
+        while locks.waiter_count() == 0 {
+            std::thread::yield_now();
+        }
+        let child = locks.lock_row(owner(2), &b, LockMode::Exclusive, SECOND);
+        locks.end_call(1, 2);
+        locks.release(owner(1), &a);
+        let other = other.join().unwrap();
+        let deadlocks = [child, other].iter().filter(|result| **result == Err(LockFailure::Deadlock)).count();
+        assert_eq!(deadlocks, 1, "{child:?} {other:?}");
+    });
+}
+
+#[test]
 fn two_upgrades_of_one_lock_are_a_deadlock() {
     let locks = LockTable::new();
     let row = key("a");

@@ -299,6 +299,16 @@ impl RowStore {
         self.0.locks.interrupt(session)
     }
 
+    /// A session begins to wait for the end of what another one does. A lock of the one that the other would wait for is a deadlock.
+    pub fn begin_call(&self, caller: u64, child: u64) {
+        self.0.locks.begin_call(caller, child);
+    }
+
+    /// It waits no more.
+    pub fn end_call(&self, caller: u64, child: u64) {
+        self.0.locks.end_call(caller, child);
+    }
+
     /// The newest committed version of a row: a plain autocommit read of one row needs no more.
     pub fn get(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Row>> {
         if let Some(partitions) = &table.partitions {

@@ -114,6 +114,11 @@ impl RowStore {
         Ok(locks)
     }
 
+    /// Whether a session holds the global read lock.
+    pub fn holds_read_lock(&self, session: u64) -> bool {
+        self.session_locks(session).0.table.family_holds(session, GLOBAL_LOCK, TableLock::ReadOnly)
+    }
+
     /// The lock of a commit for another session while it runs, which keeps out a global read lock. Blocks.
     ///
     /// # Errors

@@ -10,6 +10,11 @@ fn account_of(accounts: &Accounts, process: &Process) -> Option<AccountKey> {
     accounts.find(&process.user, process.peer).map(|account| account.key())
 }
 
+/// Whether it counts as one of its account's connections: a client's, or the child of one.
+fn counts(process: &Process) -> bool {
+    process.is_client() || process.parent.is_some()
+}
+
 impl Session {
     /// 3032 while the server is offline, except for accounts with CONNECTION_ADMIN.
     pub(super) fn check_is_online(&self) -> SqlResult<()> {
@@ -24,13 +29,13 @@ impl Session {
     pub(crate) fn enter_process_list(&self) -> SqlResult<()> {
         let processes = &self.shared.processes;
         let count_max = Values(&self.shared.globals.load_values()).number(ids::MAX_USER_CONNECTIONS);
-        if count_max == 0 || !self.process.is_client() {
+        if count_max == 0 || !counts(&self.process) {
             processes.add(self.process.clone());
             return Ok(());
         }
         let accounts = self.shared.accounts.load_full();
         let is_alike = |other: &Process| {
-            other.is_client()
+            counts(other)
                 && other.user == self.process.user
                 && account_of(&accounts, other).is_some_and(|account| account == self.account)
         };

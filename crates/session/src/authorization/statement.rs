@@ -107,6 +107,9 @@ fn needs_of(security: &SecurityContext<'_>, statement: &Statement) -> SqlResult<
         Statement::LockInstance | Statement::UnlockInstance => {
             Ok(vec![Need::server(Privileges::NONE, &["BACKUP_ADMIN"], "BACKUP_ADMIN")])
         }
+        Statement::CreateServer(_) | Statement::AlterServer { .. } | Statement::DropServer { .. } => {
+            Ok(vec![Need::server(Privileges::SUPER, &[], "SUPER")])
+        }
         Statement::Shutdown | Statement::Restart => Ok(vec![Need::server(Privileges::SHUTDOWN, &[], "SHUTDOWN")]),
         Statement::Show(show) => Ok(needs_of_show(show).into_iter().collect()),
         // What is seen depends on grants.
@@ -120,6 +123,7 @@ fn needs_of(security: &SecurityContext<'_>, statement: &Statement) -> SqlResult<
         | Statement::Prepare(_)
         | Statement::Execute(_)
         | Statement::ExecuteImmediate(_)
+        | Statement::ExecuteText(_)
         | Statement::Deallocate(_) => Ok(Vec::new()),
         // The session's own.
         Statement::Empty
@@ -143,9 +147,6 @@ fn needs_of(security: &SecurityContext<'_>, statement: &Statement) -> SqlResult<
         Statement::CreateSequence(_)
         | Statement::AlterSequence(_)
         | Statement::DropSequence(_)
-        | Statement::CreateServer(_)
-        | Statement::AlterServer { .. }
-        | Statement::DropServer { .. }
         | Statement::CreateLoadableFunction(_)
         | Statement::Install(_)
         | Statement::Uninstall(_)

@@ -506,7 +506,7 @@ impl<'b, 'a> Compiler<'b, 'a> {
         let bound = bound?;
         let mut is_external = false;
         bound.visit(&mut |node| is_external |= matches!(node, BoundExpr::Call(call) if call.kernel.is_external()));
-        // What is asked for outside is asked for as the definer, whom the interpreter's session is.
+        // What acts outside acts as the definer, who is the account of the interpreter's session.
         if !bound.is_row_wise() || is_external {
             return Err(NotCompiled::Other);
         }

@@ -7,7 +7,7 @@ mod procedure;
 mod procedure_call;
 mod statement_runner;
 
-pub use module::{Module, UrlSource};
+pub use module::{BackgroundStatements, Module, UrlSource};
 pub(crate) use procedure::Procedures;
 pub use procedure::{Parameter, ParameterMode, Procedure, ProcedureHead};
 pub use procedure_call::ProcedureCall;

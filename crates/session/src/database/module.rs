@@ -2,8 +2,9 @@
 
 use super::{Database, Procedure};
 use crate::listener::Listener;
+use crate::state::image::SessionImage;
 use squall_registry::{Registry, StatementContext};
-use squall_types::SqlResult;
+use squall_types::{SqlResult, Value};
 use std::fmt::Debug;
 use std::io::Read;
 use std::sync::Arc;
@@ -39,6 +40,10 @@ pub trait Module: Debug + Send + Sync {
     fn listeners(&self) -> Vec<Arc<dyn Listener>> {
         Vec::new()
     }
+    /// What runs lists of statements in the background for `EXECUTE … CONCURRENT`, if it is this module that does.
+    fn background_statements(&self) -> Option<Arc<dyn BackgroundStatements>> {
+        None
+    }
     /// Begins background work; called once, when everything else of the database is there. The module keeps a
     /// [`WeakDatabase`](crate::WeakDatabase) at most, for the last [`Database`] closes it.
     ///
@@ -59,4 +64,13 @@ pub trait Module: Debug + Send + Sync {
     fn variables_changed(&self) {}
     /// Ends background work and waits until it has ended; called once, before the database is closed.
     fn stop(&self) {}
+}
+
+/// What runs lists of statements later, in child sessions: a part of a module.
+pub trait BackgroundStatements: Debug + Send + Sync {
+    /// Queues a list for a child session like `image`. It is there for good when this returns, whatever becomes of the caller.
+    ///
+    /// # Errors
+    /// When it cannot be queued.
+    fn queue(&self, image: &SessionImage, list: &str, parameters: &[Value]) -> SqlResult<()>;
 }

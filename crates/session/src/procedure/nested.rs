@@ -4,7 +4,7 @@ use crate::api::KillCallback;
 use crate::collector::Collector;
 use crate::database::{Database, Shared};
 use crate::result::writer::ConnectionInfo;
-use crate::session::Session;
+use crate::session::{Authenticated, Session};
 use crate::state::appended_rows::Appends;
 use crate::state::image::SessionImage;
 use crate::thread_runtime::run_on_this_thread;
@@ -43,17 +43,25 @@ pub(crate) struct SessionStatements {
     shared: Weak<Shared>,
     account: AccountKey,
     active_roles: Arc<BTreeSet<AccountKey>>,
-    info: ConnectionInfo,
+    pub(crate) info: ConnectionInfo,
     client_host: Box<str>,
     appends: Arc<Appends>,
     memory: Arc<SessionMemory>,
-    depth: u32,
+    pub(crate) depth: u32,
     /// Whether the statement that functions belong to may change nothing.
     read_only: Arc<AtomicBool>,
     /// The dynamic privilege that was asked for last, and of which accounts.
     asked: Mutex<Option<(u64, Box<str>, bool)>>,
     /// The same for the definer of the routine that was called last, as it was in these accounts.
     definer: Mutex<Option<(u64, Arc<SessionStatements>)>>,
+    /// Who has logged in.
+    pub(crate) authenticated: Arc<Authenticated>,
+    /// Whether the session is a child, or works for one.
+    pub(crate) is_within_child: bool,
+    /// Whether it is inside of a statement, for a stored function or a trigger.
+    pub(crate) is_inside: bool,
+    /// Whose turn it is to have a child.
+    pub(crate) turn: Mutex<()>,
 }
 
 impl SessionStatements {
@@ -71,6 +79,10 @@ impl SessionStatements {
             read_only: session.is_read_only_statement.clone(),
             asked: Mutex::default(),
             definer: Mutex::default(),
+            authenticated: session.authenticated(),
+            is_within_child: session.is_within_child || session.info.parent.is_some(),
+            is_inside: session.inside.is_some(),
+            turn: Mutex::default(),
         }
     }
 
@@ -88,10 +100,19 @@ impl SessionStatements {
             read_only: self.read_only.clone(),
             asked: Mutex::default(),
             definer: Mutex::default(),
+            authenticated: self.authenticated.clone(),
+            is_within_child: self.is_within_child,
+            is_inside: self.is_inside,
+            turn: Mutex::default(),
         }
     }
 
-    fn shared(&self) -> SqlResult<Arc<Shared>> {
+    /// Whether the statement that functions belong to may change nothing.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.read_only.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn shared(&self) -> SqlResult<Arc<Shared>> {
         self.shared.upgrade().ok_or_else(|| SqlError::internal("the database is closing"))
     }
 
@@ -104,7 +125,7 @@ impl SessionStatements {
         SessionImage {
             account: self.account.clone(),
             active_roles: self.active_roles.clone(),
-            info: self.info.clone(),
+            info: ConnectionInfo { parent: None, ..self.info.clone() },
             database: context.settings.database.clone(),
             variables: context.variables.session.clone(),
             user_variables: context.user_variables.clone(),
@@ -117,7 +138,10 @@ impl SessionStatements {
         let _member = parent.map(|parent| NestedMember::new(parent, id));
         let (image, kill) = (self.image(context), context.kill.clone());
         let mut session = Session::of_image(shared, id, image, kill, Arc::new(|| {}), self.depth + 1)?;
-        session.is_within_read_only = self.read_only.load(Ordering::Relaxed);
+        session.is_within_read_only = self.is_read_only();
+        session.is_within_child = self.is_within_child;
+        session.authenticated = Some(self.authenticated.clone());
+        session.offer_nested_statements();
         let mut collector = Collector::charged(&self.memory);
         let ran = run_on_this_thread(session.run_within_command(sql, &mut collector))?;
         collector.refused()?;
@@ -147,6 +171,14 @@ impl NestedStatements for SessionStatements {
                 running.join().unwrap_or_else(|_| Err(SqlError::internal("a nested statement panicked")))
             })
         })
+    }
+
+    fn run_list(&self, text: &str, context: &StatementContext) -> SqlResult<u64> {
+        self.run_in_child(text, &[], context).map(|end| end.statements)
+    }
+
+    fn queue_list(&self, text: &str, context: &StatementContext) -> SqlResult<()> {
+        self.queue_for_child(text, &[], context)
     }
 
     fn append_columns(&self, database: &str, table: &str) -> SqlResult<Option<Arc<[AppendColumn]>>> {
@@ -214,13 +246,14 @@ impl NestedStatements for SessionStatements {
 }
 
 /// Has KILL of a session interrupt the lock waits of the session inside it, for as long as it is there.
-struct NestedMember {
+pub(crate) struct NestedMember {
     parent: Arc<Process>,
     id: u64,
 }
 
 impl NestedMember {
-    fn new(parent: Arc<Process>, id: u64) -> Self {
+    /// `id` works for the parent.
+    pub fn new(parent: Arc<Process>, id: u64) -> Self {
         parent.nested.lock().push(id);
         Self { parent, id }
     }

@@ -2,7 +2,7 @@
 
 use crate::database::{Shared, StatementRunner};
 use crate::plans::long_statement::Text;
-use crate::result::writer::{LocalFuture, ResultWriter, StatusInfo};
+use crate::result::writer::{ConnectionInfo, LocalFuture, ResultWriter, StatusInfo};
 use crate::session::{Request, Session, parse_error};
 use crate::state::image::SessionImage;
 use crate::state::timer::TimerGuard;
@@ -41,7 +41,7 @@ impl StatementRunner for Session {
         SessionImage {
             account: self.account.clone(),
             active_roles: self.active_roles.clone(),
-            info: self.info.clone(),
+            info: ConnectionInfo { parent: None, ..self.info.clone() },
             database: self.default_database().cloned(),
             variables: self.variables.session.clone(),
             user_variables,

@@ -9,7 +9,7 @@ const RESERVE_BYTES: usize = 1 << 20;
 const SEGMENT_BYTES: usize = 8 << 20;
 
 /// Drives what is inside on another piece of stack, where the thread's own is nearly used up.
-pub(super) struct OnGrowingStack<F: ?Sized>(pub Pin<Box<F>>);
+pub(crate) struct OnGrowingStack<F: ?Sized>(pub Pin<Box<F>>);
 
 impl<F: Future + ?Sized> Future for OnGrowingStack<F> {
     type Output = F::Output;

@@ -174,6 +174,8 @@ impl<'a> Names<'a> {
 
     fn target(&self, target: &VariableTarget) -> SqlResult<()> {
         match target {
+            // Whether the column is there is known with the table.
+            VariableTarget::Local(name) if matches!(self.kind, ProgramKind::Trigger) && name.table.is_some() => Ok(()),
             VariableTarget::Local(name) => self.variable(name.column.as_str()),
             VariableTarget::User(_) => Ok(()),
         }

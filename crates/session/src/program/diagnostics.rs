@@ -59,11 +59,7 @@ impl Session {
                 let (value, sql_type) = held_by_variable(value, sql_type);
                 self.user_variables.assign(NameKey::new(name), value, sql_type)?;
             }
-            VariableTarget::Local(name) => {
-                if !self.set_local(&name.column, (value, &sql_type), context)? {
-                    return Err(errors::undeclared_variable(&name.column));
-                }
-            }
+            VariableTarget::Local(name) => self.set_target(name, (value, &sql_type), context)?,
         }
         Ok(())
     }

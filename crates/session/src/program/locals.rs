@@ -1,10 +1,11 @@
 //! Local variables as statements see and set them.
 
 use crate::converted::converted;
+use crate::program_errors::undeclared_variable;
 use crate::session::Session;
 use crate::state::locals::Locals;
 use squall_definitions::data_type::{TypeRules, resolve_type};
-use squall_parser::ast::{DataType, Set, SetItem, Statement};
+use squall_parser::ast::{ColumnName, DataType, Set, SetItem, Statement};
 use squall_registry::StatementContext;
 use squall_server_state::charset::collation;
 use squall_server_state::variables::{Values, ids};
@@ -49,6 +50,23 @@ impl Session {
         let value = converted(value, from, &sql_type, column, context)?;
         locals.lock().set(&name, value);
         Ok(true)
+    }
+
+    /// Gives what SELECT … INTO names, a local variable or a column of NEW, a value of some type.
+    ///
+    /// # Errors
+    /// 1327 if there is none of that name; those of the conversion.
+    pub(crate) fn set_target(
+        &self,
+        target: &ColumnName,
+        (value, from): (Value, &SqlType),
+        context: &StatementContext,
+    ) -> SqlResult<()> {
+        let is_set = match &target.table {
+            Some(_) => self.set_new_column(&target.column, (value, from), context)?,
+            None => self.set_local(&target.column, (value, from), context)?,
+        };
+        if is_set { Ok(()) } else { Err(undeclared_variable(&target.column)) }
     }
 
     /// Gives a local variable a value of some type; `false` if there is none of that name.

@@ -2,7 +2,7 @@
 
 use super::outfile::dump;
 use crate::authorization::grants::require_server;
-use crate::program_errors::{no_data, undeclared_variable};
+use crate::program_errors::no_data;
 use crate::result::Outcome;
 use crate::session::Session;
 use squall_catalog::{AccessMap, AccountKey, Authorized, Catalog, NameKey, Privileges};
@@ -76,11 +76,7 @@ impl Session {
                     let (value, sql_type) = held_by_variable(value, sql_type);
                     self.user_variables.assign(NameKey::new(name), value, sql_type)?;
                 }
-                VariableTarget::Local(name) => {
-                    if !self.set_local(name.column.as_str(), (value, &sql_type), context)? {
-                        return Err(undeclared_variable(name.column.as_str()));
-                    }
-                }
+                VariableTarget::Local(name) => self.set_target(name, (value, &sql_type), context)?,
             }
         }
         Ok(())

@@ -185,6 +185,8 @@ pub struct ConnectionInfo {
     pub beyond_limit: bool,
     /// It came by the administrative interface, which has its own privilege.
     pub administrative: bool,
+    /// The session whose EXECUTE it works for.
+    pub parent: Option<u64>,
     /// The counters of its socket; `None` without one.
     pub socket: Option<Arc<SocketUse>>,
 }

@@ -6,7 +6,7 @@ use crate::converted::converted;
 use crate::plans::routine_cache::ParsedRoutine;
 use crate::result::Failure;
 use crate::result::writer::{OkInfo, ResultWriter};
-use crate::session::Session;
+use crate::session::{Authenticated, Session};
 use crate::state::locals::Locals;
 use squall_catalog::{AccessMap, AccountKey, Invoker, Need, Object, Privileges};
 use squall_registry::{NestedStatements, VariableId};
@@ -64,13 +64,14 @@ impl<'b> BodyOf<'b> {
 }
 
 /// As whom a session does things.
-struct Identity {
+pub(crate) struct Identity {
     account: AccountKey,
     current_user: Arc<str>,
     access: Arc<AccessMap>,
     active_roles: Arc<BTreeSet<AccountKey>>,
     nested: Option<Arc<dyn NestedStatements>>,
     password_expired: bool,
+    authenticated: Option<Arc<Authenticated>>,
 }
 
 impl Session {
@@ -186,13 +187,15 @@ impl Session {
         }
     }
 
-    fn leave_identity(&mut self, identity: Identity) {
+    /// Makes the session do things as who it was before.
+    pub(crate) fn leave_identity(&mut self, identity: Identity) {
         self.account = identity.account;
         self.current_user = identity.current_user;
         self.access = identity.access;
         self.active_roles = identity.active_roles;
         self.nested = identity.nested;
         self.password_expired = identity.password_expired;
+        self.authenticated = identity.authenticated;
         // The grants may have changed meanwhile.
         self.accounts_seen = 0;
         self.settings_version += 1;
@@ -213,6 +216,32 @@ impl Session {
         self.settings_changed();
     }
 
+    /// Makes the session do things as who has logged in, inside of a routine that runs as its definer. `None` if it does so already.
+    pub(crate) fn enter_authenticated(&mut self) -> Option<Identity> {
+        let authenticated = self.authenticated.clone()?;
+        Some(self.change_identity(authenticated.account.clone(), authenticated.active_roles.clone(), None))
+    }
+
+    fn change_identity(
+        &mut self,
+        account: AccountKey,
+        roles: Arc<BTreeSet<AccountKey>>,
+        authenticated: Option<Arc<Authenticated>>,
+    ) -> Identity {
+        let current_user = format!("{}@{}", account.user, account.host).into();
+        let identity = Identity {
+            account: std::mem::replace(&mut self.account, account),
+            current_user: std::mem::replace(&mut self.current_user, current_user),
+            access: self.access.clone(),
+            active_roles: std::mem::replace(&mut self.active_roles, roles),
+            nested: self.nested.clone(),
+            password_expired: self.password_expired,
+            authenticated: std::mem::replace(&mut self.authenticated, authenticated),
+        };
+        self.rebuild_access();
+        identity
+    }
+
     /// Makes the session do things as whom a routine runs.
     ///
     /// # Errors
@@ -231,15 +260,8 @@ impl Session {
         };
         let all_roles = Values(&self.variables.global).on(ids::ACTIVATE_ALL_ROLES_ON_LOGIN);
         let roles = Arc::new(accounts.roles_at_first(definer, all_roles));
-        let identity = Identity {
-            account: std::mem::replace(&mut self.account, key.clone()),
-            current_user: std::mem::replace(&mut self.current_user, format!("{}@{}", key.user, key.host).into()),
-            access: self.access.clone(),
-            active_roles: std::mem::replace(&mut self.active_roles, roles),
-            nested: self.nested.clone(),
-            password_expired: self.password_expired,
-        };
-        self.rebuild_access();
+        let authenticated = self.authenticated();
+        let identity = self.change_identity(key.clone(), roles, Some(authenticated));
         // No client logs in as the definer.
         self.password_expired = false;
         match self.security().check_needs(std::slice::from_ref(needed)) {

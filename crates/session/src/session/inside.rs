@@ -38,7 +38,7 @@ impl Session {
         if self.nested_depth >= DEPTH_MAX {
             return Err(SqlError::new(ErrorCode::SpNoRecursion, &[]));
         }
-        Ok(Session {
+        let mut inner = Session {
             shared: self.shared.clone(),
             process: self.process.clone(),
             account: self.account.clone(),
@@ -48,6 +48,7 @@ impl Session {
             access: self.access.clone(),
             accounts_seen: self.accounts_seen,
             active_roles: self.active_roles.clone(),
+            authenticated: self.authenticated.clone(),
             variables: self.variables.clone(),
             settings: self.settings.clone(),
             user_variables: self.user_variables.clone(),
@@ -84,9 +85,11 @@ impl Session {
             logs_disconnect: false,
             call_depth: self.call_depth,
             calls: self.calls.clone(),
+            execute_depth: self.execute_depth,
             nested_depth: self.nested_depth + 1,
             is_within_read_only: self.is_within_read_only,
-            nested: self.nested.clone(),
+            is_within_child: self.is_within_child,
+            nested: None,
             is_read_only_statement: self.is_read_only_statement.clone(),
             appends: Arc::default(),
             inside: Some(Inside {
@@ -95,7 +98,9 @@ impl Session {
                 word: "function",
                 is_in_trigger: context.is_in_trigger,
             }),
-        })
+        };
+        inner.offer_nested_statements();
+        Ok(inner)
     }
 
     /// A call begins, in the transaction of the statement around.

@@ -22,7 +22,7 @@ const SHOWN_BYTES_MAX: usize = 64 << 10;
 
 impl Session {
     /// A statement as SHOW PROCESSLIST shows it: statements that are not about rows may hold passwords.
-    pub(super) fn shown<'t>(&self, statement: &Statement, text: &'t [u8]) -> Cow<'t, [u8]> {
+    pub(crate) fn shown<'t>(&self, statement: &Statement, text: &'t [u8]) -> Cow<'t, [u8]> {
         if matches!(statement, Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_))
         {
             return Cow::Borrowed(text);

@@ -38,6 +38,11 @@ impl<'a> StatementRun<'a> {
         }
     }
 
+    /// The same statement in another context.
+    pub fn with_context(&self, context: Arc<StatementContext>) -> StatementRun<'a> {
+        StatementRun { context, ..self.clone() }
+    }
+
     /// [`StatementRun::with_request`] of another statement with the same text and parameters.
     pub fn with_statement<'b>(&self, statement: &'b Statement) -> StatementRun<'b>
     where

@@ -48,7 +48,7 @@ kinds! {
     CreateServer AlterServer DropServer CreateProcedure CreateFunction CreateLoadableFunction AlterProcedure AlterFunction
     DropProcedure DropFunction CreateTrigger DropTrigger CreateEvent DropEvent Program CreateUser DropUser RenameUser
     CreateRole DropRole Grant Revoke Empty Transaction LockTables UnlockTables LockInstance UnlockInstance Set Use Show Explain
-    DescribeTable Help Prepare Execute ExecuteImmediate Deallocate Kill Flush Reset TableMaintenance CacheIndex LoadIndex
+    DescribeTable Help Prepare Execute ExecuteImmediate ExecuteText Deallocate Kill Flush Reset TableMaintenance CacheIndex LoadIndex
     Install Uninstall Replication Shutdown Restart GetDiagnostics Signal
 }
 
@@ -516,6 +516,8 @@ pub const ROWS: &[Row] = &[
     reads("Prepare", "PREPARE p FROM 'SELECT a FROM d.t'", &[("SELECT (a) ON d.t", 1142)]),
     refused("Execute", "EXECUTE missing", &[], 1243),
     refused("Deallocate", "DEALLOCATE PREPARE missing", &[], 1243),
+    reads("ExecuteText", "EXECUTE 'SELECT a FROM d.t'", &[("SELECT (a) ON d.t", 1142)]),
+    reads("ExecuteText", "EXECUTE 'DO 1; SELECT a FROM d.t' WITH NO RETURN", &[("SELECT (a) ON d.t", 1142)]),
     reads("ExecuteImmediate", "EXECUTE IMMEDIATE 'SELECT a FROM d.t'", &[("SELECT (a) ON d.t", 1142)]),
     reads("Transaction", "START TRANSACTION", &[]),
     reads("Transaction", "XA RECOVER", &[("XA_RECOVER_ADMIN ON *.*", 1401)]),
@@ -548,6 +550,9 @@ pub const ROWS: &[Row] = &[
     reads("TableMaintenance", "ANALYZE TABLE d.t", &[("SELECT ON d.t", 1142), ("INSERT ON d.t", 1142)]),
     reads("TableMaintenance", "OPTIMIZE TABLE d.t", &[("SELECT ON d.t", 1142), ("INSERT ON d.t", 1142)]),
     refused("Shutdown", "SHUTDOWN", &[("SHUTDOWN ON *.*", 1227)], 1235),
+    changes("CreateServer", "CREATE SERVER s FOREIGN DATA WRAPPER mysql OPTIONS (HOST 'h')", &[("SUPER ON *.*", 1227)]),
+    refused("AlterServer", "ALTER SERVER missing OPTIONS (USER 'u')", &[("SUPER ON *.*", 1227)], 1477),
+    refused("DropServer", "DROP SERVER missing", &[("SUPER ON *.*", 1227)], 1477),
     refused("Restart", "RESTART", &[("SHUTDOWN ON *.*", 1227)], 3707),
     reads("GetDiagnostics", "GET DIAGNOSTICS @n = NUMBER", &[]),
     refused("Signal", "SIGNAL SQLSTATE '45000'", &[], 1644),
@@ -555,9 +560,6 @@ pub const ROWS: &[Row] = &[
     refused("CreateSequence", "CREATE SEQUENCE d.n", &[], 1235),
     refused("AlterSequence", "ALTER SEQUENCE d.n RESTART 1", &[], 1235),
     refused("DropSequence", "DROP SEQUENCE d.n", &[], 1235),
-    refused("CreateServer", "CREATE SERVER s FOREIGN DATA WRAPPER mysql OPTIONS (HOST 'h')", &[], 1235),
-    refused("AlterServer", "ALTER SERVER s OPTIONS (USER 'u')", &[], 1235),
-    refused("DropServer", "DROP SERVER s", &[], 1235),
     refused("CreateLoadableFunction", "CREATE FUNCTION n RETURNS INTEGER SONAME 'f.so'", &[], 1235),
     reads("Help", "HELP 'SELECT'", &[]),
     reads("CacheIndex", "CACHE INDEX d.t IN DEFAULT", &[("INDEX ON d.t", 1142)]),

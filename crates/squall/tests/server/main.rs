@@ -10,6 +10,7 @@ mod connections;
 mod definitions;
 mod depth;
 mod documents;
+mod execute;
 mod fairness;
 mod files;
 mod foreign_keys;

@@ -1,4 +1,4 @@
-//! What is kept of a queued query: its text, and its session at that time, as bytes.
+//! What a text is queued with: its session as it was then, as bytes. Kinds of jobs that run texts later share it.
 
 use squall_catalog::{AccountKey, NameKey};
 use squall_registry::{Registry, ValueTable};

@@ -1,0 +1,178 @@
+//! A list of statements in one text, which is run to its end or up to the first that fails, all or nothing.
+
+use crate::collector::LastError;
+use crate::plans::long_statement::Text;
+use crate::session::{Request, Session, parse_error};
+use bytes::Bytes;
+use squall_parser::ast::Statement;
+use squall_registry::StatementContext;
+use squall_server_state::now_micros;
+use squall_server_state::variables::{Values, ids};
+use squall_types::{ErrorCode, Level, SqlError, SqlResult, Value};
+
+/// What errors about arguments call it.
+pub(crate) const SUBJECT: &str = "EXECUTE";
+/// As much of a statement as is told with its error.
+const SHOWN_CHARACTERS_MAX: usize = 80;
+/// The savepoint of a list within a transaction. No identifier can name it.
+const SAVEPOINT: &str = "\u{0}execute";
+/// The number of the condition that says which statement of a list has failed.
+const FAILED_STATEMENT: u16 = 50_101;
+
+/// How a list has ended.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListEnd {
+    /// Statements that have succeeded.
+    pub statements: u64,
+    /// Rows that they have changed.
+    pub affected_rows: u64,
+    /// What ended the list before its end.
+    pub failed: Option<FailedStatement>,
+}
+
+/// A statement of a list that has failed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FailedStatement {
+    /// Its place in the list, from 1.
+    pub ordinal: u64,
+    /// Its first characters, secrets masked.
+    pub text: String,
+    /// Its error.
+    pub error: SqlError,
+}
+
+impl ListEnd {
+    /// The end of a statement that has run the list: the error of what failed, after a note that says which statement that was.
+    ///
+    /// # Errors
+    /// That.
+    pub(crate) fn into_result(self, context: &StatementContext) -> SqlResult<ListEnd> {
+        let Some(failed) = self.failed else { return Ok(self) };
+        let message = format!("Statement {} of EXECUTE failed: {}", failed.ordinal, failed.text);
+        context.diagnostics.push(Level::Note, SqlError::of_parts(FAILED_STATEMENT, *b"HY000", message));
+        Err(failed.error)
+    }
+}
+
+impl Session {
+    /// Runs a list as one: within the transaction that is open or, if none is, in one of its own. What ends that transaction (COMMIT,
+    /// ROLLBACK, a definition) ends the unit; statements behind it commit by themselves, or as the list says. Whatever the list has begun
+    /// is committed at its end, and rolled back when a statement fails.
+    pub(crate) async fn run_list_as_one(&mut self, list: &Bytes, parameters: &[Value], is_child: bool) -> ListEnd {
+        let savepoint = format!("{SAVEPOINT} {}", self.execute_depth);
+        let within = self.transaction.is_open();
+        match within {
+            true => self.mark_savepoint(&savepoint),
+            false => self.open_explicit_transaction(),
+        }
+        let mut end = ListEnd::default();
+        end.failed = self.run_list(list, parameters, is_child, &mut end).await.err();
+        let is_marked = within && self.has_savepoint(&savepoint);
+        let ended = match (&end.failed, is_marked) {
+            (Some(_), true) => self.take_back_to(&savepoint),
+            (Some(_), false) => {
+                self.rollback().await;
+                Ok(())
+            }
+            (None, true) => self.forget_savepoint(&savepoint),
+            (None, false) => self.commit().await,
+        };
+        if let Err(error) = ended
+            && end.failed.is_none()
+        {
+            end.failed = Some(FailedStatement { ordinal: end.statements, text: "COMMIT".to_string(), error });
+        }
+        end
+    }
+
+    /// Runs statement after statement.
+    async fn run_list(
+        &mut self,
+        list: &Bytes,
+        parameters: &[Value],
+        is_child: bool,
+        end: &mut ListEnd,
+    ) -> Result<(), FailedStatement> {
+        let whole = Text::shared(list);
+        let statements_max = Values(&self.shared.globals.load_values()).number(ids::EXECUTE_MAX_STATEMENTS);
+        let (mut start, mut values) = (0, parameters);
+        loop {
+            start += list[start..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            let ordinal = end.statements + 1;
+            let failed = |session: &Session, until: usize, error| FailedStatement {
+                ordinal,
+                text: session.shown_beginning(&list[start..until]),
+                error,
+            };
+            let read = self.read_statement(&whole, start).await.and_then(|read| read.map_err(parse_error));
+            let parsed = read.map_err(|error| failed(self, list.len(), error))?;
+            let (until, next) = (start + parsed.end, parsed.rest.map(|rest| start + rest));
+            if !matches!(parsed.statement, Statement::Empty) {
+                let taken = parsed.placeholders as usize;
+                let own = values.split_at_checked(taken);
+                let result = match own {
+                    _ if ordinal > statements_max => Err(too_many(statements_max)),
+                    None => Err(SqlError::new(ErrorCode::WrongArguments, &[&SUBJECT])),
+                    Some((own, rest)) => {
+                        values = rest;
+                        let request = Request {
+                            long: parsed.long(),
+                            ..Request::without_parameters(&parsed.statement, &list[start..until])
+                        };
+                        self.run_of_list(request, own, is_child).await
+                    }
+                };
+                end.affected_rows += result.map_err(|error| failed(self, until, error))?;
+                end.statements += 1;
+            }
+            match next {
+                Some(next) => start = next,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Runs one statement of a list; gives the rows that it has changed.
+    async fn run_of_list(&mut self, request: Request<'_>, parameters: &[Value], is_child: bool) -> SqlResult<u64> {
+        if is_child {
+            let shown = self.shown(request.statement, request.sql);
+            self.process.begin("Execute", &String::from_utf8_lossy(&shown), now_micros());
+        }
+        let prepared;
+        let request = match parameters {
+            [] => request,
+            _ => {
+                prepared = self.prepare_text(request.sql).await?.0;
+                Request {
+                    statement: &prepared.statement,
+                    sql: &prepared.sql,
+                    parameters,
+                    placeholders: prepared.placeholders,
+                    prepared: Some(&prepared),
+                    long: prepared.statement.long(),
+                    ..request
+                }
+            }
+        };
+        let mut writer = LastError::default();
+        // Nothing is sent, so nothing can be refused.
+        let ran = Box::pin(self.run(request, false, &mut writer)).await.map_err(SqlError::internal)?;
+        match writer.error {
+            Some(error) if !ran => Err(error),
+            _ => Ok(writer.affected_rows),
+        }
+    }
+
+    /// The beginning of a statement without secrets.
+    fn shown_beginning(&self, text: &[u8]) -> String {
+        let mut masked = Vec::new();
+        let bytes_max = 4 * SHOWN_CHARACTERS_MAX + 1024;
+        squall_logs::text::push_statement(&mut masked, text, &self.parse_options(), bytes_max, false);
+        String::from_utf8_lossy(&masked).trim_start().chars().take(SHOWN_CHARACTERS_MAX).collect()
+    }
+}
+
+fn too_many(most: u64) -> SqlError {
+    let what = format!("{SUBJECT}: the text has more than {most} statements (execute_max_statements)");
+    SqlError::new(ErrorCode::WrongArguments, &[&what])
+}
