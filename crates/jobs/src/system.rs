@@ -27,6 +27,7 @@ use squall_row_store::{
     CommitTicket, Direction, Durability, LockMode, LockRequest, LockWait, LockedRow, RowStore, SystemChange, Table,
     Transaction, TransactionOptions, ValueRange,
 };
+use squall_types::clock::now_micros;
 use squall_types::temporal::Interval;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::collections::{BTreeMap, VecDeque};
@@ -38,18 +39,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// Jobs that are looked at together.
 const PAGE: usize = 1000;
 
 /// The records that hold the next number of a kind whose last jobs were removed.
 const NUMBERS: &str = "job";
-
-/// Microseconds since 1970 UTC.
-pub(crate) fn now_micros() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64)
-}
 
 /// All kinds of jobs of a store. Dropping it lets running jobs end by themselves; see [`JobSystem::stop`].
 pub struct JobSystem(Arc<SystemInner>);

@@ -4,11 +4,11 @@ use crate::file::{LogFile, Rotation};
 use crate::text::{push_json_string, push_on_one_line};
 use crate::timestamp::{Zone, push};
 use arc_swap::ArcSwap;
+use squall_types::clock::now_micros;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// How bad it is; as `log_error_verbosity` counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,7 +84,7 @@ impl ErrorLog {
         if !self.takes(severity) {
             return;
         }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64);
+        let now = now_micros();
         let form = self.form.load();
         let line = line(severity, message, now, form.json, &form.zone);
         let written = form.path.is_some() && self.file.append(&line, now);

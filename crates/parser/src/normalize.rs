@@ -10,6 +10,8 @@ use std::ops::Range;
 const TEXT_BYTES_MAX: usize = 4 << 10;
 /// Most literals of a normalized statement.
 const LITERALS_MAX: usize = 256;
+/// What queries begin with.
+const SELECT: &[u8] = b"SELECT";
 /// Digits that every 64-bit integer can hold.
 const DIGITS_MAX: usize = 18;
 
@@ -50,7 +52,9 @@ impl Normalizer {
                 _ => self.copy(text, at..at + 1),
             };
         }
-        (!self.literals.is_empty()).then_some((&self.statement, &self.literals))
+        // A text without literals is worth keeping if it is a query.
+        let is_worth = !self.literals.is_empty() || is_query(text);
+        is_worth.then_some((&self.statement, &self.literals))
     }
 
     fn copy(&mut self, text: &[u8], range: Range<usize>) -> usize {
@@ -76,6 +80,9 @@ impl Normalizer {
         let goes_on = text.get(end).is_some_and(|next| is_word(*next) || matches!(next, b'.' | b'@' | 0x80..));
         if after_point || goes_on || length > DIGITS_MAX {
             return Some(self.word_or_point(text, start));
+        }
+        if let Some(other) = compared_number(text, end) {
+            return Some(self.copy(text, start..other));
         }
         let value = text[start..end].iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
         self.push(NormalizedLiteral::Integer(value))?;
@@ -115,6 +122,21 @@ impl Normalizer {
     }
 }
 
+/// Where the number ends that the one before `at` is compared with, as in `1 = 1`. Such a pair stays: what it means is known from its
+/// values alone, so it decides what is planned (`WHERE 1 = 0`), and programs put the same one into all of their statements.
+fn compared_number(text: &[u8], at: usize) -> Option<usize> {
+    let skip = |from: usize, fits: fn(&u8) -> bool| from + text[from..].iter().take_while(|byte| fits(byte)).count();
+    let equals = skip(at, u8::is_ascii_whitespace);
+    let start = (text.get(equals) == Some(&b'=')).then(|| skip(equals + 1, u8::is_ascii_whitespace))?;
+    let end = skip(start, u8::is_ascii_digit);
+    let goes_on = text.get(end).is_some_and(|next| is_word(*next) || matches!(next, b'.' | b'@' | 0x80..));
+    (start < end && !goes_on).then_some(end)
+}
+
+fn is_query(text: &[u8]) -> bool {
+    text.trim_ascii_start().get(..SELECT.len()).is_some_and(|word| word.eq_ignore_ascii_case(SELECT))
+}
+
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$')
 }
@@ -145,6 +167,14 @@ mod tests {
     }
 
     #[test]
+    fn numbers_that_are_compared_with_each_other_stay() {
+        let (text, literals) = normalized("SELECT a FROM t WHERE 1 = 1 AND 0=1 AND a = 1").expect("a statement");
+        assert_eq!((text.as_str(), literals), ("SELECT a FROM t WHERE 1 = 1 AND 0=1 AND a = ?", vec!["1".to_string()]));
+        let (text, _) = normalized("SELECT 1 = 1.5, 2 = b, 3 >= 3, 4 = 0x1").expect("a statement");
+        assert_eq!(text, "SELECT ? = 1.5, ? = b, ? >= ?, ? = 0x1");
+    }
+
+    #[test]
     fn what_is_part_of_something_else_stays() {
         let (text, literals) = normalized("UPDATE t1 SET a=1.5, b=2e3, c=0x10, d=.5, e=t1.x+7").expect("a statement");
         assert_eq!(text, "UPDATE t1 SET a=1.5, b=2e3, c=0x10, d=.5, e=t1.x+?");
@@ -171,7 +201,7 @@ mod tests {
             "SELECT _latin1'a', 1",
             "SELECT x'61', 1",
             "SELECT `unclosed, 1",
-            "SELECT a",
+            "DELETE FROM t",
         ];
         for text in texts {
             assert_eq!(normalized(text), None, "{text}");

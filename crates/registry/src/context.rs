@@ -17,7 +17,7 @@ use crate::variables::{ReadScope, VariableDef, VariableId, VariableValues};
 use parking_lot::Mutex;
 use squall_catalog::AccountKey;
 use squall_types::session_memory::SessionMemory;
-use squall_types::{CollationId, ErrorCode, Level, SqlError, SqlType, Value, Warning};
+use squall_types::{CollationId, ErrorCode, Level, SqlError, SqlResult, SqlType, Value, Warning};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};

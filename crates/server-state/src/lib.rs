@@ -16,4 +16,5 @@ pub mod random;
 pub mod state;
 pub mod variables;
 
-pub use state::{AllocatedMemory, ServerState, now_micros};
+pub use squall_types::clock::now_micros;
+pub use state::{AllocatedMemory, ServerState};

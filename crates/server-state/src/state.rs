@@ -18,7 +18,7 @@ use squall_types::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 /// The memory that the allocator has taken from the system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,12 +75,6 @@ pub struct ServerState {
     pub user_locks: Arc<UserLocks>,
     /// Prepared statements of all sessions.
     pub prepared_count: AtomicU64,
-}
-
-/// Microseconds since 1970 UTC.
-#[inline]
-pub fn now_micros() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64)
 }
 
 impl std::fmt::Debug for ServerState {

@@ -77,8 +77,11 @@ impl BusyPoll {
         awake: &Awake,
         time_max: Duration,
     ) -> Option<Result<(), ReadError>> {
+        if time_max.is_zero() {
+            return None;
+        }
         self.waiting_since = Instant::now();
-        if self.skips() || time_max.is_zero() || awake.is_crowded.get() || awake.is_looking.replace(true) {
+        if self.skips() || awake.is_crowded.get() || awake.is_looking.replace(true) {
             return None;
         }
         let _last = Asleep(awake);
@@ -117,7 +120,7 @@ impl BusyPoll {
 
     /// A command has come without being looked for.
     pub(crate) fn came(&mut self, time_max: Duration) {
-        if self.waiting_since.elapsed() >= time_max * WAKING_FACTOR {
+        if !time_max.is_zero() && self.waiting_since.elapsed() >= time_max * WAKING_FACTOR {
             self.to_skip = self.to_skip.max(1);
         }
     }

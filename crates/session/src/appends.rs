@@ -55,7 +55,8 @@ impl Session {
         let tables = SessionTables::new(self, context, Some(rows));
         let plan = {
             let binder = self.binder(b"", &[], catalog, context, &tables);
-            self.authorize(DmlBinder::new(&binder, &self.shared.store, &self.shared.rules).bind(statement)?)?
+            self.security()
+                .authorize(DmlBinder::new(&binder, &self.shared.store, &self.shared.rules).bind(statement)?)?
         };
         let bulk_session = (alone && self.reads_committed_now()).then_some(self.process.id);
         self.begin_statement_transaction();

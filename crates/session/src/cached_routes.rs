@@ -157,10 +157,10 @@ impl Session {
     fn shared_route(&self, entry: &CacheEntry, parameters: &[Value], now: PlanVersions) -> Option<Route> {
         if let Some(plan) = entry.select(now.schema) {
             // The session's own, so that no two count references to one.
-            return Some(Route::PointLookup(Arc::new(self.authorize((*plan).clone()).ok()?)));
+            return Some(Route::PointLookup(Arc::new(self.security().authorize((*plan).clone()).ok()?)));
         }
         let SharedRows { plan, kinds } = entry.rows(now.schema)?;
-        let route = Route::RowByRow(Arc::new(RowsPlan::new(self.authorize(plan).ok()?, kinds)));
+        let route = Route::RowByRow(Arc::new(RowsPlan::new(self.security().authorize(plan).ok()?, kinds)));
         route.for_values(parameters)
     }
 

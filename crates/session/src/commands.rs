@@ -1,5 +1,7 @@
 //! Small commands: KILL, SHUTDOWN, FLUSH, RESET, DO, PREPARE and EXECUTE, table maintenance.
 
+use crate::authorization::accounts::check_may_end;
+use crate::authorization::grants::require_server;
 use crate::database::Shared;
 use crate::result::writer::ResultWriter;
 use crate::result::{Failure, Outcome, ResultSet};
@@ -12,7 +14,7 @@ use squall_instrumentation::process::count;
 use squall_logs::error_log::{Severity, error_log};
 use squall_logs::logs::OpenError;
 use squall_parser::ast::{
-    self, Execute, ExecuteImmediate, Expr, Flush, FlushLock, FlushTarget, Kill, KillKind, KillTarget, MaintenanceKind,
+    Execute, ExecuteImmediate, Expr, Flush, FlushLock, FlushTarget, Kill, KillKind, KillTarget, MaintenanceKind,
     Prepare, Reset, TableMaintenance,
 };
 use squall_registry::StatementContext;
@@ -54,7 +56,7 @@ impl Session {
             return Err(SqlError::new(ErrorCode::KillDenied, &[&id]));
         }
         if process.user != self.info.user {
-            self.check_may_end(&process)?;
+            check_may_end(&self.security(), &process)?;
         }
         self.shared.kill(&process, connection);
         Ok(())
@@ -65,7 +67,7 @@ impl Session {
     /// # Errors
     /// 1227 without the privilege; 1235 where the server is part of a program that ends by itself.
     pub(crate) fn shut_down_server(&self) -> SqlResult<()> {
-        self.require_server(Privileges::SHUTDOWN, &[], "SHUTDOWN")?;
+        require_server(&self.security(), Privileges::SHUTDOWN, &[], "SHUTDOWN")?;
         let Some(shutdown) = &self.shared.shutdown else {
             return Err(SqlError::unsupported("SHUTDOWN of a server that is part of another program"));
         };
@@ -167,7 +169,7 @@ impl Session {
         let start = now_micros();
         let (prepared, _) = self.prepare_text(&text).await?;
         let id = self.prepared.take_id();
-        self.count_prepared(id, Some(&prepare.name), &prepared, start);
+        self.instruments().count_prepared(id, Some(&prepare.name), &prepared, start);
         self.log_command("Prepare", &text);
         self.prepared.set_named(&prepare.name, prepared);
         self.shared.prepared_count.fetch_add(1, Ordering::Relaxed);
@@ -272,13 +274,13 @@ impl Session {
         };
         let mut result = maintenance_result(statement.kind);
         for table in &statement.tables {
-            let name = self.qualify(table)?;
+            let name = self.security().qualify(table)?;
             let shown = format!("{}.{}", name.0, name.1);
             let mut row = |kind: &str, text: &str| {
                 let values = [shown.as_str(), operation, kind, text];
                 result.rows.push(values.iter().map(|text| Value::from(*text)).collect());
             };
-            let temporary = self.temporary_table_named(table);
+            let temporary = self.security().temporary_table_named(table);
             match self.maintain_table(statement.kind, &name, temporary, context).await {
                 Ok(notes) => {
                     let failed = notes.iter().any(|(kind, _)| *kind == "error");
@@ -350,8 +352,8 @@ impl Session {
     ) -> SqlResult<Outcome> {
         let mut result = maintenance_result(statement.kind);
         for table in &statement.tables {
-            let name = self.qualify(table)?;
-            let temporary = self.temporary_table_named(table);
+            let name = self.security().qualify(table)?;
+            let temporary = self.security().temporary_table_named(table);
             let definition = temporary.or_else(|| self.shared.catalog.load().table(&name.0, &name.1).cloned());
             let checksum = match definition {
                 Some(definition) => {
@@ -372,15 +374,6 @@ impl Session {
             result.rows.push(vec![Value::String(format!("{}.{}", name.0, name.1)), checksum]);
         }
         Ok(Outcome::Rows(result))
-    }
-
-    /// The database and the name of a table (1046).
-    pub(crate) fn qualify(&self, name: &ast::ObjectName) -> SqlResult<QualifiedName> {
-        match (&name.schema, self.default_database()) {
-            (Some(schema), _) => Ok((schema.to_string(), name.name.to_string())),
-            (None, Some(database)) => Ok((database.to_string(), name.name.to_string())),
-            (None, None) => Err(SqlError::new(ErrorCode::NoDatabase, &[])),
-        }
     }
 }
 

@@ -48,7 +48,7 @@ impl Session {
             && let Some(entry) = shared.plans.find(sql, &settings)
             && let Some(described) = entry.described(schema)
             && self.check_names(&described.statement.statement).is_ok()
-            && self.check_needs(&described.needs).is_ok()
+            && self.security().check_needs(&described.needs).is_ok()
         {
             count(&self.process.status.plan_shared_hits);
             let plan_use = self.plan_use(entry);
@@ -334,7 +334,7 @@ impl Connection for Session {
                     let (parameters, columns) = (prepared.placeholders as u16, prepared.columns.to_vec());
                     self.shared.prepared_count.fetch_add(1, Ordering::Relaxed);
                     let id = self.prepared.take_id();
-                    self.count_prepared(id, None, &prepared, self.command_micros);
+                    self.instruments().count_prepared(id, None, &prepared, self.command_micros);
                     self.prepared.add(id, prepared, plan_use);
                     Ok(PreparedInfo { id, parameters, columns, warnings: 0 })
                 }
@@ -355,7 +355,10 @@ impl Connection for Session {
         unanswered: Unanswered,
         writer: &'a mut dyn ResultWriter,
     ) -> LocalFuture<'a, std::io::Result<()>> {
-        Box::pin(measured(self.work_meter(), self.execute_prepared(id, parameters, cursor, unanswered, writer)))
+        Box::pin(measured(
+            self.instruments().work_meter(),
+            self.execute_prepared(id, parameters, cursor, unanswered, writer),
+        ))
     }
 
     fn fetch<'a>(

@@ -1,6 +1,8 @@
 //! Which part of the session runs a statement.
 
 use crate::authorization::AuthorizedStatement;
+use crate::key_cache::cache_index;
+use crate::key_cache::load_index;
 use crate::plans::Route;
 use crate::program::{ProgramKind, check_program};
 use crate::result::writer::ResultWriter;
@@ -33,7 +35,7 @@ impl Session {
         }
         self.close_handlers(run.request.statement)?;
         if let Some(stage) = stage_of(run.request.statement) {
-            self.stage(stage);
+            self.instruments().stage(stage);
         }
         let _pass = match is_held_up_by_locks(run.request.statement) {
             true => Some(self.definition_pass().await?),
@@ -118,8 +120,8 @@ impl Session {
             }
             Statement::Shutdown => Ok(self.shut_down_server().map(|()| Outcome::done())?),
             Statement::Restart => Err(not_supervised().into()),
-            Statement::CacheIndex { tables, cache } => Ok(self.cache_index(tables, cache)?),
-            Statement::LoadIndex { tables } => Ok(self.load_index(tables)?),
+            Statement::CacheIndex { tables, cache } => Ok(cache_index(&self.security(), tables, cache)?),
+            Statement::LoadIndex { tables } => Ok(load_index(&self.security(), tables)?),
             Statement::Flush(flush) => Ok(self.run_flush(flush).await?),
             Statement::Reset(reset) => Ok(Box::pin(self.run_reset(reset)).await?),
             Statement::TableMaintenance(maintenance) => Ok(self.maintain_tables(maintenance, &run.context).await?),

@@ -1,5 +1,6 @@
 //! HANDLER … OPEN, READ and CLOSE: tables that a session steps through row by row.
 
+use crate::authorization::programs::tables_of_triggers;
 use crate::query::SessionTables;
 use crate::result::column_meta::columns;
 use crate::result::writer::ResultWriter;
@@ -45,7 +46,7 @@ impl Session {
 
     fn open_handler(&mut self, table: &ObjectName, alias: Option<&Ident>) -> SqlResult<Outcome> {
         let alias = alias.unwrap_or(&table.name);
-        let name = self.qualify(table)?;
+        let name = self.security().qualify(table)?;
         if self.handlers.iter().any(|open| eq_ignore_case(&open.alias, alias)) {
             return Err(SqlError::new(ErrorCode::NonUniqueTable, &[&alias.as_str()]));
         }
@@ -129,7 +130,7 @@ impl Session {
         if run.context.programs.are_called() {
             return Err(SqlError::unsupported("stored functions with statements of their own in HANDLER … READ"));
         }
-        self.authorize(read)
+        self.security().authorize(read)
     }
 
     /// Reads on a thread that may take its time: a condition may be true of no row.
@@ -172,10 +173,10 @@ impl Session {
                 self.handlers.retain(|open| !drop.name.is(&open.name.0));
                 return Ok(());
             }
-            Statement::DropTrigger(drop) => self.tables_of_triggers(drop)?,
+            Statement::DropTrigger(drop) => tables_of_triggers(&self.security(), drop)?,
             other => {
                 let names = tables_of(other).into_iter();
-                names.map(|name| self.qualify(name)).collect::<SqlResult<Vec<_>>>()?
+                names.map(|name| self.security().qualify(name)).collect::<SqlResult<Vec<_>>>()?
             }
         };
         self.handlers.retain(|open| !closed.iter().any(|name| open.is_of(name)));
@@ -183,7 +184,7 @@ impl Session {
     }
 
     fn lose_positions(&mut self, names: &[ObjectName]) -> SqlResult<()> {
-        let names = names.iter().map(|name| self.qualify(name)).collect::<SqlResult<Vec<_>>>()?;
+        let names = names.iter().map(|name| self.security().qualify(name)).collect::<SqlResult<Vec<_>>>()?;
         for open in self.handlers.iter_mut().filter(|open| !open.definition.temporary) {
             if names.is_empty() || names.iter().any(|name| open.is_of(name)) {
                 open.position = None;

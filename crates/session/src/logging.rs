@@ -61,7 +61,7 @@ impl Session {
     /// A statement begins: the general log and the audit log. An error refuses the statement.
     pub(crate) fn log_start(&mut self, run: &StatementRun<'_>) -> SqlResult<()> {
         // What the statement before waited, unless that was logged.
-        self.take_lock_micros();
+        self.instruments().take_lock_micros();
         let (active, logged) = (run.logs, run.request.logged());
         let start = self.process.since_micros.load(Ordering::Relaxed);
         let settings = self.shared.logs.settings();
@@ -247,7 +247,7 @@ impl Session {
 
     /// TRUNCATE TABLE of a log's table forgets its entries; `false` if it is another table.
     pub(crate) fn truncate_log(&self, name: &ObjectName) -> SqlResult<bool> {
-        let (database, table) = self.qualify(name)?;
+        let (database, table) = self.security().qualify(name)?;
         let logs = &self.shared.logs;
         match (database.as_str(), table.to_ascii_lowercase().as_str()) {
             ("mysql", "general_log") => logs.general_rows.clear(),

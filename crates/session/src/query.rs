@@ -73,7 +73,7 @@ impl Session {
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
         let catalog = self.shared.catalog.load();
-        self.stage(stages::OPTIMIZING);
+        self.instruments().stage(stages::OPTIMIZING);
         let limited;
         let query = match self.with_select_limit(query) {
             Some(with_limit) => {
@@ -94,7 +94,7 @@ impl Session {
             u64::MAX => self.bind_sent_query(query, run, &catalog).await?,
             _ => self.bind_query(query, run.request.sql, run.request.parameters, &catalog, &run.context, None)?,
         };
-        let bound = self.authorize(bound)?;
+        let bound = self.security().authorize(bound)?;
         if bound.into.is_some() {
             return Ok(self.select_into(bound, &run.context, catalog).await?);
         }
@@ -103,7 +103,7 @@ impl Session {
         let place = place.filter(|place| is_silent && place.keeps(&bound));
         let reusable = place.and_then(|place| Some((place, planned.reusable(&bound)?)));
         let mut running = self.run_planned(planned);
-        self.stage(stages::EXECUTING);
+        self.instruments().stage(stages::EXECUTING);
         let result = self.send_rows(&bound, &mut running, writer).await;
         let ended = self.end_query(running).await;
         let outcome = result?;
@@ -367,7 +367,7 @@ impl Session {
             return Ok((row.values(context)?.pop().unwrap_or_default(), sql_type));
         }
         let bound = self.bind_query(&query, sql, parameters, &catalog, context, None)?;
-        let bound = self.authorize(bound)?;
+        let bound = self.security().authorize(bound)?;
         let sql_type = bound.columns.first().map_or(SqlType::Null, |column| column.expr_type.sql_type.clone());
         let rows = self.collect_rows(&bound, context, catalog, 1).await?;
         let value = rows.into_iter().next().and_then(|row| row.into_iter().next()).unwrap_or_default();
@@ -385,7 +385,7 @@ impl Session {
         let rows = RowsTable::provider(result);
         let query = RowsTable::select_all(Some(condition.clone()));
         let catalog = self.shared.catalog.load();
-        let bound = self.authorize(self.bind_query(&query, b"", &[], &catalog, context, Some(rows))?)?;
+        let bound = self.security().authorize(self.bind_query(&query, b"", &[], &catalog, context, Some(rows))?)?;
         let rows = self.collect_rows(&bound, context, catalog, usize::MAX).await?;
         Ok(ResultSet { columns, rows })
     }

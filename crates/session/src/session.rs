@@ -4,10 +4,12 @@
 
 mod counted;
 pub(crate) mod inside;
+mod instruments;
 mod statement;
 mod statement_run;
 
 use self::inside::Inside;
+use self::instruments::Instruments;
 pub(crate) use self::statement_run::StatementRun;
 use crate::api::KillCallback;
 use crate::database::Shared;
@@ -166,7 +168,7 @@ impl Drop for Session {
         self.shared.prepared_count.fetch_sub(self.prepared.len() as u64, Ordering::Relaxed);
         self.shared.processes.remove(&self.process);
         self.shared.statistics.forget(&self.process);
-        self.take_lock_micros();
+        self.instruments().take_lock_micros();
     }
 }
 
@@ -322,7 +324,7 @@ impl Session {
         writer: &mut dyn ResultWriter,
     ) -> std::io::Result<()> {
         let text = Text::new(sql);
-        let meter = self.work_meter();
+        let meter = self.instruments().work_meter();
         let statements = self.run_statements(&text, unanswered, before_pool, None, writer);
         measured(meter, statements).await.map(|_| ())
     }
@@ -345,7 +347,7 @@ impl Session {
                     return self.end_command(writer).await;
                 }
             };
-            let meter = self.work_meter();
+            let meter = self.instruments().work_meter();
             let statements = match &text.utf8 {
                 Cow::Borrowed(_) => Text::shared(&rest),
                 Cow::Owned(decoded) => Text::new(decoded),
@@ -500,6 +502,11 @@ impl Session {
         let database = self.default_database().cloned();
         self.settings = Settings::decode(&self.variables, database, self.info.ignore_space);
         self.settings_version += 1;
+    }
+
+    /// What it is measured with.
+    pub(crate) fn instruments(&self) -> Instruments<'_> {
+        Instruments { shared: &self.shared, process: &self.process }
     }
 
     /// `DATABASE()`.

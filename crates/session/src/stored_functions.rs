@@ -72,7 +72,7 @@ impl StoredFunctions {
         StoredFunctions {
             shared: session.shared.clone(),
             account: session.account.clone(),
-            client_host: session.client_host().into(),
+            client_host: session.security().client_host().into(),
             access: session.access.clone(),
             context: context.clone(),
             running: session.calls.clone(),

@@ -81,7 +81,7 @@ impl Session {
         let catalog = self.shared.catalog.load();
         let mut locks = Vec::with_capacity(names.len());
         for table in names {
-            let name = self.qualify(table)?;
+            let name = self.security().qualify(table)?;
             if let Some(TableEntry::View(_)) = catalog.entry(&name.0, &name.1) {
                 return Err(SqlError::new(ErrorCode::WrongObject, &[&name.0, &name.1, &"BASE TABLE"]));
             }
@@ -109,8 +109,8 @@ impl Session {
             inside_view: table.inside_view.clone(),
             ..need
         });
-        self.check_needs(&inside)?;
-        self.check_needs(&needs)
+        self.security().check_needs(&inside)?;
+        self.security().check_needs(&needs)
     }
 
     async fn take_table_locks(&mut self, tables: &[ast::TableLock]) -> SqlResult<()> {
@@ -149,10 +149,10 @@ impl Session {
         let mut wanted = Vec::with_capacity(tables.len());
         let mut locked = Vec::with_capacity(tables.len());
         for lock in tables {
-            if self.temporary_table_named(&lock.table).is_some() {
+            if self.security().temporary_table_named(&lock.table).is_some() {
                 continue;
             }
-            let name = self.qualify(&lock.table)?;
+            let name = self.security().qualify(&lock.table)?;
             let mode = match lock.kind {
                 TableLockKind::Read | TableLockKind::ReadLocal => TableLock::ReadOnly,
                 TableLockKind::Write | TableLockKind::LowPriorityWrite => TableLock::Exclusive,
@@ -165,7 +165,7 @@ impl Session {
                     let query = crate::query::select_all(lock.table.clone());
                     let context = Arc::new(self.query_context());
                     let bound = self.bind_query(&query, b"", &[], catalog, &context, None)?;
-                    let bound = self.authorize(bound)?;
+                    let bound = self.security().authorize(bound)?;
                     for table in bound.tables.iter().filter(|table| table.view.is_none()) {
                         self.check_lock_inside_view(table)?;
                         let base = table.definition.as_ref().filter(|definition| !definition.temporary);

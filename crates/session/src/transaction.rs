@@ -105,14 +105,14 @@ impl Session {
         self.track_transaction(None);
         match prepared {
             true => squall_instrumentation::process::count(&self.process.status.handler_prepare),
-            false => self.count_rollback(),
+            false => self.instruments().count_rollback(),
         }
     }
 
     fn begin_transaction(&self, options: TransactionOptions) -> Transaction {
         let mut transaction = self.shared.store.begin_with(options, Some(self.process.id));
         transaction.charge_to(&self.process.memory);
-        self.count_begin(&transaction);
+        self.instruments().count_begin(&transaction);
         transaction
     }
 
@@ -136,7 +136,7 @@ impl Session {
             squall_instrumentation::process::count(&self.process.status.handler_rollback);
             self.track_transaction(None);
             self.discard(open.transaction).await;
-            self.count_rollback();
+            self.instruments().count_rollback();
         }
     }
 
@@ -149,14 +149,14 @@ impl Session {
         let failed = self.transaction.statement_failed();
         self.discard(failed).await;
         if !self.transaction.is_open() {
-            self.count_rollback();
+            self.instruments().count_rollback();
         }
     }
 
     /// Rolls back what is open, without waiting until that is done.
     pub(crate) fn give_up_transaction(&mut self) {
         if let Some(transaction) = self.transaction.end() {
-            self.count_rollback();
+            self.instruments().count_rollback();
             self.begin_to_discard(transaction);
         }
     }

@@ -222,7 +222,7 @@ impl Session {
     /// XA RECOVER. Without the privilege the error is the one that the protocol of transaction managers knows.
     fn prepared_branches(&self, convert: bool, context: &StatementContext) -> SqlResult<Outcome> {
         let needed = Need::server(Privileges::NONE, &["XA_RECOVER_ADMIN"], "XA_RECOVER_ADMIN");
-        if let Err(denied) = self.check_needs(&[needed]) {
+        if let Err(denied) = self.security().check_needs(&[needed]) {
             context.diagnostics.push(Level::Error, denied);
             return Err(SqlError::new(ErrorCode::XaerRmerr, &[]));
         }

@@ -6,6 +6,7 @@
 //! Reading order: [`sql_type`], [`value`], [`decimal`], [`temporal`], [`collation`], [`error`],
 //! [`convert`], [`json`], [`geometry`], [`vector`], [`key_codec`]; beside them [`durable_files`], [`file_use`], [`work_meter`] and [`threads`].
 
+pub mod clock;
 pub mod collation;
 pub mod condition;
 pub mod convert;

@@ -3,10 +3,10 @@
 use super::support::{Args, Binding, Def, result};
 use crate::operators::{coerce, report};
 use squall_registry::{Coercibility, ExprType};
+use squall_types::clock::now_micros;
 use squall_types::temporal::calendar::{months_to_period, period_to_months};
 use squall_types::temporal::{Interval, IntervalUnit, TimeZone, str_to_date};
 use squall_types::{Date, DateTime, Decimal, ErrorCode, SqlError, SqlResult, SqlType, Time, Value};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
@@ -139,9 +139,7 @@ fn session_zone<'a>(args: &'a Args<'_>) -> &'a TimeZone {
 
 /// The one function that does not stand still while the statement runs.
 fn sysdate(args: &Args<'_>) -> SqlResult<Value> {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let micros = i64::try_from(since.as_micros()).unwrap_or(i64::MAX);
-    let now = session_zone(args).from_unix_micros(micros).unwrap_or_default();
+    let now = session_zone(args).from_unix_micros(now_micros()).unwrap_or_default();
     Ok(moment(args, now))
 }
 

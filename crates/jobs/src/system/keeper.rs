@@ -1,11 +1,12 @@
 //! The thread that removes jobs whose time is over, and ends jobs that were cancelled by threads that may not wait for the disk.
 
+use crate::system::SystemInner;
 use crate::system::ending::Ending;
 use crate::system::retention;
-use crate::system::{SystemInner, now_micros};
 use squall_logs::error_log::{Severity, error_log};
 use squall_row_store::CommitTicket;
 use squall_types::SqlResult;
+use squall_types::clock::now_micros;
 use std::sync::Weak;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};

@@ -1,11 +1,11 @@
 //! What a kind of job is, and what its handler gets.
 
-use crate::system::now_micros;
 use crate::system::output::Output;
 use crate::system::queue::Live;
 use crate::system::worker::Announcement;
 use parking_lot::Mutex;
 use squall_row_store::Transaction;
+use squall_types::clock::now_micros;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::fmt::Debug;
 use std::sync::Arc;

@@ -2,9 +2,10 @@
 
 use crate::system::kept::bytes_of;
 use crate::system::record::{JobRecord, job_key};
-use crate::system::{KindInner, SystemInner, now_micros};
+use crate::system::{KindInner, SystemInner};
 use squall_catalog::IndexId;
 use squall_row_store::{Direction, ValueRange};
+use squall_types::clock::now_micros;
 use squall_types::{SqlResult, Value};
 use std::ops::Bound;
 use std::sync::Arc;

@@ -8,10 +8,10 @@ use squall_session::Database;
 use squall_session::api::{AtOnce, Backend, Connection};
 use squall_session::deferred::Brief;
 use squall_session::procedure::run_on_this_thread;
+use squall_types::clock::now_micros;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::cell::RefCell;
 use std::sync::Weak;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Opens a session like the one that a query was queued in, and keeps what the query answers.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ pub(super) fn run_at_once(shared: &Shared, database: &Database, sql: &str, paylo
     let (_, origin) = captured::split(payload).ok()?;
     let mut lent = shared.sessions.find(database, origin)?;
     let session = lent.session();
-    let started_micros = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64);
+    let started_micros = now_micros();
     let output = RefCell::default();
     let add = |part| {
         let output: &RefCell<Vec<Vec<u8>>> = &output;

@@ -7,12 +7,13 @@ use squall_history_store::{HistoryStore, TableContent};
 use squall_logs::error_log::{Severity, error_log};
 use squall_registry::{ColumnRange, VirtualScan, VirtualTable};
 use squall_session::{Database, WeakDatabase};
+use squall_types::clock::now_micros;
 use squall_types::temporal::Interval;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 /// Copies the tables, one copy at a time.
 #[derive(Debug)]
@@ -29,11 +30,6 @@ pub(crate) struct Collector {
     pub failed: AtomicU64,
     /// How long the last copy took.
     pub last_duration_micros: AtomicU64,
-}
-
-/// Microseconds since 1970 UTC.
-pub(crate) fn now_micros() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64)
 }
 
 impl Collector {

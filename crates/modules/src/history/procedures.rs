@@ -1,6 +1,6 @@
 //! The procedures of the schema `ps_history`.
 
-use super::collector::{Collector, now_micros};
+use super::collector::Collector;
 use super::settings::{SETTINGS, Settings, set_interval};
 use super::{History, NAME, bad_period, set_period};
 use squall_catalog::{Need, Privileges};
@@ -8,6 +8,7 @@ use squall_session::api::{LocalFuture, OkInfo};
 use squall_session::procedure::{Parameter, ProcedureHead};
 use squall_session::result::{ResultSet, typed_column};
 use squall_session::{Failure, Procedure, ProcedureCall};
+use squall_types::clock::now_micros;
 use squall_types::temporal::Interval;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;

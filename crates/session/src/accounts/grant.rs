@@ -1,6 +1,7 @@
 //! GRANT and REVOKE of privileges.
 
 use super::restrict;
+use crate::authorization::SecurityContext;
 use crate::result::Outcome;
 use crate::session::Session;
 use squall_catalog::{AccessMap, AccountDef, AccountKey, PrivilegeLevel, Privileges, RoutineKind, TableEntry};
@@ -57,11 +58,11 @@ impl Session {
     pub(super) async fn revoke(&mut self, revoke: &Revoke) -> SqlResult<Outcome> {
         match revoke {
             Revoke::Privileges { if_exists, privileges, on, from, ignore_unknown_user } => {
-                let place = self.place(on)?;
+                let place = place(&self.security(), on)?;
                 let wanted = wanted(privileges, &place, &self.shared.registry)?;
-                self.check_virtual_place(&place, &wanted)?;
-                self.check_may_grant(&place, &wanted)?;
-                let keys = from.iter().map(|name| self.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
+                check_virtual_place(&self.security(), &place, &wanted)?;
+                check_may_grant(&self.security(), &place, &wanted)?;
+                let keys = from.iter().map(|name| self.security().account_key(name)).collect::<SqlResult<Vec<_>>>()?;
                 let lenient = *if_exists;
                 let partial = self.shared.accounts.load_now().partial_revokes;
                 let (revoker, access) = (self.account.clone(), self.access.clone());
@@ -75,7 +76,7 @@ impl Session {
                 .await
             }
             Revoke::All { from, ignore_unknown_user, .. } => {
-                let keys = from.iter().map(|name| self.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
+                let keys = from.iter().map(|name| self.security().account_key(name)).collect::<SqlResult<Vec<_>>>()?;
                 self.edit_accounts(&keys, *ignore_unknown_user, |account| {
                     account.global = Privileges::NONE;
                     account.dynamic.clear();
@@ -125,18 +126,18 @@ impl Session {
         to: &[UserSpecification],
         grant_option: bool,
     ) -> SqlResult<Outcome> {
-        let place = self.place(on)?;
+        let place = place(&self.security(), on)?;
         let wanted = wanted(privileges, &place, &self.shared.registry)?;
-        self.check_virtual_place(&place, &wanted)?;
-        self.check_may_grant(&place, &wanted)?;
-        self.check_place(&place, &wanted)?;
+        check_virtual_place(&self.security(), &place, &wanted)?;
+        check_may_grant(&self.security(), &place, &wanted)?;
+        check_place(&self.security(), &place, &wanted)?;
         let mut keys = Vec::with_capacity(to.len());
         for user in to {
             if !user.authentication.is_empty() {
                 // Accounts are made by CREATE USER alone.
                 return Err(SqlError::with_message(ErrorCode::SyntaxError, ErrorCode::SyntaxError.template()));
             }
-            keys.push(self.account_key(&user.name)?);
+            keys.push(self.security().account_key(&user.name)?);
         }
         let accounts = self.shared.accounts.load_full();
         if keys.iter().any(|key| accounts.get(key).is_none()) {
@@ -154,127 +155,125 @@ impl Session {
         })
         .await
     }
+}
 
-    fn place(&self, on: &GrantTarget) -> SqlResult<Place> {
-        let current = || match self.default_database() {
-            Some(database) => Ok(database.to_string()),
-            None => Err(SqlError::new(ErrorCode::NoDatabase, &[])),
-        };
-        Ok(match (&on.level, on.kind) {
-            (GrantLevel::Global, _) => Place::Global,
-            (GrantLevel::CurrentDatabase, _) => Place::Database(current()?),
-            (GrantLevel::Database(name), _) => Place::Database(name.to_string()),
-            (GrantLevel::Object(name), GrantTargetKind::Table) => {
-                let (database, table) = self.qualify(name)?;
-                Place::Table(database, table)
-            }
-            (GrantLevel::Object(name), kind) => {
-                let (database, name) = self.qualify(name)?;
-                let is_function = kind == GrantTargetKind::Function;
-                Place::Routine { database, is_function, name: name.to_lowercase() }
-            }
-        })
-    }
-
-    /// A table has to exist unless CREATE is among what is granted (1146); a column has to exist (1054).
-    fn check_place(&self, place: &Place, wanted: &Wanted) -> SqlResult<()> {
-        match place {
-            Place::Table(database, table) => {
-                let catalog = self.shared.catalog.load();
-                let entry = catalog.entry(database, table);
-                let virtual_table = self.shared.registry.virtual_table(database, table);
-                let is_known = |column: &str| match (entry, virtual_table) {
-                    (Some(TableEntry::Table(definition)), _) => definition.column(column).is_some(),
-                    (Some(TableEntry::View(view)), _) => {
-                        view.columns.iter().any(|name| name.eq_ignore_ascii_case(column))
-                    }
-                    (None, Some(table)) => table.columns().iter().any(|known| known.name.eq_ignore_ascii_case(column)),
-                    (None, None) => false,
-                };
-                let will_be = wanted.on_place.contains(Privileges::CREATE) && wanted.on_columns.is_empty();
-                if entry.is_none() && virtual_table.is_none() && !will_be {
-                    return Err(SqlError::new(ErrorCode::NoSuchTable, &[database, table]));
-                }
-                match wanted.on_columns.iter().find(|(column, _)| !is_known(column)) {
-                    Some((column, _)) => Err(SqlError::new(ErrorCode::BadField, &[column, table])),
-                    None => Ok(()),
-                }
-            }
-            Place::Routine { database, is_function: false, name }
-                if self.shared.procedures.find(database, name).is_some() =>
-            {
-                Ok(())
-            }
-            Place::Routine { database, is_function, name } => {
-                let kind = if *is_function { RoutineKind::Function } else { RoutineKind::Procedure };
-                match self.shared.catalog.load().routine(database, kind, name) {
-                    Some(_) => Ok(()),
-                    None => Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&kind.word(), name])),
-                }
-            }
-            _ => Ok(()),
+fn place(security: &SecurityContext<'_>, on: &GrantTarget) -> SqlResult<Place> {
+    let current = || match security.default_database {
+        Some(database) => Ok(database.to_string()),
+        None => Err(SqlError::new(ErrorCode::NoDatabase, &[])),
+    };
+    Ok(match (&on.level, on.kind) {
+        (GrantLevel::Global, _) => Place::Global,
+        (GrantLevel::CurrentDatabase, _) => Place::Database(current()?),
+        (GrantLevel::Database(name), _) => Place::Database(name.to_string()),
+        (GrantLevel::Object(name), GrantTargetKind::Table) => {
+            let (database, table) = security.qualify(name)?;
+            Place::Table(database, table)
         }
-    }
-
-    /// Of a database of virtual tables nothing is granted that cannot be done: 1044 for the database, 1142 for changes of a table that takes none.
-    fn check_virtual_place(&self, place: &Place, wanted: &Wanted) -> SqlResult<()> {
-        let (Place::Database(name) | Place::Table(name, _) | Place::Routine { database: name, .. }) = place else {
-            return Ok(());
-        };
-        let Some(database) = virtual_database(name) else { return Ok(()) };
-        let rows = Privileges::INSERT.union(Privileges::UPDATE).union(Privileges::DELETE);
-        let any = rows.union(Privileges::SELECT).union(Privileges::CREATE).union(Privileges::DROP);
-        let columns = wanted.on_columns.iter().fold(Privileges::NONE, |sum, (_, privileges)| sum.union(*privileges));
-        let asked = wanted.on_place.union(columns).without(Privileges::GRANT_OPTION);
-        let any = if let Place::Database(_) = place { any.union(Privileges::LOCK_TABLES) } else { any };
-        if database != PERFORMANCE || !any.contains(asked) {
-            return Err(self.database_denied(database));
+        (GrantLevel::Object(name), kind) => {
+            let (database, name) = security.qualify(name)?;
+            let is_function = kind == GrantTargetKind::Function;
+            Place::Routine { database, is_function, name: name.to_lowercase() }
         }
-        match place {
-            Place::Table(_, table) if asked.intersects(rows) && !self.takes_changes(database, table) => {
-                Err(self.table_denied(&format!("{}, GRANT", asked.names().join(", ")), table))
+    })
+}
+
+/// A table has to exist unless CREATE is among what is granted (1146); a column has to exist (1054).
+fn check_place(security: &SecurityContext<'_>, place: &Place, wanted: &Wanted) -> SqlResult<()> {
+    match place {
+        Place::Table(database, table) => {
+            let catalog = security.shared.catalog.load();
+            let entry = catalog.entry(database, table);
+            let virtual_table = security.shared.registry.virtual_table(database, table);
+            let is_known = |column: &str| match (entry, virtual_table) {
+                (Some(TableEntry::Table(definition)), _) => definition.column(column).is_some(),
+                (Some(TableEntry::View(view)), _) => view.columns.iter().any(|name| name.eq_ignore_ascii_case(column)),
+                (None, Some(table)) => table.columns().iter().any(|known| known.name.eq_ignore_ascii_case(column)),
+                (None, None) => false,
+            };
+            let will_be = wanted.on_place.contains(Privileges::CREATE) && wanted.on_columns.is_empty();
+            if entry.is_none() && virtual_table.is_none() && !will_be {
+                return Err(SqlError::new(ErrorCode::NoSuchTable, &[database, table]));
             }
-            _ => Ok(()),
+            match wanted.on_columns.iter().find(|(column, _)| !is_known(column)) {
+                Some((column, _)) => Err(SqlError::new(ErrorCode::BadField, &[column, table])),
+                None => Ok(()),
+            }
         }
-    }
-
-    fn takes_changes(&self, database: &str, table: &str) -> bool {
-        self.shared.registry.virtual_table(database, table).is_some_and(|table| table.takes_changes())
-    }
-
-    /// An account grants only what it has with GRANT OPTION.
-    fn check_may_grant(&self, place: &Place, wanted: &Wanted) -> SqlResult<()> {
-        let own = match place {
-            Place::Global => self.access.global,
-            Place::Database(database) => self.access.on_databases_like(database),
-            Place::Table(database, table) => self.access.on_table(database, table),
-            Place::Routine { database, is_function, name } => self.access.on_routine(database, *is_function, name),
-        };
-        let on_column = |column: &str| match place {
-            Place::Table(database, table) => self.access.on_column(database, table, column),
-            _ => own,
-        };
-        if own.contains(Privileges::GRANT_OPTION)
-            && own.contains(wanted.on_place.without(Privileges::GRANT_OPTION))
-            && wanted.on_columns.iter().all(|(column, privileges)| on_column(column).contains(*privileges))
-            && wanted.dynamic.iter().all(|name| self.access.may_grant_dynamic(name))
+        Place::Routine { database, is_function: false, name }
+            if security.shared.procedures.find(database, name).is_some() =>
         {
-            return Ok(());
+            Ok(())
         }
-        let (user, host) = (&self.account.user, &self.account.host);
-        Err(match place {
-            Place::Global => self.shared.accounts.load_now().access_denied(&self.account),
-            Place::Database(database) => SqlError::new(ErrorCode::DbAccessDenied, &[user, host, database]),
-            Place::Table(_, table) => self.table_denied("GRANT", table),
-            Place::Routine { name, .. } => {
-                SqlError::new(ErrorCode::ProcAccessDenied, &[&"grant", user, &self.client_host(), name])
+        Place::Routine { database, is_function, name } => {
+            let kind = if *is_function { RoutineKind::Function } else { RoutineKind::Procedure };
+            match security.shared.catalog.load().routine(database, kind, name) {
+                Some(_) => Ok(()),
+                None => Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&kind.word(), name])),
             }
-        })
+        }
+        _ => Ok(()),
     }
+}
 
-    pub(super) fn unknown_accounts(&self, operation: &str, keys: &[AccountKey]) -> SqlError {
-        failed(operation, keys)
+/// Of a database of virtual tables nothing is granted that cannot be done: 1044 for the database, 1142 for changes of a table that takes none.
+fn check_virtual_place(security: &SecurityContext<'_>, place: &Place, wanted: &Wanted) -> SqlResult<()> {
+    let (Place::Database(name) | Place::Table(name, _) | Place::Routine { database: name, .. }) = place else {
+        return Ok(());
+    };
+    let Some(database) = virtual_database(name) else { return Ok(()) };
+    let rows = Privileges::INSERT.union(Privileges::UPDATE).union(Privileges::DELETE);
+    let any = rows.union(Privileges::SELECT).union(Privileges::CREATE).union(Privileges::DROP);
+    let columns = wanted.on_columns.iter().fold(Privileges::NONE, |sum, (_, privileges)| sum.union(*privileges));
+    let asked = wanted.on_place.union(columns).without(Privileges::GRANT_OPTION);
+    let any = if let Place::Database(_) = place { any.union(Privileges::LOCK_TABLES) } else { any };
+    if database != PERFORMANCE || !any.contains(asked) {
+        return Err(security.database_denied(database));
     }
+    match place {
+        Place::Table(_, table) if asked.intersects(rows) && !takes_changes(security, database, table) => {
+            Err(security.table_denied(&format!("{}, GRANT", asked.names().join(", ")), table))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn takes_changes(security: &SecurityContext<'_>, database: &str, table: &str) -> bool {
+    security.shared.registry.virtual_table(database, table).is_some_and(|table| table.takes_changes())
+}
+
+/// An account grants only what it has with GRANT OPTION.
+fn check_may_grant(security: &SecurityContext<'_>, place: &Place, wanted: &Wanted) -> SqlResult<()> {
+    let own = match place {
+        Place::Global => security.access.global,
+        Place::Database(database) => security.access.on_databases_like(database),
+        Place::Table(database, table) => security.access.on_table(database, table),
+        Place::Routine { database, is_function, name } => security.access.on_routine(database, *is_function, name),
+    };
+    let on_column = |column: &str| match place {
+        Place::Table(database, table) => security.access.on_column(database, table, column),
+        _ => own,
+    };
+    if own.contains(Privileges::GRANT_OPTION)
+        && own.contains(wanted.on_place.without(Privileges::GRANT_OPTION))
+        && wanted.on_columns.iter().all(|(column, privileges)| on_column(column).contains(*privileges))
+        && wanted.dynamic.iter().all(|name| security.access.may_grant_dynamic(name))
+    {
+        return Ok(());
+    }
+    let (user, host) = (&security.account.user, &security.account.host);
+    Err(match place {
+        Place::Global => security.shared.accounts.load_now().access_denied(security.account),
+        Place::Database(database) => SqlError::new(ErrorCode::DbAccessDenied, &[user, host, database]),
+        Place::Table(_, table) => security.table_denied("GRANT", table),
+        Place::Routine { name, .. } => {
+            SqlError::new(ErrorCode::ProcAccessDenied, &[&"grant", user, &security.client_host(), name])
+        }
+    })
+}
+
+pub(crate) fn unknown_accounts(operation: &str, keys: &[AccountKey]) -> SqlError {
+    failed(operation, keys)
 }
 
 /// The privileges of a list at a level (1144, 1221, 3619).

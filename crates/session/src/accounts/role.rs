@@ -1,5 +1,7 @@
 //! Roles: CREATE ROLE, GRANT and REVOKE of roles, SET ROLE, SET DEFAULT ROLE.
 
+use crate::accounts::grant::unknown_accounts;
+use crate::authorization::SecurityContext;
 use crate::result::Outcome;
 use crate::session::Session;
 use squall_catalog::{AccountDef, AccountKey, Accounts};
@@ -37,8 +39,9 @@ impl Session {
         if statement.admin.is_some() {
             return Err(SqlError::unsupported("WITH ADMIN"));
         }
-        let keys = statement.names.iter().map(|name| self.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
-        let error_of = |existing: &[AccountKey]| self.unknown_accounts("CREATE ROLE", existing);
+        let keys =
+            statement.names.iter().map(|name| self.security().account_key(name)).collect::<SqlResult<Vec<_>>>()?;
+        let error_of = |existing: &[AccountKey]| unknown_accounts("CREATE ROLE", existing);
         let mut change = self.begin_accounts().await;
         let accounts = &mut change.accounts;
         let existing: Vec<AccountKey> = keys.iter().filter(|key| accounts.get(key).is_some()).cloned().collect();
@@ -63,17 +66,13 @@ impl Session {
         Ok(Outcome::done())
     }
 
-    pub(super) fn keys_of(&self, names: &[AccountName]) -> SqlResult<Vec<AccountKey>> {
-        names.iter().map(|name| self.account_key(name)).collect()
-    }
-
     pub(super) async fn grant_roles(
         &mut self,
         roles: &[AccountName],
         to: &[AccountName],
         admin_option: bool,
     ) -> SqlResult<Outcome> {
-        let (roles, to) = (self.keys_of(roles)?, self.keys_of(to)?);
+        let (roles, to) = (keys_of(&self.security(), roles)?, keys_of(&self.security(), to)?);
         let accounts = self.shared.accounts.load_full();
         for role in &roles {
             if accounts.get(role).is_none() {
@@ -104,7 +103,7 @@ impl Session {
         from: &[AccountName],
         ignore_unknown: bool,
     ) -> SqlResult<Outcome> {
-        let (roles, from) = (self.keys_of(roles)?, self.keys_of(from)?);
+        let (roles, from) = (keys_of(&self.security(), roles)?, keys_of(&self.security(), from)?);
         let accounts = self.shared.accounts.load_full();
         if let Some(role) = roles.iter().find(|role| accounts.is_mandatory(role)) {
             return Err(mandatory(role));
@@ -119,43 +118,11 @@ impl Session {
         .await
     }
 
-    /// The roles that CREATE USER … DEFAULT ROLE names.
-    pub(super) fn role_keys(&self, roles: &RoleSet) -> SqlResult<Vec<AccountKey>> {
-        match roles {
-            RoleSet::Roles(names) => self.keys_of(names),
-            RoleSet::None => Ok(Vec::new()),
-            _ => Err(SqlError::unsupported("this DEFAULT ROLE")),
-        }
-    }
-
-    pub(super) fn default_roles_of(
-        &self,
-        accounts: &Accounts,
-        account: &AccountDef,
-        roles: &RoleSet,
-    ) -> SqlResult<BTreeSet<AccountKey>> {
-        let wanted = match roles {
-            RoleSet::None => return Ok(BTreeSet::new()),
-            RoleSet::All => return Ok(accounts.granted_roles(account)),
-            RoleSet::Default => return Ok(account.default_roles.clone()),
-            RoleSet::AllExcept(names) => {
-                let except = self.keys_of(names)?;
-                let granted = accounts.granted_roles(account);
-                return Ok(granted.into_iter().filter(|role| !except.contains(role)).collect());
-            }
-            RoleSet::Roles(names) => self.keys_of(names)?,
-        };
-        match wanted.iter().find(|role| !accounts.is_granted(role, account)) {
-            Some(role) => Err(not_granted(role, &account.key())),
-            None => Ok(wanted.into_iter().collect()),
-        }
-    }
-
     /// SET ROLE.
     pub(crate) fn set_role(&mut self, roles: &RoleSet) -> SqlResult<Outcome> {
         let accounts = self.shared.accounts.load_full();
         let Some(account) = accounts.get(&self.account) else { return Ok(Outcome::done()) };
-        self.active_roles = Arc::new(self.default_roles_of(&accounts, account, roles)?);
+        self.active_roles = Arc::new(default_roles_of(&self.security(), &accounts, account, roles)?);
         self.rebuild_access();
         self.track_state_change();
         Ok(Outcome::done())
@@ -163,18 +130,54 @@ impl Session {
 
     /// SET DEFAULT ROLE.
     pub(crate) async fn set_default_role(&mut self, statement: &SetDefaultRole) -> SqlResult<Outcome> {
-        let keys = self.keys_of(&statement.users)?;
+        let keys = keys_of(&self.security(), &statement.users)?;
         let mut change = self.begin_accounts().await;
         for key in keys {
             let account = change.accounts.get(&key);
             let account = account
                 .ok_or_else(|| squall_server_state::accounts::failed("SET DEFAULT ROLE", std::slice::from_ref(&key)))?;
-            let default_roles = self.default_roles_of(&change.accounts, account, &statement.roles)?;
+            let default_roles = default_roles_of(&self.security(), &change.accounts, account, &statement.roles)?;
             let account = AccountDef { default_roles, ..(**account).clone() };
             change.accounts.accounts.insert(key, Arc::new(account));
         }
         self.commit_accounts(change).await?;
         Ok(Outcome::done())
+    }
+}
+
+pub(crate) fn keys_of(security: &SecurityContext<'_>, names: &[AccountName]) -> SqlResult<Vec<AccountKey>> {
+    names.iter().map(|name| security.account_key(name)).collect()
+}
+
+/// The roles that CREATE USER … DEFAULT ROLE names.
+pub(crate) fn role_keys(security: &SecurityContext<'_>, roles: &RoleSet) -> SqlResult<Vec<AccountKey>> {
+    match roles {
+        RoleSet::Roles(names) => keys_of(security, names),
+        RoleSet::None => Ok(Vec::new()),
+        _ => Err(SqlError::unsupported("this DEFAULT ROLE")),
+    }
+}
+
+pub(crate) fn default_roles_of(
+    security: &SecurityContext<'_>,
+    accounts: &Accounts,
+    account: &AccountDef,
+    roles: &RoleSet,
+) -> SqlResult<BTreeSet<AccountKey>> {
+    let wanted = match roles {
+        RoleSet::None => return Ok(BTreeSet::new()),
+        RoleSet::All => return Ok(accounts.granted_roles(account)),
+        RoleSet::Default => return Ok(account.default_roles.clone()),
+        RoleSet::AllExcept(names) => {
+            let except = keys_of(security, names)?;
+            let granted = accounts.granted_roles(account);
+            return Ok(granted.into_iter().filter(|role| !except.contains(role)).collect());
+        }
+        RoleSet::Roles(names) => keys_of(security, names)?,
+    };
+    match wanted.iter().find(|role| !accounts.is_granted(role, account)) {
+        Some(role) => Err(not_granted(role, &account.key())),
+        None => Ok(wanted.into_iter().collect()),
     }
 }
 

@@ -1,5 +1,7 @@
 //! SHOW GRANTS and SHOW CREATE USER.
 
+use crate::accounts::role::keys_of;
+use crate::authorization::SecurityContext;
 use crate::result::{Outcome, ResultSet, text_column};
 use crate::session::Session;
 use squall_catalog::{AccountDef, AccountKey, Need, PrivilegeLevel, Privileges, common_restrictions};
@@ -9,32 +11,17 @@ use squall_system_tables::quoting::{quote, quote_text};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 
 impl Session {
-    fn shown_account(&self, name: Option<&AccountName>) -> SqlResult<AccountKey> {
-        match name {
-            None => Ok(self.account.clone()),
-            Some(name) => self.account_key(name),
-        }
-    }
-
-    /// Other accounts need a privilege to read MySQL's tables of accounts (1044).
-    fn check_may_show(&self, account: &AccountKey) -> SqlResult<()> {
-        match *account == self.account {
-            true => Ok(()),
-            false => self.check_needs(&[Need::database("mysql", Privileges::SELECT)]),
-        }
-    }
-
     /// SHOW GRANTS.
     pub(crate) fn show_grants(&mut self, name: Option<&AccountName>, using: &[AccountName]) -> SqlResult<Outcome> {
-        let key = self.shown_account(name)?;
-        self.check_may_show(&key)?;
+        let key = shown_account(&self.security(), name)?;
+        check_may_show(&self.security(), &key)?;
         let accounts = self.shared.accounts.load_full();
         let account =
             accounts.get(&key).ok_or_else(|| SqlError::new(ErrorCode::NonexistingGrant, &[&key.user, &key.host]))?;
         let roles = match name {
             // Its own are shown as they are now.
             None | Some(AccountName::CurrentUser) if using.is_empty() => (*self.active_roles).clone(),
-            _ => self.keys_of(using)?.into_iter().collect(),
+            _ => keys_of(&self.security(), using)?.into_iter().collect(),
         };
         if let Some(role) = roles.iter().find(|role| !using.is_empty() && !accounts.is_granted(role, account)) {
             return Err(super::role::not_granted(role, &key));
@@ -59,8 +46,8 @@ impl Session {
 
     /// SHOW CREATE USER.
     pub(crate) fn show_create_user(&mut self, name: Option<&AccountName>) -> SqlResult<Outcome> {
-        let key = self.shown_account(name)?;
-        self.check_may_show(&key)?;
+        let key = shown_account(&self.security(), name)?;
+        check_may_show(&self.security(), &key)?;
         let accounts = self.shared.accounts.load_full();
         let account = accounts
             .get(&key)
@@ -70,6 +57,21 @@ impl Session {
         let mut result = ResultSet::new(vec![text_column(&column, 1024)]);
         result.rows.push(vec![Value::String(create_user_text(account, as_hex))]);
         Ok(Outcome::Rows(result))
+    }
+}
+
+fn shown_account(security: &SecurityContext<'_>, name: Option<&AccountName>) -> SqlResult<AccountKey> {
+    match name {
+        None => Ok(security.account.clone()),
+        Some(name) => security.account_key(name),
+    }
+}
+
+/// Of others only who reads MySQL's tables of accounts is told (1044).
+fn check_may_show(security: &SecurityContext<'_>, account: &AccountKey) -> SqlResult<()> {
+    match *account == *security.account {
+        true => Ok(()),
+        false => security.check_needs(&[Need::database("mysql", Privileges::SELECT)]),
     }
 }
 

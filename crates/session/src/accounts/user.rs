@@ -1,5 +1,7 @@
 //! CREATE, ALTER, DROP and RENAME USER, SET PASSWORD.
 
+use crate::accounts::role::default_roles_of;
+use crate::accounts::role::role_keys;
 use crate::result::{Outcome, ResultSet};
 use crate::session::Session;
 use squall_catalog::{AccountDef, AccountKey};
@@ -13,10 +15,6 @@ use squall_server_state::variables::{Values, ids};
 use squall_types::{ErrorCode, Level, SqlError, SqlResult, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Longest user name and host name, in characters.
-const USER_CHARACTERS_MAX: usize = 32;
-const HOST_CHARACTERS_MAX: usize = 255;
 
 impl Session {
     /// Statements about accounts and privileges.
@@ -40,26 +38,6 @@ impl Session {
         }
     }
 
-    /// The account that a name stands for.
-    pub(crate) fn account_key(&self, name: &AccountName) -> SqlResult<AccountKey> {
-        let key = match name {
-            AccountName::Named { user, host } => {
-                AccountKey::new(&**user, host.as_deref().unwrap_or("%").to_lowercase())
-            }
-            AccountName::CurrentUser => self.account.clone(),
-            AccountName::CurrentRole => return Err(SqlError::unsupported("CURRENT_ROLE")),
-        };
-        if key.user.chars().count() > USER_CHARACTERS_MAX {
-            let error = ErrorCode::WrongStringLength;
-            return Err(SqlError::new(error, &[&key.user, &"user name", &USER_CHARACTERS_MAX]));
-        }
-        if key.host.chars().count() > HOST_CHARACTERS_MAX {
-            let error = ErrorCode::WrongStringLength;
-            return Err(SqlError::new(error, &[&key.host, &"host name", &HOST_CHARACTERS_MAX]));
-        }
-        Ok(key)
-    }
-
     /// Accounts to be changed, with [`Session::commit_accounts`] at the end.
     pub(super) async fn begin_accounts(&self) -> AccountChange {
         self.shared.accounts.begin_change().await
@@ -75,13 +53,13 @@ impl Session {
         let mut made = Vec::with_capacity(statement.users.len());
         let mut passwords = Vec::new();
         for user in &statement.users {
-            let mut account = new_account(self.account_key(&user.name)?);
+            let mut account = new_account(self.security().account_key(&user.name)?);
             self.apply_authentication(&mut account, user, "CREATE USER", &mut passwords).await?;
             apply_options(&mut account, statement)?;
             made.push(account);
         }
         let default_roles = match &statement.default_role {
-            Some(roles) => Some(self.role_keys(roles)?),
+            Some(roles) => Some(role_keys(&self.security(), roles)?),
             None => None,
         };
         let (if_not_exists, or_replace) = (statement.if_exists_clause, statement.or_replace);
@@ -122,7 +100,7 @@ impl Session {
         let mut change = self.begin_accounts().await;
         let mut missing = Vec::new();
         for user in &statement.users {
-            let key = self.account_key(&user.name)?;
+            let key = self.security().account_key(&user.name)?;
             let Some(account) = change.accounts.get(&key) else {
                 missing.push(key);
                 continue;
@@ -131,7 +109,7 @@ impl Session {
             self.apply_authentication(&mut account, user, "ALTER USER", &mut passwords).await?;
             apply_options(&mut account, statement)?;
             if let Some(roles) = &statement.default_role {
-                account.default_roles = self.default_roles_of(&change.accounts, &account, roles)?;
+                account.default_roles = default_roles_of(&self.security(), &change.accounts, &account, roles)?;
             }
             change.accounts.accounts.insert(key, Arc::new(account));
         }
@@ -237,7 +215,8 @@ impl Session {
     }
 
     async fn drop_users(&mut self, statement: &DropUser, operation: &str) -> SqlResult<Outcome> {
-        let keys = statement.names.iter().map(|name| self.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
+        let keys =
+            statement.names.iter().map(|name| self.security().account_key(name)).collect::<SqlResult<Vec<_>>>()?;
         let if_exists = statement.if_exists;
         let mut change = self.begin_accounts().await;
         let accounts = &mut change.accounts;
@@ -269,7 +248,7 @@ impl Session {
     async fn rename_users(&mut self, renames: &[(AccountName, AccountName)]) -> SqlResult<Outcome> {
         let mut keys = Vec::with_capacity(renames.len());
         for (from, to) in renames {
-            keys.push((self.account_key(from)?, self.account_key(to)?));
+            keys.push((self.security().account_key(from)?, self.security().account_key(to)?));
         }
         let mut change = self.begin_accounts().await;
         let accounts = &mut change.accounts;
@@ -295,7 +274,7 @@ impl Session {
     pub(crate) async fn set_password(&mut self, statement: &SetPassword) -> SqlResult<Outcome> {
         let key = match &statement.user {
             None => self.account.clone(),
-            Some(name) => self.account_key(name)?,
+            Some(name) => self.security().account_key(name)?,
         };
         let mut change = self.begin_accounts().await;
         let account = change.accounts.get(&key).ok_or_else(|| SqlError::new(ErrorCode::PasswordNoMatch, &[]))?;

@@ -1,6 +1,6 @@
 //! What statements about accounts need.
 
-use crate::session::Session;
+use crate::authorization::SecurityContext;
 use squall_catalog::{AccountKey, Accounts, Need, Object, Privileges};
 use squall_instrumentation::process::Process;
 use squall_parser::ast::{
@@ -15,162 +15,167 @@ fn create_user() -> Need {
     Need::server(Privileges::CREATE_USER, &[], "CREATE USER")
 }
 
-impl Session {
-    /// The needs of CREATE, ALTER, DROP and RENAME of accounts and roles, and of GRANT and REVOKE of them. What is granted
-    /// has to be had, which `accounts::grant` finds out when it knows what that is.
-    pub(super) fn needs_of_account_statement(&self, statement: &Statement) -> SqlResult<Vec<Need>> {
-        match statement {
-            Statement::CreateUser(create) if create.alter => self.needs_of_alter_user(create),
-            Statement::CreateUser(create) => {
-                let mut needs = vec![create_user()];
-                // An account that takes the place of another one.
-                if create.or_replace {
-                    needs.extend(self.changed(create.users.iter().map(|user| &user.name))?);
-                }
-                // An account that begins with roles has been granted them.
-                if let Some(RoleSet::Roles(roles)) = &create.default_role {
-                    needs.extend(self.needs_of_roles(roles)?);
-                }
+/// What CREATE, ALTER, DROP and RENAME of accounts and roles need, and GRANT and REVOKE of them. What is granted has to
+/// be had, which `accounts::grant` finds out when it knows what that is.
+pub(crate) fn needs_of_account_statement(
+    security: &SecurityContext<'_>,
+    statement: &Statement,
+) -> SqlResult<Vec<Need>> {
+    match statement {
+        Statement::CreateUser(create) if create.alter => needs_of_alter_user(security, create),
+        Statement::CreateUser(create) => {
+            let mut needs = vec![create_user()];
+            // An account that takes the place of another one.
+            if create.or_replace {
+                needs.extend(changed(security, create.users.iter().map(|user| &user.name))?);
+            }
+            // An account that begins with roles has been granted them.
+            if let Some(RoleSet::Roles(roles)) = &create.default_role {
+                needs.extend(needs_of_roles(security, roles)?);
+            }
+            Ok(needs)
+        }
+        Statement::DropUser(drop) => and_changed(security, create_user(), &drop.names),
+        Statement::RenameUser(renames) => {
+            let mut needs = vec![create_user()];
+            needs.extend(changed(security, renames.iter().map(|(from, _)| from))?);
+            Ok(needs)
+        }
+        Statement::CreateRole(create) => {
+            let any = Privileges::CREATE_ROLE.union(Privileges::CREATE_USER);
+            let need = Need::server(any, &[], "CREATE ROLE or CREATE USER");
+            match create.or_replace {
+                true => and_changed(security, need, &create.names),
+                false => Ok(vec![need]),
+            }
+        }
+        Statement::DropRole(drop) => {
+            let any = Privileges::DROP_ROLE.union(Privileges::CREATE_USER);
+            and_changed(security, Need::server(any, &[], "DROP ROLE or CREATE USER"), &drop.names)
+        }
+        Statement::Grant(grant) => match &**grant {
+            Grant::Privileges { on, to, .. } => {
+                let mut needs = needs_of_place(security, on)?;
+                needs.extend(changed(security, to.iter().map(|user| &user.name))?);
                 Ok(needs)
             }
-            Statement::DropUser(drop) => self.and_changed(create_user(), &drop.names),
-            Statement::RenameUser(renames) => {
-                let mut needs = vec![create_user()];
-                needs.extend(self.changed(renames.iter().map(|(from, _)| from))?);
+            Grant::Roles { roles, to, .. } => {
+                let mut needs = needs_of_roles(security, roles)?;
+                needs.extend(changed(security, to)?);
                 Ok(needs)
             }
-            Statement::CreateRole(create) => {
-                let any = Privileges::CREATE_ROLE.union(Privileges::CREATE_USER);
-                let need = Need::server(any, &[], "CREATE ROLE or CREATE USER");
-                match create.or_replace {
-                    true => self.and_changed(need, &create.names),
-                    false => Ok(vec![need]),
-                }
+            // Refused for all accounts.
+            Grant::Proxy { .. } => Ok(Vec::new()),
+        },
+        Statement::Revoke(revoke) => match &**revoke {
+            Revoke::Privileges { on, from, .. } => {
+                let mut needs = needs_of_place(security, on)?;
+                needs.extend(changed(security, from)?);
+                Ok(needs)
             }
-            Statement::DropRole(drop) => {
-                let any = Privileges::DROP_ROLE.union(Privileges::CREATE_USER);
-                self.and_changed(Need::server(any, &[], "DROP ROLE or CREATE USER"), &drop.names)
+            Revoke::All { from, .. } => and_changed(security, create_user(), from),
+            Revoke::Roles { roles, from, .. } => {
+                let mut needs = needs_of_roles(security, roles)?;
+                needs.extend(changed(security, from)?);
+                Ok(needs)
             }
-            Statement::Grant(grant) => match &**grant {
-                Grant::Privileges { on, to, .. } => {
-                    let mut needs = self.needs_of_place(on)?;
-                    needs.extend(self.changed(to.iter().map(|user| &user.name))?);
-                    Ok(needs)
-                }
-                Grant::Roles { roles, to, .. } => {
-                    let mut needs = self.needs_of_roles(roles)?;
-                    needs.extend(self.changed(to)?);
-                    Ok(needs)
-                }
-                // Refused for all accounts.
-                Grant::Proxy { .. } => Ok(Vec::new()),
-            },
-            Statement::Revoke(revoke) => match &**revoke {
-                Revoke::Privileges { on, from, .. } => {
-                    let mut needs = self.needs_of_place(on)?;
-                    needs.extend(self.changed(from)?);
-                    Ok(needs)
-                }
-                Revoke::All { from, .. } => self.and_changed(create_user(), from),
-                Revoke::Roles { roles, from, .. } => {
-                    let mut needs = self.needs_of_roles(roles)?;
-                    needs.extend(self.changed(from)?);
-                    Ok(needs)
-                }
-                Revoke::Proxy { .. } => Ok(Vec::new()),
-            },
-            _ => Ok(Vec::new()),
-        }
-    }
-
-    /// GRANT on an object needs GRANT OPTION on it.
-    fn needs_of_place(&self, on: &GrantTarget) -> SqlResult<Vec<Need>> {
-        let (GrantLevel::Object(name), GrantTargetKind::Table) = (&on.level, on.kind) else { return Ok(Vec::new()) };
-        let (database, table) = self.qualify(name)?;
-        let object = Object::Table(database.into(), table.into());
-        Ok(vec![Need::new(object, Privileges::GRANT_OPTION, "GRANT")])
-    }
-
-    /// Nothing is needed for a password of one's own.
-    fn needs_of_alter_user(&self, alter: &CreateUser) -> SqlResult<Vec<Need>> {
-        let only_own_password = alter.users.iter().all(|user| {
-            self.account_key(&user.name).is_ok_and(|key| key == self.account)
-                && user.authentication.iter().all(|authentication| authentication.plugin.is_none())
-                && (!user.authentication.is_empty() || user.discard_old_password)
-        }) && alter.account.is_empty()
-            && alter.tls.is_empty()
-            && alter.limits.is_empty()
-            && alter.default_role.is_none()
-            && alter.comment.is_none()
-            && alter.attribute.is_none();
-        if only_own_password {
-            return Ok(Vec::new());
-        }
-        let mut needs = vec![create_user()];
-        needs.extend(self.changed(alter.users.iter().map(|user| &user.name))?);
-        Ok(needs)
-    }
-
-    pub(super) fn needs_of_password(&self, statement: &SetPassword) -> SqlResult<Vec<Need>> {
-        match &statement.user {
-            Some(name) if self.account_key(name)? != self.account => {
-                self.and_changed(create_user(), std::slice::from_ref(name))
-            }
-            _ => Ok(Vec::new()),
-        }
-    }
-
-    pub(super) fn needs_of_default_role(&self, statement: &SetDefaultRole) -> SqlResult<Vec<Need>> {
-        let keys = statement.users.iter().map(|name| self.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
-        if keys.iter().all(|key| *key == self.account) {
-            return Ok(Vec::new());
-        }
-        self.and_changed(Need::server(Privileges::CREATE_USER, &["ROLE_ADMIN"], "CREATE USER"), &statement.users)
-    }
-
-    /// Roles are granted and revoked by those who have them WITH ADMIN OPTION, or ROLE_ADMIN; those that make a system
-    /// account of their holders by system accounts alone.
-    fn needs_of_roles(&self, roles: &[AccountName]) -> SqlResult<Vec<Need>> {
-        let keys = roles.iter().map(|name| self.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
-        let accounts = self.shared.accounts.load_now();
-        let own = accounts.get(&self.account);
-        let is_admin = |role: &AccountKey| own.is_some_and(|own| own.roles.get(role) == Some(&true));
-        let mut needs = Vec::new();
-        if !keys.iter().all(is_admin) {
-            needs.push(Need::server(Privileges::NONE, &["ROLE_ADMIN"], "WITH ADMIN, ROLE_ADMIN, SUPER"));
-        }
-        needs.extend(self.system_user_need(&keys));
-        Ok(needs)
-    }
-
-    fn and_changed(&self, need: Need, names: &[AccountName]) -> SqlResult<Vec<Need>> {
-        Ok(std::iter::once(need).chain(self.changed(names)?).collect())
-    }
-
-    /// The needs of changing these accounts beside the statement's own privilege.
-    fn changed<'n>(&self, names: impl IntoIterator<Item = &'n AccountName>) -> SqlResult<Option<Need>> {
-        let keys = names.into_iter().map(|name| self.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
-        Ok(self.system_user_need(&keys))
-    }
-
-    /// SYSTEM_USER, if one of several accounts is a system account and not the session's own.
-    pub(crate) fn system_user_need(&self, keys: &[AccountKey]) -> Option<Need> {
-        let accounts = self.shared.accounts.load_now();
-        let is_other_system = |key: &AccountKey| *key != self.account && is_system_account(&accounts, key);
-        let others = keys.iter().any(is_other_system) && !self.access.is_system_user();
-        // Not what SUPER stands for.
-        others.then(|| Need::server(Privileges::NONE, &[], "SYSTEM_USER"))
+            Revoke::Proxy { .. } => Ok(Vec::new()),
+        },
+        _ => Ok(Vec::new()),
     }
 }
 
-impl Session {
-    /// Whether another user's connection may be ended, beside the privilege for it: a system account's by system accounts.
-    pub(crate) fn check_may_end(&self, process: &Process) -> SqlResult<()> {
-        let accounts = self.shared.accounts.load_now();
-        let named = accounts.accounts.keys().filter(|key| key.user == process.user).cloned();
-        let keys: Vec<AccountKey> = named.collect();
-        self.check_needs(self.system_user_need(&keys).as_slice())
+/// Who grants what an object has needs GRANT OPTION on it.
+fn needs_of_place(security: &SecurityContext<'_>, on: &GrantTarget) -> SqlResult<Vec<Need>> {
+    let (GrantLevel::Object(name), GrantTargetKind::Table) = (&on.level, on.kind) else { return Ok(Vec::new()) };
+    let (database, table) = security.qualify(name)?;
+    let object = Object::Table(database.into(), table.into());
+    Ok(vec![Need::new(object, Privileges::GRANT_OPTION, "GRANT")])
+}
+
+/// Nothing is needed for a password of one's own.
+fn needs_of_alter_user(security: &SecurityContext<'_>, alter: &CreateUser) -> SqlResult<Vec<Need>> {
+    let only_own_password = alter.users.iter().all(|user| {
+        security.account_key(&user.name).is_ok_and(|key| key == *security.account)
+            && user.authentication.iter().all(|authentication| authentication.plugin.is_none())
+            && (!user.authentication.is_empty() || user.discard_old_password)
+    }) && alter.account.is_empty()
+        && alter.tls.is_empty()
+        && alter.limits.is_empty()
+        && alter.default_role.is_none()
+        && alter.comment.is_none()
+        && alter.attribute.is_none();
+    if only_own_password {
+        return Ok(Vec::new());
     }
+    let mut needs = vec![create_user()];
+    needs.extend(changed(security, alter.users.iter().map(|user| &user.name))?);
+    Ok(needs)
+}
+
+pub(crate) fn needs_of_password(security: &SecurityContext<'_>, statement: &SetPassword) -> SqlResult<Vec<Need>> {
+    match &statement.user {
+        Some(name) if security.account_key(name)? != *security.account => {
+            and_changed(security, create_user(), std::slice::from_ref(name))
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+pub(crate) fn needs_of_default_role(
+    security: &SecurityContext<'_>,
+    statement: &SetDefaultRole,
+) -> SqlResult<Vec<Need>> {
+    let keys = statement.users.iter().map(|name| security.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
+    if keys.iter().all(|key| *key == *security.account) {
+        return Ok(Vec::new());
+    }
+    and_changed(security, Need::server(Privileges::CREATE_USER, &["ROLE_ADMIN"], "CREATE USER"), &statement.users)
+}
+
+/// Roles are granted and revoked by those who have them WITH ADMIN OPTION, or ROLE_ADMIN; those that make a system
+/// account of their holders by system accounts alone.
+fn needs_of_roles(security: &SecurityContext<'_>, roles: &[AccountName]) -> SqlResult<Vec<Need>> {
+    let keys = roles.iter().map(|name| security.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
+    let accounts = security.shared.accounts.load_now();
+    let own = accounts.get(security.account);
+    let is_admin = |role: &AccountKey| own.is_some_and(|own| own.roles.get(role) == Some(&true));
+    let mut needs = Vec::new();
+    if !keys.iter().all(is_admin) {
+        needs.push(Need::server(Privileges::NONE, &["ROLE_ADMIN"], "WITH ADMIN, ROLE_ADMIN, SUPER"));
+    }
+    needs.extend(system_user_need(security, &keys));
+    Ok(needs)
+}
+
+fn and_changed(security: &SecurityContext<'_>, need: Need, names: &[AccountName]) -> SqlResult<Vec<Need>> {
+    Ok(std::iter::once(need).chain(changed(security, names)?).collect())
+}
+
+/// What changing these accounts needs beside the statement's own privilege.
+fn changed<'n>(
+    security: &SecurityContext<'_>,
+    names: impl IntoIterator<Item = &'n AccountName>,
+) -> SqlResult<Option<Need>> {
+    let keys = names.into_iter().map(|name| security.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
+    Ok(system_user_need(security, &keys))
+}
+
+/// SYSTEM_USER, if one of several accounts is a system account and not the session's own.
+pub(crate) fn system_user_need(security: &SecurityContext<'_>, keys: &[AccountKey]) -> Option<Need> {
+    let accounts = security.shared.accounts.load_now();
+    let is_other_system = |key: &AccountKey| *key != *security.account && is_system_account(&accounts, key);
+    let others = keys.iter().any(is_other_system) && !security.access.is_system_user();
+    // Not what SUPER stands for.
+    others.then(|| Need::server(Privileges::NONE, &[], "SYSTEM_USER"))
+}
+
+/// Whether another user's connection may be ended, beside the privilege for it: a system account's by system accounts.
+pub(crate) fn check_may_end(security: &SecurityContext<'_>, process: &Process) -> SqlResult<()> {
+    let accounts = security.shared.accounts.load_now();
+    let named = accounts.accounts.keys().filter(|key| key.user == process.user).cloned();
+    let keys: Vec<AccountKey> = named.collect();
+    security.check_needs(system_user_need(security, &keys).as_slice())
 }
 
 /// Whether an account has SYSTEM_USER, by itself or by a role that it may set, mandatory roles too.

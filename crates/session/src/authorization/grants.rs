@@ -1,6 +1,6 @@
 //! The session's grants, and questions about them that name no object.
 
-use crate::procedure::SessionStatements;
+use crate::authorization::SecurityContext;
 use crate::session::Session;
 use squall_catalog::{AccessMap, AccountKey, Accounts, Need, Privileges};
 use squall_types::{ErrorCode, SqlError, SqlResult};
@@ -39,7 +39,7 @@ impl Session {
         self.access = Arc::new(AccessMap::new(&accounts, &self.account, &self.active_roles));
         self.password_expired = accounts.get(&self.account).is_some_and(|account| account.password_expired);
         self.settings_version += 1;
-        self.nested = Some(Arc::new(SessionStatements::new(self)));
+        self.offer_nested_statements();
     }
 
     /// 1040 at the place beyond `max_connections`, 1227 at the administrative interface, 3032 while the server is offline, unless the
@@ -51,19 +51,14 @@ impl Session {
             return Err(SqlError::new(ErrorCode::TooManyConnections, &[]));
         }
         if self.info.administrative {
-            self.require_server(Privileges::NONE, &["SERVICE_CONNECTION_ADMIN"], "SERVICE_CONNECTION_ADMIN")?;
+            require_server(
+                &self.security(),
+                Privileges::NONE,
+                &["SERVICE_CONNECTION_ADMIN"],
+                "SERVICE_CONNECTION_ADMIN",
+            )?;
         }
         Ok(())
-    }
-
-    /// 1227 unless one of several static privileges on the server or of the dynamic ones is there.
-    pub(crate) fn require_server(
-        &self,
-        any: Privileges,
-        dynamic: &'static [&'static str],
-        names: &'static str,
-    ) -> SqlResult<()> {
-        self.check_needs(&[Need::server(any, dynamic, names)])
     }
 
     /// 1290 when the server is read-only for this session; 1792 in a read-only transaction.
@@ -82,4 +77,14 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// 1227 unless one of several static privileges on the server or of the dynamic ones is there.
+pub(crate) fn require_server(
+    security: &SecurityContext<'_>,
+    any: Privileges,
+    dynamic: &'static [&'static str],
+    names: &'static str,
+) -> SqlResult<()> {
+    security.check_needs(&[Need::server(any, dynamic, names)])
 }

@@ -6,19 +6,19 @@
 //! A plan runs only with such a value (see [`squall_catalog::authorized`]), so a way around the check does not
 //! compile.
 
-mod accounts;
+pub(crate) mod accounts;
 mod admission;
-mod definition;
-mod grants;
+mod context;
+pub(crate) mod definition;
+pub(crate) mod grants;
+pub(crate) mod programs;
 mod show;
 mod statement;
 
+pub(crate) use context::SecurityContext;
 pub(crate) use statement::lock_needs;
 
 use crate::session::{Session, StatementRun};
-use squall_catalog::{Authorized, Need, Subject, Touches};
-use squall_system_tables::{Who, with_subject};
-use squall_types::{SqlError, SqlResult};
 
 /// A statement that the session may run as far as its names say. Only [`Session::authorize_statement`] makes one.
 #[derive(Clone, Copy, Debug)]
@@ -32,43 +32,16 @@ impl<'r, 's> AuthorizedStatement<'r, 's> {
 }
 
 impl Session {
-    /// Asks something of this session as the subject of privileges.
-    fn with_subject<T>(&self, ask: impl FnOnce(&Subject<'_>) -> T) -> T {
-        let who = Who {
+    /// Whose rights count in it, and what names mean to it.
+    pub(crate) fn security(&self) -> SecurityContext<'_> {
+        SecurityContext {
+            shared: &self.shared,
             account: &self.account,
-            client_host: self.client_host(),
+            user: &self.user,
             access: &self.access,
+            default_database: self.default_database(),
+            temporary_tables: &self.temporary_tables,
             locked: self.table_locks.as_ref().map(|held| &held.names),
-        };
-        with_subject(&self.shared, who, ask)
-    }
-
-    /// Lets a bound query or change be run, if the session may do all that it does.
-    ///
-    /// # Errors
-    /// Those of [`Subject::authorize`].
-    pub(crate) fn authorize<T: Touches>(&self, value: T) -> SqlResult<Authorized<T>> {
-        self.with_subject(|subject| subject.authorize(value))
-    }
-
-    /// Whether all needs are met.
-    ///
-    /// # Errors
-    /// Those of [`Subject::check`].
-    pub(crate) fn check_needs(&self, needs: &[Need]) -> SqlResult<()> {
-        self.with_subject(|subject| subject.check(needs))
-    }
-
-    /// The host that the client comes from.
-    pub(crate) fn client_host(&self) -> &str {
-        self.user.rsplit_once('@').map_or("", |(_, host)| host)
-    }
-
-    pub(crate) fn table_denied(&self, command: &str, table: &str) -> SqlError {
-        self.with_subject(|subject| subject.table_denied(command, table))
-    }
-
-    pub(crate) fn database_denied(&self, database: &str) -> SqlError {
-        self.with_subject(|subject| subject.database_denied(database))
+        }
     }
 }

@@ -1,5 +1,10 @@
 //! Definition statements as a session runs them: privileges, then the work on a thread that may block.
 
+use crate::authorization::SecurityContext;
+use crate::authorization::definition::is_virtual_already;
+use crate::authorization::definition::note_missing_definer;
+use crate::authorization::programs::table_of_trigger;
+use crate::authorization::programs::tables_of_triggers;
 use crate::result::writer::OkInfo;
 use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
@@ -32,7 +37,7 @@ impl Session {
             engines: self.shared.store.engines().clone(),
             registry: self.shared.registry.clone(),
             account: self.account.clone(),
-            client_host: self.client_host().into(),
+            client_host: self.security().client_host().into(),
             access: self.access.clone(),
         }
     }
@@ -42,7 +47,7 @@ impl Session {
     pub(crate) async fn run_definition(&mut self, run: &StatementRun<'_>) -> Result<Outcome, Failure> {
         self.check_writable()?;
         self.check_definition_locks(run.request.statement)?;
-        let _pass = match self.is_about_temporary(run.request.statement) {
+        let _pass = match is_about_temporary(&self.security(), run.request.statement) {
             true => None,
             false => Some(self.definition_pass().await?),
         };
@@ -70,7 +75,7 @@ impl Session {
                 Ok(Outcome::affected(rows))
             }
             Statement::CreateTable(statement) => {
-                if self.is_virtual_already(statement) {
+                if is_virtual_already(&self.security(), statement) {
                     let error = SqlError::new(ErrorCode::TableExists, &[&statement.name.name.as_str()]);
                     run.context.diagnostics.push(Level::Note, error);
                     return Ok(Outcome::done());
@@ -80,15 +85,15 @@ impl Session {
             Statement::AlterTable(statement) => Ok(self.alter_table(statement, &run.context).await?),
             Statement::DropTable(statement) => Ok(self.drop_tables(statement, env).await?),
             Statement::TruncateTable(name) => {
-                if let Some(table) = self.temporary_table_named(name) {
+                if let Some(table) = self.security().temporary_table_named(name) {
                     self.truncate_temporary(&table)?;
                     return Ok(Outcome::done());
                 }
-                let (database, table) = self.qualify(name)?;
+                let (database, table) = self.security().qualify(name)?;
                 if self.truncate_log(name)? || squall_system_tables::truncate(&self.shared.state, &database, &table) {
                     return Ok(Outcome::done());
                 }
-                self.check_truncate_virtual(name)?;
+                check_truncate_virtual(&self.security(), name)?;
                 let name = name.clone();
                 self.blocking(move |shared| drop::truncate_table(shared, &env, &name)).await?;
                 Ok(Outcome::done())
@@ -108,7 +113,7 @@ impl Session {
             }
             Statement::CreateView(statement) => {
                 let definition = self.resolve_view(statement, run).await?;
-                self.note_missing_definer(statement.definer.as_ref(), &run.context)?;
+                note_missing_definer(&self.security(), statement.definer.as_ref(), &run.context)?;
                 let (statement, account) = (statement.clone(), self.account.clone());
                 // Its definer is not dropped before it is known to define something.
                 let _accounts = self.shared.accounts.begin_change().await;
@@ -124,20 +129,6 @@ impl Session {
             Statement::DropTrigger(drop) => Ok(self.drop_triggers(drop, run, env).await?),
             _ => Ok(Outcome::done()),
         }
-    }
-
-    /// A view whose definer is not there can be made, and not be read until it is (1449).
-    pub(crate) fn note_missing_definer(
-        &self,
-        definer: Option<&ast::AccountName>,
-        context: &StatementContext,
-    ) -> SqlResult<()> {
-        let Some(definer @ ast::AccountName::Named { .. }) = definer else { return Ok(()) };
-        let key = self.account_key(definer)?;
-        if self.shared.accounts.load_now().get(&key).is_none() {
-            context.diagnostics.push(Level::Note, SqlError::new(ErrorCode::NoSuchUser, &[&key.user, &key.host]));
-        }
-        Ok(())
     }
 
     async fn drop_tables(&mut self, statement: &ast::DropTable, env: DdlEnv) -> SqlResult<Outcome> {
@@ -171,16 +162,6 @@ impl Session {
         Ok(Outcome::done())
     }
 
-    /// The session's TEMPORARY table of that name.
-    pub(crate) fn temporary_table_named(&self, name: &ast::ObjectName) -> Option<Arc<TableDef>> {
-        if self.temporary_tables.is_empty() {
-            return None;
-        }
-        let database =
-            name.schema.as_ref().map(|schema| schema.as_str()).or(self.default_database().map(|name| &**name))?;
-        self.temporary_tables.get(&(database.to_string(), name.name.to_string())).cloned()
-    }
-
     pub(crate) fn drop_temporary_tables(&mut self) {
         for (_, table) in self.temporary_tables.drain() {
             // What stays behind is removed at the next start.
@@ -190,28 +171,14 @@ impl Session {
         }
     }
 
-    /// Whether a definition changes nothing but the session's TEMPORARY tables.
-    fn is_about_temporary(&self, statement: &Statement) -> bool {
-        let is_temporary = |name: &ast::ObjectName| self.temporary_table_named(name).is_some();
-        match statement {
-            Statement::CreateTable(create) => create.temporary,
-            Statement::DropTable(drop) => drop.temporary || drop.names.iter().all(is_temporary),
-            Statement::AlterTable(alter) => is_temporary(&alter.name),
-            Statement::TruncateTable(name) => is_temporary(name),
-            Statement::CreateIndex(create) => is_temporary(&create.table),
-            Statement::DropIndex(drop) => is_temporary(&drop.table),
-            _ => false,
-        }
-    }
-
     /// Under LOCK TABLES only tables that are locked for writing are defined anew (1099, 1100), and no database (1192).
     fn check_definition_locks(&self, statement: &Statement) -> SqlResult<()> {
         let Some(held) = &self.table_locks else { return Ok(()) };
         let written = |name: &ast::ObjectName| {
-            if self.temporary_table_named(name).is_some() {
+            if self.security().temporary_table_named(name).is_some() {
                 return Ok(());
             }
-            let (database, table) = self.qualify(name)?;
+            let (database, table) = self.security().qualify(name)?;
             held.names.check(&database, &table, true)
         };
         match statement {
@@ -226,11 +193,11 @@ impl Session {
             Statement::CreateIndex(create) => written(&create.table),
             Statement::DropIndex(drop) => written(&drop.table),
             Statement::CreateTrigger(create) => {
-                let (database, table) = self.table_of_trigger(create)?;
+                let (database, table) = table_of_trigger(&self.security(), create)?;
                 held.names.check(&database, &table, true)
             }
             Statement::DropTrigger(drop) => {
-                let mut tables = self.tables_of_triggers(drop)?.into_iter();
+                let mut tables = tables_of_triggers(&self.security(), drop)?.into_iter();
                 tables.try_for_each(|(database, table)| held.names.check(&database, &table, true))
             }
             Statement::CreateDatabase(_) | Statement::AlterDatabase(_) | Statement::DropDatabase(_) => {
@@ -260,7 +227,7 @@ impl Session {
             None => Vec::new(),
         };
         let source = match &statement.like {
-            Some(like) => Some(self.table_to_copy(&env, like)?),
+            Some(like) => Some(table_to_copy(&self.security(), &env, like)?),
             None => None,
         };
         if let Some(query) = &statement.query
@@ -313,15 +280,6 @@ impl Session {
         Ok(true)
     }
 
-    fn table_to_copy(&self, env: &DdlEnv, like: &ast::ObjectName) -> SqlResult<Arc<TableDef>> {
-        if let Some(table) = self.temporary_table_named(like) {
-            return Ok(table);
-        }
-        let name = env.qualify(like)?;
-        let catalog = self.shared.catalog.load();
-        squall_definitions::execute::base_table(&catalog, &name).cloned()
-    }
-
     async fn alter_table(
         &mut self,
         statement: &ast::AlterTable,
@@ -329,7 +287,7 @@ impl Session {
     ) -> SqlResult<Outcome> {
         let env = self.ddl_env(context);
         let name = env.qualify(&statement.name)?;
-        if let Some(table) = self.temporary_table_named(&statement.name) {
+        if let Some(table) = self.security().temporary_table_named(&statement.name) {
             return self.alter_temporary(statement, &table, &name, env).await;
         }
         let catalog = self.shared.catalog.load();
@@ -376,6 +334,37 @@ impl Session {
         self.temporary_tables.insert(rename.unwrap_or_else(|| name.clone()), changed);
         Ok(Outcome::Ok(copied(rows)))
     }
+}
+
+/// 1288 for TRUNCATE of a virtual table.
+fn check_truncate_virtual(security: &SecurityContext<'_>, name: &ast::ObjectName) -> SqlResult<()> {
+    match security.virtual_table_named(name) {
+        Some(table) => Err(SqlError::new(ErrorCode::NonUpdatableTable, &[&table.name(), &"TRUNCATE"])),
+        None => Ok(()),
+    }
+}
+
+/// Whether a definition changes nothing but the session's TEMPORARY tables.
+fn is_about_temporary(security: &SecurityContext<'_>, statement: &Statement) -> bool {
+    let is_temporary = |name: &ast::ObjectName| security.temporary_table_named(name).is_some();
+    match statement {
+        Statement::CreateTable(create) => create.temporary,
+        Statement::DropTable(drop) => drop.temporary || drop.names.iter().all(is_temporary),
+        Statement::AlterTable(alter) => is_temporary(&alter.name),
+        Statement::TruncateTable(name) => is_temporary(name),
+        Statement::CreateIndex(create) => is_temporary(&create.table),
+        Statement::DropIndex(drop) => is_temporary(&drop.table),
+        _ => false,
+    }
+}
+
+fn table_to_copy(security: &SecurityContext<'_>, env: &DdlEnv, like: &ast::ObjectName) -> SqlResult<Arc<TableDef>> {
+    if let Some(table) = security.temporary_table_named(like) {
+        return Ok(table);
+    }
+    let name = env.qualify(like)?;
+    let catalog = security.shared.catalog.load();
+    squall_definitions::execute::base_table(&catalog, &name).cloned()
 }
 
 fn copied(rows: u64) -> OkInfo {

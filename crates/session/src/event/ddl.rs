@@ -1,10 +1,10 @@
 //! CREATE, ALTER and DROP EVENT.
 
+use crate::authorization::SecurityContext;
 use crate::event_scheduler::{ChangingEvents, EventDef, Schedule, Status, interval};
 use crate::program::{ProgramKind, check_program};
 use crate::result::Outcome;
 use crate::session::{Session, StatementRun};
-use squall_catalog::AccountKey;
 use squall_definitions::names::check_identifier;
 use squall_functions::operators::coerce;
 use squall_parser::ast::{self, AccountName, CreateEvent, DropObject, EventStatus};
@@ -25,12 +25,12 @@ impl Session {
         run: &StatementRun<'_>,
     ) -> SqlResult<Outcome> {
         self.check_writable()?;
-        let (database, name) = self.event_name(&statement.name)?;
+        let (database, name) = event_name(&self.security(), &statement.name)?;
         if let Some(body) = statement.body.as_deref() {
             check_program(body, ProgramKind::Event, &self.shared.registry.variables)?;
         }
         if let Some(AccountName::Named { .. }) = &statement.definer {
-            let definer = self.event_definer(statement.definer.as_ref())?;
+            let definer = self.security().definer(statement.definer.as_ref())?;
             if self.shared.accounts.load_now().get(&definer).is_none() {
                 let unknown = SqlError::new(ErrorCode::NoSuchUser, &[&definer.user, &definer.host]);
                 run.context.diagnostics.push(Level::Note, unknown);
@@ -104,7 +104,7 @@ impl Session {
         let [name] = drop.names.as_slice() else {
             return Err(SqlError::internal("DROP EVENT of several"));
         };
-        let (database, name) = self.event_name(name)?;
+        let (database, name) = event_name(&self.security(), name)?;
         let shared = self.shared.clone();
         let changing = shared.events.begin_change().await;
         if shared.events.get(&database, &name).is_none() {
@@ -118,16 +118,6 @@ impl Session {
         Ok(Outcome::done())
     }
 
-    /// Database and name of an event that may be changed (1046, 1044, 1049).
-    fn event_name(&self, name: &ast::ObjectName) -> SqlResult<(String, String)> {
-        let (database, name) = self.qualify(name)?;
-        check_identifier(&name)?;
-        if self.shared.catalog.load().database(&database).is_none() {
-            return Err(SqlError::new(ErrorCode::BadDatabase, &[&database]));
-        }
-        Ok((database, name))
-    }
-
     fn created(
         &self,
         statement: &CreateEvent,
@@ -138,7 +128,7 @@ impl Session {
     ) -> SqlResult<EventDef> {
         let now = now_micros();
         let event = EventDef {
-            definer: self.event_definer(statement.definer.as_ref())?,
+            definer: self.security().definer(statement.definer.as_ref())?,
             status: statement.status.map_or(Status::Enabled, status_of),
             preserve: statement.preserve.unwrap_or(false),
             comment: statement.comment.as_deref().unwrap_or_default().to_string(),
@@ -185,7 +175,7 @@ impl Session {
     ) -> SqlResult<EventDef> {
         let mut event = EventDef { altered_micros: now_micros(), ..known };
         if let Some(to) = &statement.rename {
-            let (database, name) = self.event_name(to)?;
+            let (database, name) = event_name(&self.security(), to)?;
             let same = database == event.database && name.to_lowercase() == event.name.to_lowercase();
             if same {
                 return Err(SqlError::new(ErrorCode::EventSameName, &[]));
@@ -202,24 +192,13 @@ impl Session {
         if let Some(body) = body {
             event.body = body;
         }
-        event.definer = self.event_definer(statement.definer.as_ref())?;
+        event.definer = self.security().definer(statement.definer.as_ref())?;
         event.status = statement.status.map_or(event.status, status_of);
         event.preserve = statement.preserve.unwrap_or(event.preserve);
         if let Some(comment) = &statement.comment {
             event.comment = comment.to_string();
         }
         Ok(self.with_settings(event))
-    }
-
-    /// DEFINER of an event (1227).
-    fn event_definer(&self, given: Option<&AccountName>) -> SqlResult<AccountKey> {
-        match given {
-            Some(AccountName::Named { user, host }) => {
-                let key = AccountKey::new(user.as_ref(), host.as_deref().unwrap_or("%").to_lowercase());
-                Ok(key)
-            }
-            _ => Ok(self.account.clone()),
-        }
     }
 
     async fn event_schedule(&mut self, schedule: &ast::Schedule, run: &StatementRun<'_>) -> SqlResult<Schedule> {
@@ -272,6 +251,16 @@ impl Session {
         let micros = run.context.settings.time_zone.to_unix_micros(moment).unix_micros;
         Ok(micros - micros.rem_euclid(1_000_000))
     }
+}
+
+/// Database and name of an event that may be changed (1046, 1044, 1049).
+fn event_name(security: &SecurityContext<'_>, name: &ast::ObjectName) -> SqlResult<(String, String)> {
+    let (database, name) = security.qualify(name)?;
+    check_identifier(&name)?;
+    if security.shared.catalog.load().database(&database).is_none() {
+        return Err(SqlError::new(ErrorCode::BadDatabase, &[&database]));
+    }
+    Ok((database, name))
 }
 
 fn status_of(status: EventStatus) -> Status {

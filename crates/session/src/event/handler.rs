@@ -85,7 +85,7 @@ fn run_event(database: &Database, event: &EventDef, job: &RunningJob) -> SqlResu
     let mut writer = LastError::default();
     // A writer without a client is never gone.
     let source = event.body.as_bytes();
-    let meter = session.work_meter();
+    let meter = session.instruments().work_meter();
     let ran = session.run_program(&body, span, source, Locals::default(), None, &mut writer);
     run_on_this_thread(measured(meter, ran))?.map_or(Ok(()), |(result, _)| result)
 }

@@ -5,6 +5,6 @@
 
 mod ddl;
 mod handler;
-mod show;
+pub(crate) mod show;
 
 pub(crate) use show::{event_rows, event_status_rows};

@@ -211,7 +211,7 @@ impl Session {
         let binder = self.binder(b":=", run.request.parameters, &catalog, &run.context, &tables);
         let dml = DmlBinder::new(&binder, &self.shared.store, &self.shared.rules);
         let Statement::Insert(insert) = &insert else { return Err(SqlError::internal("not an INSERT")) };
-        let plan = self.authorize(dml.bind_insert(insert)?)?;
+        let plan = self.security().authorize(dml.bind_insert(insert)?)?;
         let assignments = self.bind_load_assignments(statement, &binder, &plan, first_assigned)?;
         let charset = self.load_charset(statement)?;
         let definition = plan.target.def().clone();
@@ -269,7 +269,7 @@ impl Session {
                 Expr::Default => None,
                 value => {
                     let expr = binder.bind_expr(value, &scope)?;
-                    self.check_needs(&needs::of_expr(&plan.target, &expr))?;
+                    self.security().check_needs(&needs::of_expr(&plan.target, &expr))?;
                     let sql_type = expr.sql_type();
                     Some((expr, sql_type))
                 }
@@ -293,10 +293,10 @@ impl Session {
     }
 
     fn load_definition(&self, statement: &LoadData, catalog: &squall_catalog::Catalog) -> SqlResult<Arc<TableDef>> {
-        if let Some(table) = self.temporary_table_named(&statement.table) {
+        if let Some(table) = self.security().temporary_table_named(&statement.table) {
             return Ok(table);
         }
-        let name = self.qualify(&statement.table)?;
+        let name = self.security().qualify(&statement.table)?;
         squall_definitions::execute::base_table(catalog, &name).cloned()
     }
 

@@ -53,7 +53,7 @@ impl Session {
         run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
-        let (database, name) = self.qualify(&call.procedure)?;
+        let (database, name) = self.security().qualify(&call.procedure)?;
         let callee = self.callee(&database, &name)?;
         if self.inside.is_some() && matches!(callee, Callee::Own(_)) {
             return Err(SqlError::unsupported("CALL of the server's own procedures in stored functions").into());

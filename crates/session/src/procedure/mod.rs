@@ -9,5 +9,4 @@ mod stack;
 pub use crate::database::{Parameter, ParameterMode, Procedure, ProcedureCall, ProcedureHead};
 pub use crate::state::image::SessionImage;
 pub use crate::thread_runtime::run_on_this_thread;
-pub(crate) use nested::SessionStatements;
 pub use squall_system_tables::type_text::type_text;

@@ -58,7 +58,7 @@ impl SessionStatements {
             account: session.account.clone(),
             active_roles: session.active_roles.clone(),
             info: session.info.clone(),
-            client_host: session.client_host().into(),
+            client_host: session.security().client_host().into(),
             appends: session.appends.clone(),
             memory: session.process.memory.clone(),
             depth: session.nested_depth,
@@ -150,7 +150,8 @@ impl NestedStatements for SessionStatements {
     }
 
     fn demand_privilege(&self, name: &str) -> SqlResult<()> {
-        if self.access(&self.shared()?).has_dynamic(name) {
+        let shared = self.shared()?;
+        if self.access(&shared).has_dynamic(name) {
             return Ok(());
         }
         Err(SqlError::new(ErrorCode::SpecificAccessDenied, &[&name]))
@@ -182,6 +183,11 @@ impl Drop for NestedMember {
 }
 
 impl Session {
+    /// Functions that it calls run statements with its account and its active roles.
+    pub(crate) fn offer_nested_statements(&mut self) {
+        self.nested = Some(Arc::new(SessionStatements::new(self)));
+    }
+
     /// A session like another. `kill` is what stops its statements.
     pub(crate) fn of_image(
         shared: Arc<Shared>,

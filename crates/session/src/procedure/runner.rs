@@ -26,7 +26,7 @@ impl StatementRunner for Session {
     }
 
     fn check(&self, needs: &[Need]) -> SqlResult<()> {
-        self.check_needs(needs)
+        self.security().check_needs(needs)
     }
 
     fn user_variables(&self) -> &UserVariables {

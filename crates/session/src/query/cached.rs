@@ -61,7 +61,7 @@ impl Session {
     ) -> Result<Option<Outcome>, Failure> {
         let Some(entry) = self.shared.plans.find(&place.text, &place.settings) else { return Ok(None) };
         let Some(cached) = entry.take_query(place.versions) else { return Ok(None) };
-        let query = match self.authorize(cached.query.clone()) {
+        let query = match self.security().authorize(cached.query.clone()) {
             Ok(query) => query,
             Err(error) => {
                 self.keep_plan(place, cached);
@@ -78,7 +78,7 @@ impl Session {
         let plan = cached.plan.next_execution(run.context.clone())?;
         let stream = self.shared.runtime.run(&env, plan);
         let mut running = RunningQuery { stream, lent, context: run.context.clone() };
-        self.stage(stages::EXECUTING);
+        self.instruments().stage(stages::EXECUTING);
         let result = self.send_rows(&query, &mut running, writer).await;
         let ended = self.end_query(running).await;
         let outcome = result?;

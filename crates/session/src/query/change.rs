@@ -2,6 +2,7 @@
 
 use super::ChangeEnv;
 use crate::inner_session::tables_of_change;
+use crate::query::virtual_change::changed_virtual_table;
 use crate::result::writer::{ColumnMeta, OkInfo};
 use crate::result::{Failure, Outcome, ResultSet, typed_column};
 use crate::session::{Session, StatementRun};
@@ -54,7 +55,7 @@ impl Session {
         let binder = Binder { keeps_parameters, ..binder };
         let locks = self.change_locks();
         let dml = DmlBinder { by_query, locks, ..DmlBinder::new(&binder, &self.shared.store, &self.shared.rules) };
-        self.authorize(dml.bind(run.request.statement)?)
+        self.security().authorize(dml.bind(run.request.statement)?)
     }
 
     /// [`Session::bind_change`], where a long statement belongs.
@@ -72,7 +73,7 @@ impl Session {
             DmlBinder { locks, ..DmlBinder::new(binder, &shared.store, &shared.rules) }.bind(statement)
         };
         let bound = self.bind_long(run, catalog, bind).await?;
-        self.authorize(bound.ok_or_else(|| SqlError::internal("a long statement is not long"))?)
+        self.security().authorize(bound.ok_or_else(|| SqlError::internal("a long statement is not long"))?)
     }
 
     /// The locks of changes whose rows a query finds. A statement of its own locks only what it changes.
@@ -98,7 +99,7 @@ impl Session {
         plan: Option<&Arc<Authorized<DmlPlan>>>,
     ) -> Result<Outcome, Failure> {
         if plan.is_none()
-            && let Some(table) = self.changed_virtual_table(run.request.statement)
+            && let Some(table) = changed_virtual_table(&self.security(), run.request.statement)
         {
             return Ok(self.change_virtual_table(table, run).await?);
         }
@@ -304,7 +305,7 @@ impl Session {
     ) -> SqlResult<Vec<squall_catalog::ColumnDef>> {
         let catalog = self.shared.catalog.load();
         let bound = self.bind_query(query, run.request.sql, run.request.parameters, &catalog, &run.context, None)?;
-        let bound = self.authorize(bound)?;
+        let bound = self.security().authorize(bound)?;
         let mut columns = Vec::with_capacity(bound.columns.len());
         for output in &bound.columns {
             squall_definitions::names::check_column_name(&output.name)?;

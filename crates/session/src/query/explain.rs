@@ -68,7 +68,7 @@ impl Session {
     ) -> SqlResult<Outcome> {
         let catalog = self.shared.catalog.load();
         let bound = self.bind_query(query, run.request.sql, run.request.parameters, &catalog, &run.context, None)?;
-        let bound = self.authorize(bound)?;
+        let bound = self.security().authorize(bound)?;
         self.check_may_explain(&bound)?;
         if analyze && bound.locks() {
             return Err(SqlError::unsupported("EXPLAIN ANALYZE of a locking read"));
@@ -103,7 +103,7 @@ impl Session {
     /// EXPLAIN shows what views are made of (1345).
     fn check_may_explain(&self, bound: &BoundQuery) -> SqlResult<()> {
         let needs = needs::of_shown_views(bound);
-        self.check_needs(&needs).map_err(|_| SqlError::new(ErrorCode::ViewNoExplain, &[]))
+        self.security().check_needs(&needs).map_err(|_| SqlError::new(ErrorCode::ViewNoExplain, &[]))
     }
 
     async fn explain_data_change(&mut self, format: Format, run: &StatementRun<'_>) -> SqlResult<Outcome> {

@@ -1,6 +1,7 @@
 //! SELECT … INTO variables and files.
 
 use super::outfile::dump;
+use crate::authorization::grants::require_server;
 use crate::program_errors::{no_data, undeclared_variable};
 use crate::result::Outcome;
 use crate::session::Session;
@@ -24,7 +25,7 @@ impl Session {
     ) -> SqlResult<Outcome> {
         let Some(into) = bound.into.clone() else { return Ok(Outcome::done()) };
         if !matches!(into, SelectInto::Variables(_)) {
-            self.require_server(Privileges::FILE, &[], "FILE")?;
+            require_server(&self.security(), Privileges::FILE, &[], "FILE")?;
         }
         match &into {
             SelectInto::Variables(targets) if targets.len() != bound.columns.len() => {

@@ -1,6 +1,7 @@
 //! Columns of results as clients are told of them.
 
 use crate::connection::CursorBuffer;
+use crate::query::virtual_change::changed_virtual_table;
 use crate::result::column_meta::columns;
 use crate::result::writer::ColumnMeta;
 use crate::session::{Request, Session};
@@ -36,12 +37,12 @@ impl Session {
         match statement {
             Statement::Query(query) => {
                 let bound = self.bind_sent_query(query, &run, &catalog).await?;
-                let bound = self.authorize(bound)?;
+                let bound = self.security().authorize(bound)?;
                 let columns = if bound.into.is_some() { Vec::new() } else { columns(&bound.columns) };
                 Ok((columns, reads_base_tables(&bound).then(|| bound.needs())))
             }
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
-                if let Some(table) = self.changed_virtual_table(statement) {
+                if let Some(table) = changed_virtual_table(&self.security(), statement) {
                     self.check_virtual_change(&*table, statement)?;
                     return Ok((Vec::new(), None));
                 }
@@ -70,7 +71,7 @@ impl Session {
         let context = Arc::new(self.query_context());
         let catalog = self.shared.catalog.load();
         let bound = self.bind_query(&select_all(name), b"", &[], &catalog, &context, None)?;
-        let bound = self.authorize(bound)?;
+        let bound = self.security().authorize(bound)?;
         let mut list = columns(&bound.columns);
         if !wildcard.is_empty() {
             let collation = CollationId::UTF8MB3_GENERAL_CI;

@@ -77,8 +77,8 @@ impl Session {
         }
         let catalog = self.shared.catalog.load();
         let bound = self.bind_query(&statement.query, run.request.sql, &[], &catalog, &run.context, None)?;
-        let bound = self.authorize(bound)?;
-        let own = self.qualify(&statement.name)?;
+        let bound = self.security().authorize(bound)?;
+        let own = self.security().qualify(&statement.name)?;
         for table in &bound.tables {
             if table.view.is_some() && (&*table.database, &*table.name) == (own.0.as_str(), own.1.as_str()) {
                 return Err(SqlError::new(ErrorCode::NoSuchTable, &[&own.0, &own.1]));

@@ -1,6 +1,7 @@
 //! INSERT, UPDATE and DELETE of virtual tables that take changes: rows are found by a query, and handed to the table one
 //! by one.
 
+use crate::authorization::SecurityContext;
 use crate::result::Outcome;
 use crate::result::writer::OkInfo;
 use crate::session::{Session, StatementRun};
@@ -15,41 +16,7 @@ use squall_types::{Date, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
 impl Session {
-    /// The virtual table that a statement is to change, if it is one.
-    pub(super) fn changed_virtual_table(&self, statement: &Statement) -> Option<Arc<dyn VirtualTable>> {
-        let name = match statement {
-            Statement::Insert(insert) => &insert.table,
-            Statement::Update(update) => match update.tables.as_slice() {
-                [TableReference::Table(factor)] => &factor.name,
-                _ => return None,
-            },
-            Statement::Delete(delete) => match &delete.target {
-                DeleteTarget::Single { table, .. } => table,
-                DeleteTarget::Multiple { .. } => return None,
-            },
-            _ => return None,
-        };
-        self.virtual_table_named(name)
-    }
-
-    /// The virtual table of a name, unless a table is in front of it.
-    fn virtual_table_named(&self, name: &ObjectName) -> Option<Arc<dyn VirtualTable>> {
-        let database = name.schema.as_deref().or(self.default_database().map(|name| &**name))?;
-        if self.shared.catalog.load().entry(database, &name.name).is_some() {
-            return None;
-        }
-        self.shared.registry.virtual_table(database, &name.name).cloned()
-    }
-
-    /// 1288 for TRUNCATE of a virtual table.
-    pub(crate) fn check_truncate_virtual(&self, name: &ObjectName) -> SqlResult<()> {
-        match self.virtual_table_named(name) {
-            Some(table) => Err(SqlError::new(ErrorCode::NonUpdatableTable, &[&table.name(), &"TRUNCATE"])),
-            None => Ok(()),
-        }
-    }
-
-    /// The error of a change of a virtual table that needs no row to be found.
+    /// What is wrong with a change of a virtual table before a row of it is looked at.
     pub(super) fn check_virtual_change(&self, table: &dyn VirtualTable, statement: &Statement) -> SqlResult<()> {
         self.check_names(statement)?;
         if table.takes_changes() {
@@ -125,7 +92,7 @@ impl Session {
             None,
         )?;
         only_what_is_read(&mut bound.tables, &read.tables);
-        let bound = self.authorize(bound)?;
+        let bound = self.security().authorize(bound)?;
         let types = bound.columns.iter().map(|column| column.expr_type.sql_type.clone()).collect();
         Ok((self.collect_rows(&bound, &run.context, catalog, usize::MAX).await?, types))
     }
@@ -182,6 +149,26 @@ impl Session {
         let affected_rows = if self.info.found_rows { found } else { count };
         Ok(Outcome::Ok(OkInfo { affected_rows, last_insert_id: 0, info, tells_warnings: true }))
     }
+}
+
+/// The virtual table that a statement is to change, if it is one.
+pub(crate) fn changed_virtual_table(
+    security: &SecurityContext<'_>,
+    statement: &Statement,
+) -> Option<Arc<dyn VirtualTable>> {
+    let name = match statement {
+        Statement::Insert(insert) => &insert.table,
+        Statement::Update(update) => match update.tables.as_slice() {
+            [TableReference::Table(factor)] => &factor.name,
+            _ => return None,
+        },
+        Statement::Delete(delete) => match &delete.target {
+            DeleteTarget::Single { table, .. } => table,
+            DeleteTarget::Multiple { .. } => return None,
+        },
+        _ => return None,
+    };
+    security.virtual_table_named(name)
 }
 
 /// Gives rows their new values, or none of them.

@@ -46,7 +46,7 @@ impl Session {
                 self.session_plans.give_back(parameters);
                 self.log_answered(Logged { sql, executed: None });
                 self.tell_of_answer(sql);
-                if self.counts_statements() {
+                if self.instruments().counts_statements() {
                     match &statement {
                         Some(statement) => self.count_answered(statement.digest(), &route, answered, sql, None),
                         None => self.count_constant(&route, sql),
@@ -79,7 +79,7 @@ impl Session {
                     self.log_answered(Logged { sql: &prepared.sql, executed: Some((prepared.places(), parameters)) });
                 }
                 self.tell_of_answer(&prepared.sql);
-                if self.counts_statements() {
+                if self.instruments().counts_statements() {
                     let counted = prepared.counted.get();
                     self.count_answered(prepared.digest(), &route, answered, &prepared.sql, counted);
                 }
@@ -129,7 +129,7 @@ impl Session {
     /// A statement begins that may be answered on this thread.
     fn begin_at_once(&mut self) {
         self.command_micros = now_micros();
-        self.command_thread_nanos = self.begin_thread_time();
+        self.command_thread_nanos = self.instruments().begin_thread_time();
         self.log.rows_examined = 0;
     }
 
@@ -169,7 +169,7 @@ impl Session {
         rows.attempts.end(answer.is_some());
         let Some(answer) = answer else { return Attempt::Left(Some(Route::FullPlanner)) };
         self.note_rowwise(&answer);
-        let uses = if self.counts_statements() { context.table_uses.take() } else { Vec::new() };
+        let uses = if self.instruments().counts_statements() { context.table_uses.take() } else { Vec::new() };
         let counts = *context.plan_counts.lock();
         self.process.status.add_plan(&counts);
         writer.begin_kept_result_set(&rows.columns);
@@ -208,7 +208,7 @@ impl Session {
                 // Nothing was locked or changed.
                 drop(self.transaction.statement_failed());
                 if !self.transaction.is_open() {
-                    self.count_rollback();
+                    self.instruments().count_rollback();
                 }
                 self.finish_with_error(&error, None);
                 writer.error(&error);

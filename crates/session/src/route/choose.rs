@@ -1,5 +1,6 @@
 //! Choosing a route.
 
+use crate::authorization::SecurityContext;
 use crate::plans::{ChangePlan, ConstantPlan, QueryRoute, Route, RowsPlan, SelectPlan};
 use crate::query::SessionTables;
 use crate::session::{Request, Session, StatementRun};
@@ -94,7 +95,7 @@ impl Session {
     /// The plan of a query that is a look-up by key, if the session may read what it reads.
     fn point_select(&self, query: &Query, run: &StatementRun<'_>) -> SqlResult<Option<Authorized<SelectPlan>>> {
         let catalog = self.shared.catalog.load();
-        let table_of = |name: &ast::ObjectName| self.base_table(&catalog, name);
+        let table_of = |name: &ast::ObjectName| base_table(&self.security(), &catalog, name);
         let registry = &self.shared.registry;
         let Some(plan) =
             point::recognize(query, run.request.sql, &run.context, registry, &self.shared.store, &table_of)?
@@ -102,7 +103,7 @@ impl Session {
             return Ok(None);
         };
         let columns = crate::result::column_meta::columns(plan.columns()).into();
-        self.authorize(SelectPlan { point: plan, columns }).map(Some)
+        self.security().authorize(SelectPlan { point: plan, columns }).map(Some)
     }
 
     /// The row that a query is, if it is one of constants.
@@ -137,7 +138,7 @@ impl Session {
         keeps_parameters: bool,
     ) -> Option<Authorized<Arc<RowPlan>>> {
         let catalog: Arc<Catalog> = self.shared.catalog.load();
-        let table_of = |name: &ast::ObjectName| self.base_table(&catalog, name);
+        let table_of = |name: &ast::ObjectName| base_table(&self.security(), &catalog, name);
         let tables = SessionTables::new(self, &run.context, None);
         let (sql, parameters) = (run.request.sql, run.request.parameters);
         let binder = Binder { keeps_parameters, ..self.binder(sql, parameters, &catalog, &run.context, &tables) };
@@ -146,7 +147,7 @@ impl Session {
         if run.context.programs.are_called() {
             return None;
         }
-        self.authorize(Arc::new(plan)).ok()
+        self.security().authorize(Arc::new(plan)).ok()
     }
 
     fn point_change(&self, run: &StatementRun<'_>) -> SqlResult<Option<ChangePlan>> {
@@ -167,14 +168,14 @@ impl Session {
         let by_key = by_key && plan.targets().all(|target| target.triggers.is_none());
         Ok(by_key.then(|| ChangePlan { plan: Arc::new(plan), kinds }))
     }
+}
 
-    /// The base table that a name stands for, if it does; TEMPORARY tables are left to the full planner.
-    fn base_table(&self, catalog: &Catalog, name: &ast::ObjectName) -> point::FoundTable {
-        if self.temporary_table_named(name).is_some() {
-            return None;
-        }
-        let (database, table) = self.qualify(name).ok()?;
-        let definition = catalog.table(&database, &table)?.clone();
-        Some((Arc::from(database), definition))
+/// The base table that a name stands for, if it does; TEMPORARY tables are left to the full planner.
+fn base_table(security: &SecurityContext<'_>, catalog: &Catalog, name: &ast::ObjectName) -> point::FoundTable {
+    if security.temporary_table_named(name).is_some() {
+        return None;
     }
+    let (database, table) = security.qualify(name).ok()?;
+    let definition = catalog.table(&database, &table)?.clone();
+    Some((Arc::from(database), definition))
 }

@@ -1,18 +1,18 @@
 //! CREATE, ALTER and DROP of stored procedures and functions.
 
+use crate::authorization::SecurityContext;
+use crate::authorization::definition::note_missing_definer;
+use crate::authorization::programs::own_procedure_is_there;
 use crate::program::{ProgramKind, check_program};
 use crate::result::Outcome;
 use crate::session::{Session, StatementRun};
-use squall_catalog::{
-    AccountKey, Need, Object, Privileges, RoutineDef, RoutineKind, RoutineParameter, RoutineParameterMode,
-    SqlDataAccess,
-};
+use squall_catalog::{RoutineDef, RoutineKind, RoutineParameter, RoutineParameterMode, SqlDataAccess};
 use squall_definitions::data_type::{TypeRules, resolve_type};
 use squall_definitions::names::check_routine_name;
 use squall_definitions::routine::{IfThere, OF_CREATOR, alter_routine, create_routine, drop_routine, no_such_routine};
 use squall_parser::ast::{
-    AccountName, AlterRoutine, Characteristics, CreateRoutine, DataAccess, DropObject, ObjectName, ParameterMode,
-    RoutineBody, Security, Statement,
+    AlterRoutine, Characteristics, CreateRoutine, DataAccess, DropObject, ParameterMode, RoutineBody, Security,
+    Statement,
 };
 use squall_registry::StatementContext;
 use squall_server_state::charset::collation_name;
@@ -22,50 +22,6 @@ use squall_types::{ErrorCode, Level, SqlError, SqlResult};
 use std::sync::Arc;
 
 impl Session {
-    /// The needs of statements about routines.
-    pub(crate) fn needs_of_routine_definition(&self, statement: &Statement) -> SqlResult<Vec<Need>> {
-        match statement {
-            Statement::CreateProcedure(create) => self.needs_of_create_routine(create, RoutineKind::Procedure),
-            Statement::CreateFunction(create) => self.needs_of_create_routine(create, RoutineKind::Function),
-            Statement::AlterProcedure(alter) => self.alter_needs([&alter.name], RoutineKind::Procedure),
-            Statement::AlterFunction(alter) => self.alter_needs([&alter.name], RoutineKind::Function),
-            Statement::DropProcedure(drop) => self.alter_needs(&drop.names, RoutineKind::Procedure),
-            Statement::DropFunction(drop) => self.alter_needs(&drop.names, RoutineKind::Function),
-            _ => Ok(Vec::new()),
-        }
-    }
-
-    fn needs_of_create_routine(&self, create: &CreateRoutine, kind: RoutineKind) -> SqlResult<Vec<Need>> {
-        if self.own_procedure_is_there(&create.name, kind)?.is_some() {
-            return Ok(Vec::new());
-        }
-        let (database, _) = self.qualify(&create.name)?;
-        let mut needs = vec![Need::database(&database, Privileges::CREATE_ROUTINE)];
-        if create.or_replace {
-            needs.extend(self.alter_needs([&create.name], kind)?);
-        }
-        needs.extend(self.definer_needs(create.definer.as_ref())?);
-        Ok(needs)
-    }
-
-    /// ALTER ROUTINE on each of them but the server's own procedures, which are denied to all: dumps have definitions of these too.
-    fn alter_needs<'n>(
-        &self,
-        names: impl IntoIterator<Item = &'n ObjectName>,
-        kind: RoutineKind,
-    ) -> SqlResult<Vec<Need>> {
-        let mut needs = Vec::new();
-        for name in names {
-            if self.own_procedure_is_there(name, kind)?.is_none() {
-                let (database, name) = self.qualify(name)?;
-                let is_function = kind.is_function();
-                let object = Object::Routine { database: database.into(), is_function, name: name.into() };
-                needs.push(Need::new(object, Privileges::ALTER_ROUTINE, "alter routine"));
-            }
-        }
-        Ok(needs)
-    }
-
     /// CREATE, ALTER and DROP.
     pub(crate) async fn run_routine_definition(&mut self, run: &StatementRun<'_>) -> SqlResult<Outcome> {
         self.check_writable()?;
@@ -87,14 +43,14 @@ impl Session {
         run: &StatementRun<'_>,
     ) -> SqlResult<Outcome> {
         let context = &run.context;
-        if let Some(error) = self.own_procedure_is_there(&create.name, kind)? {
+        if let Some(error) = own_procedure_is_there(&self.security(), &create.name, kind)? {
             return match create.if_not_exists {
                 true => Ok(noted(error, context)),
                 false => Err(error),
             };
         }
         let (database, routine) = self.routine_of(create, kind, run)?;
-        self.note_missing_definer(create.definer.as_ref(), context)?;
+        note_missing_definer(&self.security(), create.definer.as_ref(), context)?;
         let registry = &self.shared.registry;
         let native = registry.declared_scalar(&routine.name).is_some() || registry.aggregate(&routine.name).is_some();
         if kind.is_function() && native {
@@ -127,7 +83,7 @@ impl Session {
         kind: RoutineKind,
         run: &StatementRun<'_>,
     ) -> SqlResult<(String, RoutineDef)> {
-        let (database, name) = self.qualify(&create.name)?;
+        let (database, name) = self.security().qualify(&create.name)?;
         check_routine_name(&name)?;
         let catalog = self.shared.catalog.load();
         let Some(known) = catalog.database(&database) else {
@@ -178,7 +134,7 @@ impl Session {
             data_access: SqlDataAccess::default(),
             security_invoker: false,
             comment: String::new(),
-            definer: self.definer_of(create.definer.as_ref())?,
+            definer: self.security().definer(create.definer.as_ref())?,
             sql_mode: self.settings.bind.sql_mode.0,
             client_charset: values.text(ids::CHARACTER_SET_CLIENT).to_string(),
             connection_collation: values.text(ids::COLLATION_CONNECTION).to_string(),
@@ -189,17 +145,10 @@ impl Session {
         Ok((database, with_characteristics(routine, &create.characteristics)))
     }
 
-    fn definer_of(&self, given: Option<&AccountName>) -> SqlResult<AccountKey> {
-        match given {
-            Some(definer @ AccountName::Named { .. }) => self.account_key(definer),
-            _ => Ok(self.account.clone()),
-        }
-    }
-
     async fn alter_routine(&mut self, alter: &AlterRoutine, kind: RoutineKind) -> SqlResult<Outcome> {
-        let (database, name) = self.qualify(&alter.name)?;
-        if self.own_procedure_is_there(&alter.name, kind)?.is_some() {
-            return Err(self.routine_denied("alter routine", &database, &name));
+        let (database, name) = self.security().qualify(&alter.name)?;
+        if own_procedure_is_there(&self.security(), &alter.name, kind)?.is_some() {
+            return Err(routine_denied(&self.security(), "alter routine", &database, &name));
         }
         let characteristics = alter.characteristics.clone();
         let change = move |shared: &crate::database::Shared| {
@@ -219,11 +168,11 @@ impl Session {
         context: &Arc<StatementContext>,
     ) -> SqlResult<Outcome> {
         for name in &drop.names {
-            let is_own = self.own_procedure_is_there(name, kind)?.is_some();
-            let (database, name) = self.qualify(name)?;
+            let is_own = own_procedure_is_there(&self.security(), name, kind)?.is_some();
+            let (database, name) = self.security().qualify(name)?;
             let error = match is_own {
                 // Dumps drop what they are about to make, which says IF NOT EXISTS.
-                true => self.routine_denied("alter routine", &database, &name),
+                true => routine_denied(&self.security(), "alter routine", &database, &name),
                 false => no_such_routine(&database, kind, &name),
             };
             let accounts = self.shared.accounts.begin_change().await;
@@ -239,19 +188,12 @@ impl Session {
         }
         Ok(Outcome::done())
     }
+}
 
-    /// 1304 if one of the server's own procedures has that name.
-    fn own_procedure_is_there(&self, name: &ObjectName, kind: RoutineKind) -> SqlResult<Option<SqlError>> {
-        let (database, name) = self.qualify(name)?;
-        let own = self.shared.procedures.find(&database, &name).filter(|_| kind == RoutineKind::Procedure);
-        Ok(own.map(|own| SqlError::new(ErrorCode::SpAlreadyExists, &[&kind.word(), &own.head().name])))
-    }
-
-    /// 1370.
-    fn routine_denied(&self, command: &str, database: &str, name: &str) -> SqlError {
-        let routine = format!("{database}.{name}");
-        SqlError::new(ErrorCode::ProcAccessDenied, &[&command, &self.account.user, &self.client_host(), &routine])
-    }
+/// 1370.
+fn routine_denied(security: &SecurityContext<'_>, command: &str, database: &str, name: &str) -> SqlError {
+    let routine = format!("{database}.{name}");
+    SqlError::new(ErrorCode::ProcAccessDenied, &[&command, &security.account.user, &security.client_host(), &routine])
 }
 
 fn noted(error: SqlError, context: &StatementContext) -> Outcome {

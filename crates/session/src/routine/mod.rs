@@ -5,7 +5,7 @@
 
 mod ddl;
 mod run;
-mod show;
+pub(crate) mod show;
 
 pub(crate) use run::BodyOf;
 pub(crate) use show::{RoutineView, parameters_of, routine_views};

@@ -242,7 +242,7 @@ impl Session {
         self.rebuild_access();
         // No client logs in as the definer.
         self.password_expired = false;
-        match self.check_needs(std::slice::from_ref(needed)) {
+        match self.security().check_needs(std::slice::from_ref(needed)) {
             Ok(()) => Ok(Some(identity)),
             Err(error) => {
                 self.leave_identity(identity);

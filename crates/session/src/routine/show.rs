@@ -1,8 +1,8 @@
 //! Routines as SHOW and information_schema have them: the stored ones, and the procedures that are part of the server.
 
+use crate::authorization::SecurityContext;
 use crate::database::{Parameter, ParameterMode, ProcedureHead, Shared};
 use crate::result::ResultSet;
-use crate::session::Session;
 use squall_catalog::{Catalog, Privileges, RoutineDef, RoutineKind, RoutineParameterMode, SqlDataAccess};
 use squall_parser::ast::ObjectName;
 use squall_registry::StatementContext;
@@ -193,39 +193,36 @@ pub(crate) fn returns_text(sql_type: &SqlType) -> String {
     text
 }
 
-impl Session {
-    /// SHOW CREATE PROCEDURE and SHOW CREATE FUNCTION (1305). An account that may run a routine but not see it gets
-    /// NULL.
-    pub(crate) fn show_create_routine(
-        &self,
-        kind: RoutineKind,
-        name: &ObjectName,
-        context: &std::sync::Arc<StatementContext>,
-    ) -> SqlResult<ResultSet> {
-        let (database, name) = self.qualify(name)?;
-        let views = routine_views(&self.shared, &self.source(context));
-        let is_it = |view: &RoutineView| {
-            view.database == database && view.kind == kind && view.name.to_lowercase() == name.to_lowercase()
-        };
-        let Some(view) = views.into_iter().find(is_it) else {
-            return Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&kind.word(), &name]));
-        };
-        let (title, create) = match kind {
-            RoutineKind::Procedure => ("Procedure", "Create Procedure"),
-            RoutineKind::Function => ("Function", "Create Function"),
-        };
-        let mut result = ResultSet::of_texts(&[
-            title,
-            "sql_mode",
-            create,
-            "character_set_client",
-            "collation_connection",
-            "Database Collation",
-        ]);
-        let text = if view.is_shown_whole { s(view.create_text()) } else { Value::Null };
-        let mut row = vec![s(&*view.name), s(&*view.sql_mode), text];
-        row.extend([s(&*view.client_charset), s(&*view.connection_collation), s(&*view.database_collation)]);
-        result.rows.push(row);
-        Ok(result)
-    }
+/// SHOW CREATE PROCEDURE and SHOW CREATE FUNCTION (1305). Who may run a routine and not see it is shown NULL.
+pub(crate) fn show_create_routine(
+    security: &SecurityContext<'_>,
+    kind: RoutineKind,
+    name: &ObjectName,
+    context: &std::sync::Arc<StatementContext>,
+) -> SqlResult<ResultSet> {
+    let (database, name) = security.qualify(name)?;
+    let views = routine_views(security.shared, &security.source(context));
+    let is_it = |view: &RoutineView| {
+        view.database == database && view.kind == kind && view.name.to_lowercase() == name.to_lowercase()
+    };
+    let Some(view) = views.into_iter().find(is_it) else {
+        return Err(SqlError::new(ErrorCode::SpDoesNotExist, &[&kind.word(), &name]));
+    };
+    let (title, create) = match kind {
+        RoutineKind::Procedure => ("Procedure", "Create Procedure"),
+        RoutineKind::Function => ("Function", "Create Function"),
+    };
+    let mut result = ResultSet::of_texts(&[
+        title,
+        "sql_mode",
+        create,
+        "character_set_client",
+        "collation_connection",
+        "Database Collation",
+    ]);
+    let text = if view.is_shown_whole { s(view.create_text()) } else { Value::Null };
+    let mut row = vec![s(&*view.name), s(&*view.sql_mode), text];
+    row.extend([s(&*view.client_charset), s(&*view.connection_collation), s(&*view.database_collation)]);
+    result.rows.push(row);
+    Ok(result)
 }

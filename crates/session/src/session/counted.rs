@@ -1,6 +1,5 @@
 //! Counts statements at their ends; waits, transactions and prepared statements where they happen.
 
-use crate::plans::prepared::PreparedStatement;
 use crate::plans::{Answered, Route};
 use crate::session::{Session, StatementRun};
 use squall_instrumentation::prepared::PreparedUse;
@@ -13,62 +12,15 @@ use squall_parser::Digest;
 use squall_parser::ast::Statement;
 use squall_row_store::Transaction;
 use squall_server_state::now_micros;
-use squall_types::work_meter::{self, Meter};
+use squall_types::work_meter;
 use squall_types::{ErrorCode, SqlResult};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// A statement that took less has not waited for a lock for a noticeable time.
-const LOCK_WAIT_FROM_MICROS: u64 = 100;
 const NANOS_PER_MICRO: u64 = 1000;
 
 impl Session {
-    /// Whether statements are counted: of all sessions, and of this one.
-    pub(crate) fn counts_statements(&self) -> bool {
-        self.shared.statistics.is_on.load(Ordering::Relaxed) && self.process.is_instrumented.load(Ordering::Relaxed)
-    }
-
-    /// What a command's statements take is added up in, unless they are part of what this thread does for another one already: what they
-    /// do with files, and their processor time if that is wanted.
-    pub(crate) fn work_meter(&self) -> Option<Arc<Meter>> {
-        let is_wanted = self.counts_statements() && work_meter::current().is_none();
-        is_wanted.then(|| Arc::new(Meter::new(self.process.files.clone(), self.measures_processor_time())))
-    }
-
-    fn measures_processor_time(&self) -> bool {
-        self.shared.statistics.measures_processor_time.load(Ordering::Relaxed) && self.counts_statements()
-    }
-
-    /// What the meter says when a statement begins; `None` if there is none.
-    pub(crate) fn begin_processor_time(&self) -> Option<u64> {
-        self.measures_processor_time().then(work_meter::current_nanos).flatten()
-    }
-
-    /// As [`Session::begin_processor_time`] for what this thread does by itself.
-    pub(crate) fn begin_thread_time(&self) -> Option<u64> {
-        self.measures_processor_time().then(work_meter::of_this_thread)
-    }
-
-    /// How long the statement that has just ended waited for locks, if it took so long that it may have.
-    pub(crate) fn lock_micros_of(&self, micros: u64, wanted: bool) -> u64 {
-        if wanted || micros >= LOCK_WAIT_FROM_MICROS { self.take_lock_micros() } else { 0 }
-    }
-
-    /// How long the session has waited for row and table locks since it was asked for the last time; what it waited for is
-    /// counted.
-    pub(crate) fn take_lock_micros(&self) -> u64 {
-        let waited = self.shared.store.take_lock_wait(self.process.id);
-        if waited.rows.count + waited.tables.count == 0 {
-            return 0;
-        }
-        if self.counts_statements() {
-            let statement = (self.statement_number(), self.process.since_micros.load(Ordering::Relaxed));
-            self.process.waits.add_locks(&waited, statement, now_micros(), &self.shared.statistics.wait_consumers);
-        }
-        u64::try_from((waited.rows.sum + waited.tables.sum).as_micros()).unwrap_or(u64::MAX)
-    }
-
     /// Counts a query that was answered on this thread; the text is its own, or the normalized one.
     pub(crate) fn count_answered(
         &mut self,
@@ -170,18 +122,9 @@ impl Session {
         }
     }
 
-    /// A client has prepared a statement, which took from a moment till now.
-    pub(crate) fn count_prepared(&self, id: u32, name: Option<&str>, prepared: &PreparedStatement, start_micros: i64) {
-        let micros = u64::try_from(now_micros() - start_micros).unwrap_or(0);
-        // PREPARE is a statement, the protocol's command is none.
-        let owner = if name.is_some() { self.statement_number() } else { 0 };
-        let counted = Arc::new(PreparedUse::new(u64::from(id), name, &prepared.sql, owner, micros));
-        self.process.prepared.add(prepared.counted.get_or_init(|| counted));
-    }
-
     /// Counts a command to prepare a statement that cannot be: it is a statement that failed, like any other.
     pub(crate) fn count_not_prepared(&self, sql: &[u8]) {
-        if !self.counts_statements() {
+        if !self.instruments().counts_statements() {
             return;
         }
         let start_micros = self.command_micros;
@@ -200,7 +143,7 @@ impl Session {
 
     /// Counts a text that no grammar takes.
     pub(crate) fn count_unparsed(&self) {
-        if self.counts_statements() {
+        if self.instruments().counts_statements() {
             let start_micros = self.process.since_micros.load(Ordering::Relaxed);
             let micros = u64::try_from(now_micros() - start_micros).unwrap_or(0);
             let error = self.diagnostics.last_error();
@@ -217,43 +160,15 @@ impl Session {
         self.process.written_bytes_high.fetch_max(bytes, Ordering::Relaxed);
     }
 
-    /// The number of the statement that runs, among the session's.
-    fn statement_number(&self) -> u64 {
-        self.process.statements.event_count() + 1
-    }
-
-    /// A statement begins that may take a while.
-    pub(crate) fn begin_stages(&self, now_micros: i64) {
-        if self.counts_statements() {
-            self.process.stages.begin_statement(self.statement_number(), now_micros);
-            self.process.memory.begin_statement();
-        }
-    }
-
-    /// It goes on to another stage.
-    pub(crate) fn stage(&self, name: &'static str) {
-        if self.counts_statements() {
-            self.process.stages.go_on(name, now_micros());
-        }
-    }
-
-    /// A transaction begins.
-    pub(crate) fn count_begin(&self, transaction: &Transaction) {
-        if self.counts_statements() {
-            let statement = self.statement_number();
-            self.process.transactions.begin(transaction.id(), transaction.options(), statement, now_micros());
-        }
-    }
-
     /// Commits a transaction, and counts it and how long that took.
     pub(crate) async fn commit_counted(&self, transaction: Transaction) -> SqlResult<()> {
-        if !self.counts_statements() {
+        if !self.instruments().counts_statements() {
             return self.commit_or_defer(transaction).await;
         }
         let started = transaction.has_writes().then(Instant::now);
         if started.is_some() {
-            self.stage(stages::COMMITTING);
-            self.process.waits.begin_commit(self.statement_number(), now_micros());
+            self.instruments().stage(stages::COMMITTING);
+            self.process.waits.begin_commit(self.instruments().statement_number(), now_micros());
         }
         let result = self.commit_or_defer(transaction).await;
         if let Some(started) = started {
@@ -261,7 +176,7 @@ impl Session {
             self.process.waits.end_commit(nanos, &self.shared.statistics.wait_consumers);
         }
         let outcome = if result.is_ok() { TransactionOutcome::Committed } else { TransactionOutcome::RolledBack };
-        self.process.transactions.end(outcome, self.statement_number(), now_micros());
+        self.process.transactions.end(outcome, self.instruments().statement_number(), now_micros());
         result
     }
 
@@ -278,11 +193,6 @@ impl Session {
             Some(transaction) => transaction.commit_async().await,
             None => Ok(()),
         }
-    }
-
-    /// The transaction that was open is rolled back.
-    pub(crate) fn count_rollback(&self) {
-        self.process.transactions.end(TransactionOutcome::RolledBack, self.statement_number(), now_micros());
     }
 
     fn measured_work(&self) -> Measured {

@@ -64,7 +64,7 @@ impl Session {
         }
         self.log.rows_examined = 0;
         let run = self.statement_run(request);
-        self.begin_stages(run.start_micros);
+        self.instruments().begin_stages(run.start_micros);
         let logged = if run.logs.any() { self.log_start(&run) } else { Ok(()) };
         let timer = self.start_timer(&run);
         let kept = if keeps_diagnostics(request.statement) { self.diagnostics.total() } else { 0 };
@@ -119,9 +119,9 @@ impl Session {
         let now = now_micros();
         let micros = u64::try_from(now - run.start_micros).unwrap_or(0);
         self.process.stages.end(now);
-        let lock_micros = self.lock_micros_of(micros, run.logs.any());
+        let lock_micros = self.instruments().lock_micros_of(micros, run.logs.any());
         self.process.status.add_plan(&run.context.plan_counts.lock());
-        if self.counts_statements() {
+        if self.instruments().counts_statements() {
             self.note_written_bytes();
             self.count_statement(run, (micros, lock_micros), error);
         }
@@ -271,7 +271,7 @@ impl Session {
             Some(context) => self.diagnostics.replace(context, Some(error), self.settings.notes),
             None => self.diagnostics.only(error),
         }
-        if self.counts_statements() {
+        if self.instruments().counts_statements() {
             self.process.errors.raised(error.code, error.sqlstate, now_micros());
         }
         self.publish_counts();

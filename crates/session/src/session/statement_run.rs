@@ -57,7 +57,7 @@ impl Session {
     /// A statement begins.
     pub(crate) fn statement_run<'a>(&mut self, request: Request<'a>) -> StatementRun<'a> {
         StatementRun {
-            start_processor_nanos: self.begin_processor_time(),
+            start_processor_nanos: self.instruments().begin_processor_time(),
             start_micros: now_micros(),
             database: self.default_database().cloned(),
             logs: self.shared.logs.active(),

@@ -8,7 +8,8 @@ use crate::session::{Session, StatementRun};
 use squall_catalog::{AccountKey, NameKey};
 use squall_parser::ast::{Expr, Set, SetItem, SystemVariable, VariableScope};
 use squall_registry::variables::{DefaultValue, Effect, Kind, Scope, VariableDef};
-use squall_registry::{StatementContext, VariableId, held_by_variable};
+use squall_registry::{StatementContext, VariableId, VariableRegistry, held_by_variable};
+use squall_server_state::accounts::AccountStore;
 use squall_server_state::charset;
 use squall_server_state::check::{self, check, merge_switches};
 use squall_server_state::log_settings;
@@ -85,7 +86,7 @@ impl Session {
                     }
                 }
                 SetItem::Names { charset, collation } => {
-                    self.set_names(charset.as_deref(), collation.as_deref(), &mut assignments)?;
+                    set_names(charset.as_deref(), collation.as_deref(), &mut assignments)?;
                 }
                 SetItem::CharacterSet(charset) => self.set_character_set(charset.as_deref(), &mut assignments)?,
             }
@@ -105,7 +106,7 @@ impl Session {
         run: &StatementRun<'_>,
         assignments: &mut Vec<Assignment>,
     ) -> SqlResult<()> {
-        let (id, definition, item) = self.find_variable_or_item(variable)?;
+        let (id, definition, item) = find_variable_or_item(&self.shared.registry.variables, variable)?;
         let scope = variable.scope;
         check_scope(&definition, scope)?;
         self.check_set_privilege(&definition, scope)?;
@@ -116,7 +117,7 @@ impl Session {
         if matches!(value, Expr::Default) && item.is_none() {
             self.check_value(id, &definition, scope)?;
             let default = self.default_of(id, &definition, is_global)?;
-            return self.push_assignment(id, &definition, scope, default, assignments);
+            return push_assignment(id, &definition, scope, default, assignments);
         }
         // A bare word is a text: `SET sql_mode = ANSI`.
         let given = match value {
@@ -157,36 +158,13 @@ impl Session {
             run.context.diagnostics.warn(warning);
         }
         if let (ids::SESSION_TRACK_SYSTEM_VARIABLES, Value::String(list)) = (id, &checked.value) {
-            self.warn_of_unknown(list, &run.context);
+            warn_of_unknown(&self.shared.registry.variables, list, &run.context);
         }
         self.check_value(id, &definition, scope)?;
-        self.check_account_variables(id, &checked.value)?;
+        check_account_variables(&self.shared.accounts, id, &checked.value)?;
         log_settings::check_value(&self.shared.directory, id, definition.name, &checked.value)?;
         let value = self.beside_others((id, &definition), checked.value, is_global, assignments, &run.context)?;
-        self.push_assignment(id, &definition, scope, value, assignments)
-    }
-
-    /// Names of a list of variables that none has are passed over, with a warning (1231).
-    fn warn_of_unknown(&self, list: &str, context: &StatementContext) {
-        let names = list.split(',').map(str::trim).filter(|name| !name.is_empty() && *name != "*");
-        for name in names.filter(|name| self.shared.registry.variables.find(name).is_none()) {
-            let message = format!("{name} is not a valid system variable and will be ignored.");
-            context.diagnostics.warn(SqlError::with_message(ErrorCode::WrongValueForVar, message));
-        }
-    }
-
-    /// A variable, or an item of one that is a list: `optimizer_switch.mrr`.
-    fn find_variable_or_item(&self, variable: &SystemVariable) -> SqlResult<(VariableId, VariableDef, Option<String>)> {
-        if let Some(prefix) = &variable.prefix {
-            let registry = &self.shared.registry.variables;
-            let list = registry.find(prefix).map(|id| (id, *registry.definition(id)));
-            if let Some((id, definition)) = list
-                && let Some(item) = definition.item(&definition.default.to_value(), &variable.name)
-            {
-                return Ok((id, definition, Some(item.name)));
-            }
-        }
-        self.find_variable(variable).map(|(id, definition)| (id, definition, None))
+        push_assignment(id, &definition, scope, value, assignments)
     }
 
     /// The value of a variable when an assignment is made: an earlier one of the same SET may have changed it.
@@ -197,21 +175,6 @@ impl Session {
             _ => None,
         });
         earlier.unwrap_or_else(|| self.current_value(id, is_global))
-    }
-
-    pub(crate) fn find_variable(&self, variable: &SystemVariable) -> SqlResult<(VariableId, VariableDef)> {
-        let unknown = |name: &dyn std::fmt::Display| SqlError::new(ErrorCode::UnknownSystemVariable, &[name]);
-        if let Some(prefix) = &variable.prefix {
-            if variable.name.to_ascii_lowercase().starts_with("key_")
-                && self.shared.registry.variables.find(&variable.name).is_some()
-            {
-                return Err(SqlError::unsupported("key caches with names (there are no MyISAM tables)"));
-            }
-            return Err(unknown(&format_args!("{}.{}", prefix.as_str(), variable.name.as_str())));
-        }
-        let registry = &self.shared.registry.variables;
-        let id = registry.find(&variable.name).ok_or_else(|| unknown(&variable.name.as_str()))?;
-        Ok((id, *registry.definition(id)))
     }
 
     fn current_value(&self, id: VariableId, global: bool) -> Value {
@@ -250,107 +213,6 @@ impl Session {
         if transaction_wide.contains(&id) && scope.is_none() && self.transaction.is_open() {
             return Err(SqlError::new(ErrorCode::CantChangeTxCharacteristics, &[]));
         }
-        Ok(())
-    }
-
-    /// Partial revokes that are there go on to hold (3896); a role that makes its holders system accounts is not given to
-    /// everybody (1231).
-    fn check_account_variables(&self, id: VariableId, value: &Value) -> SqlResult<()> {
-        let off = id == ids::PARTIAL_REVOKES && check::boolean(value) == Some(false);
-        if off && self.shared.accounts.load_now().has_restrictions() {
-            return Err(SqlError::new(ErrorCode::PartialRevokesExist, &[]));
-        }
-        let (ids::MANDATORY_ROLES, Value::String(list)) = (id, value) else { return Ok(()) };
-        let accounts = self.shared.accounts.load_now();
-        let mut reached = accounts.with_their_roles(AccountKey::list(list).unwrap_or_default()).into_iter();
-        match reached.any(|role| accounts.get(&role).is_some_and(|role| role.dynamic.contains_key("SYSTEM_USER"))) {
-            true => Err(SqlError::new(ErrorCode::WrongValueForVar, &[&"mandatory_roles", list])),
-            false => Ok(()),
-        }
-    }
-
-    fn push_assignment(
-        &self,
-        id: VariableId,
-        definition: &VariableDef,
-        scope: Option<VariableScope>,
-        value: Value,
-        assignments: &mut Vec<Assignment>,
-    ) -> SqlResult<()> {
-        let persist = match scope {
-            None | Some(VariableScope::Session) => {
-                self.push_session(id, value, assignments);
-                return Ok(());
-            }
-            Some(VariableScope::Global) => Persist::No,
-            Some(VariableScope::Persist) => Persist::Also,
-            Some(VariableScope::PersistOnly) => Persist::Only,
-        };
-        if persist != Persist::No && !definition.persistable {
-            let error = ErrorCode::IncorrectGlobalLocalVar;
-            return Err(SqlError::new(error, &[&definition.name, &"non persistent"]));
-        }
-        assignments.push(Assignment::Global { id, value, persist });
-        Ok(())
-    }
-
-    /// A session's value and those that follow from it.
-    fn push_session(&self, id: VariableId, value: Value, assignments: &mut Vec<Assignment>) {
-        let text = match &value {
-            Value::String(text) => text.clone(),
-            _ => String::new(),
-        };
-        let follow = match id {
-            ids::CHARACTER_SET_CONNECTION => charset::default_collation(&text)
-                .ok()
-                .map(|collation| (ids::COLLATION_CONNECTION, charset::collation_name(collation))),
-            ids::COLLATION_CONNECTION => {
-                charset::collation(&text).ok().map(|id| (ids::CHARACTER_SET_CONNECTION, charset::charset_name(id)))
-            }
-            ids::CHARACTER_SET_SERVER => charset::default_collation(&text)
-                .ok()
-                .map(|collation| (ids::COLLATION_SERVER, charset::collation_name(collation))),
-            ids::COLLATION_SERVER => {
-                charset::collation(&text).ok().map(|id| (ids::CHARACTER_SET_SERVER, charset::charset_name(id)))
-            }
-            ids::CHARACTER_SET_DATABASE => charset::default_collation(&text)
-                .ok()
-                .map(|collation| (ids::COLLATION_DATABASE, charset::collation_name(collation))),
-            ids::COLLATION_DATABASE => {
-                charset::collation(&text).ok().map(|id| (ids::CHARACTER_SET_DATABASE, charset::charset_name(id)))
-            }
-            _ => None,
-        };
-        if let Some(other) = alias(id) {
-            assignments.push(Assignment::Session { id: other, value: value.clone() });
-        }
-        assignments.push(Assignment::Session { id, value });
-        if let Some((id, text)) = follow {
-            assignments.push(Assignment::Session { id, value: Value::from(text) });
-        }
-    }
-
-    fn set_names(
-        &self,
-        charset_name: Option<&str>,
-        collation: Option<&str>,
-        assignments: &mut Vec<Assignment>,
-    ) -> SqlResult<()> {
-        let default = charset::collation_name(squall_types::CollationId::UTF8MB4_0900_AI_CI);
-        let id = match charset_name {
-            None => charset::collation(default)?,
-            Some(_) => squall_definitions::data_type::named_collation(
-                charset_name,
-                collation,
-                squall_types::CollationId::UTF8MB4_0900_AI_CI,
-            )?,
-        };
-        let charset = Value::from(charset::charset_name(id));
-        for variable in [ids::CHARACTER_SET_CLIENT, ids::CHARACTER_SET_CONNECTION, ids::CHARACTER_SET_RESULTS] {
-            assignments.push(Assignment::Session { id: variable, value: charset.clone() });
-        }
-        let collation = Value::from(charset::collation_name(id));
-        assignments.push(Assignment::Session { id: ids::COLLATION_CONNECTION, value: collation });
         Ok(())
     }
 
@@ -506,7 +368,7 @@ impl Session {
             self.check_set_privilege(&definition, Some(scope))?;
             if scope == VariableScope::Session {
                 let mut assignments = Vec::new();
-                self.push_session(id, value.clone(), &mut assignments);
+                push_session(id, value.clone(), &mut assignments);
                 for assignment in assignments {
                     if let Assignment::Session { id, value } = assignment {
                         self.apply_session(id, value);
@@ -608,4 +470,141 @@ fn list_with_item(definition: &VariableDef, before: &Value, item: &str, state: &
         }
     };
     Ok(Value::String(definition.with_item(before, item, is_on)))
+}
+
+fn push_assignment(
+    id: VariableId,
+    definition: &VariableDef,
+    scope: Option<VariableScope>,
+    value: Value,
+    assignments: &mut Vec<Assignment>,
+) -> SqlResult<()> {
+    let persist = match scope {
+        None | Some(VariableScope::Session) => {
+            push_session(id, value, assignments);
+            return Ok(());
+        }
+        Some(VariableScope::Global) => Persist::No,
+        Some(VariableScope::Persist) => Persist::Also,
+        Some(VariableScope::PersistOnly) => Persist::Only,
+    };
+    if persist != Persist::No && !definition.persistable {
+        let error = ErrorCode::IncorrectGlobalLocalVar;
+        return Err(SqlError::new(error, &[&definition.name, &"non persistent"]));
+    }
+    assignments.push(Assignment::Global { id, value, persist });
+    Ok(())
+}
+
+/// A session's value and those that follow from it.
+fn push_session(id: VariableId, value: Value, assignments: &mut Vec<Assignment>) {
+    let text = match &value {
+        Value::String(text) => text.clone(),
+        _ => String::new(),
+    };
+    let follow = match id {
+        ids::CHARACTER_SET_CONNECTION => charset::default_collation(&text)
+            .ok()
+            .map(|collation| (ids::COLLATION_CONNECTION, charset::collation_name(collation))),
+        ids::COLLATION_CONNECTION => {
+            charset::collation(&text).ok().map(|id| (ids::CHARACTER_SET_CONNECTION, charset::charset_name(id)))
+        }
+        ids::CHARACTER_SET_SERVER => charset::default_collation(&text)
+            .ok()
+            .map(|collation| (ids::COLLATION_SERVER, charset::collation_name(collation))),
+        ids::COLLATION_SERVER => {
+            charset::collation(&text).ok().map(|id| (ids::CHARACTER_SET_SERVER, charset::charset_name(id)))
+        }
+        ids::CHARACTER_SET_DATABASE => charset::default_collation(&text)
+            .ok()
+            .map(|collation| (ids::COLLATION_DATABASE, charset::collation_name(collation))),
+        ids::COLLATION_DATABASE => {
+            charset::collation(&text).ok().map(|id| (ids::CHARACTER_SET_DATABASE, charset::charset_name(id)))
+        }
+        _ => None,
+    };
+    if let Some(other) = alias(id) {
+        assignments.push(Assignment::Session { id: other, value: value.clone() });
+    }
+    assignments.push(Assignment::Session { id, value });
+    if let Some((id, text)) = follow {
+        assignments.push(Assignment::Session { id, value: Value::from(text) });
+    }
+}
+
+fn set_names(charset_name: Option<&str>, collation: Option<&str>, assignments: &mut Vec<Assignment>) -> SqlResult<()> {
+    let default = charset::collation_name(squall_types::CollationId::UTF8MB4_0900_AI_CI);
+    let id = match charset_name {
+        None => charset::collation(default)?,
+        Some(_) => squall_definitions::data_type::named_collation(
+            charset_name,
+            collation,
+            squall_types::CollationId::UTF8MB4_0900_AI_CI,
+        )?,
+    };
+    let charset = Value::from(charset::charset_name(id));
+    for variable in [ids::CHARACTER_SET_CLIENT, ids::CHARACTER_SET_CONNECTION, ids::CHARACTER_SET_RESULTS] {
+        assignments.push(Assignment::Session { id: variable, value: charset.clone() });
+    }
+    let collation = Value::from(charset::collation_name(id));
+    assignments.push(Assignment::Session { id: ids::COLLATION_CONNECTION, value: collation });
+    Ok(())
+}
+
+/// Names of a list of variables that none has are passed over, with a warning (1231).
+fn warn_of_unknown(variables: &VariableRegistry, list: &str, context: &StatementContext) {
+    let names = list.split(',').map(str::trim).filter(|name| !name.is_empty() && *name != "*");
+    for name in names.filter(|name| variables.find(name).is_none()) {
+        let message = format!("{name} is not a valid system variable and will be ignored.");
+        context.diagnostics.warn(SqlError::with_message(ErrorCode::WrongValueForVar, message));
+    }
+}
+
+/// A variable, or an item of one that is a list: `optimizer_switch.mrr`.
+fn find_variable_or_item(
+    variables: &VariableRegistry,
+    variable: &SystemVariable,
+) -> SqlResult<(VariableId, VariableDef, Option<String>)> {
+    if let Some(prefix) = &variable.prefix {
+        let registry = variables;
+        let list = registry.find(prefix).map(|id| (id, *registry.definition(id)));
+        if let Some((id, definition)) = list
+            && let Some(item) = definition.item(&definition.default.to_value(), &variable.name)
+        {
+            return Ok((id, definition, Some(item.name)));
+        }
+    }
+    find_variable(variables, variable).map(|(id, definition)| (id, definition, None))
+}
+
+pub(crate) fn find_variable(
+    variables: &VariableRegistry,
+    variable: &SystemVariable,
+) -> SqlResult<(VariableId, VariableDef)> {
+    let unknown = |name: &dyn std::fmt::Display| SqlError::new(ErrorCode::UnknownSystemVariable, &[name]);
+    if let Some(prefix) = &variable.prefix {
+        if variable.name.to_ascii_lowercase().starts_with("key_") && variables.find(&variable.name).is_some() {
+            return Err(SqlError::unsupported("key caches with names (there are no MyISAM tables)"));
+        }
+        return Err(unknown(&format_args!("{}.{}", prefix.as_str(), variable.name.as_str())));
+    }
+    let registry = variables;
+    let id = registry.find(&variable.name).ok_or_else(|| unknown(&variable.name.as_str()))?;
+    Ok((id, *registry.definition(id)))
+}
+
+/// Partial revokes that are there go on to hold (3896); a role that makes its holders system accounts is not given to
+/// everybody (1231).
+fn check_account_variables(accounts: &AccountStore, id: VariableId, value: &Value) -> SqlResult<()> {
+    let off = id == ids::PARTIAL_REVOKES && check::boolean(value) == Some(false);
+    if off && accounts.load_now().has_restrictions() {
+        return Err(SqlError::new(ErrorCode::PartialRevokesExist, &[]));
+    }
+    let (ids::MANDATORY_ROLES, Value::String(list)) = (id, value) else { return Ok(()) };
+    let accounts = accounts.load_now();
+    let mut reached = accounts.with_their_roles(AccountKey::list(list).unwrap_or_default()).into_iter();
+    match reached.any(|role| accounts.get(&role).is_some_and(|role| role.dynamic.contains_key("SYSTEM_USER"))) {
+        true => Err(SqlError::new(ErrorCode::WrongValueForVar, &[&"mandatory_roles", list])),
+        false => Ok(()),
+    }
 }

@@ -7,9 +7,38 @@ mod objects;
 mod server;
 
 use crate::event::event_status_rows;
+use crate::event::show::show_create_event;
 use crate::result::{Outcome, ResultSet};
+use crate::routine::show::show_create_routine;
 use crate::server_tables::routine_status;
 use crate::session::Session;
+use crate::show::objects::database_or;
+use crate::show::objects::show_create_database;
+use crate::show::objects::show_create_table;
+use crate::show::objects::show_create_view;
+use crate::show::objects::show_databases;
+use crate::show::objects::show_indexes;
+use crate::show::objects::show_table_status;
+use crate::show::objects::show_tables;
+use crate::show::server::show_binary_log_status;
+use crate::show::server::show_binlog_events;
+use crate::show::server::show_charsets;
+use crate::show::server::show_collations;
+use crate::show::server::show_engine_status;
+use crate::show::server::show_engines;
+use crate::show::server::show_events;
+use crate::show::server::show_open_tables;
+use crate::show::server::show_plugins;
+use crate::show::server::show_privileges;
+use crate::show::server::show_process_list;
+use crate::show::server::show_profiles;
+use crate::show::server::show_replica_status;
+use crate::show::server::show_replicas;
+use crate::show::server::show_routine_status;
+use crate::show::server::show_status;
+use crate::show::server::show_variables;
+use crate::trigger::show::show_create_trigger;
+use crate::trigger::show::show_triggers;
 use squall_catalog::RoutineKind;
 use squall_parser::ast::{DescribeTable, Expr, Limit, Literal, Show, ShowFilter};
 use squall_registry::StatementContext;
@@ -23,14 +52,15 @@ impl Session {
     pub(crate) async fn run_show(&mut self, show: &Show, context: &Arc<StatementContext>) -> SqlResult<Outcome> {
         let result = match show {
             Show::Databases(filter) => {
-                return self.filtered(self.show_databases(filter.as_ref()), filter, context).await;
+                return self.filtered(show_databases(&self.security(), filter.as_ref()), filter, context).await;
             }
             Show::Tables { full, schema, filter, .. } => {
-                let result = self.show_tables(*full, schema.as_ref().map(|name| name.as_str()), filter.as_ref())?;
+                let result =
+                    show_tables(&self.security(), *full, schema.as_ref().map(|name| name.as_str()), filter.as_ref())?;
                 return self.filtered(result, filter, context).await;
             }
             Show::TableStatus { schema, filter } => {
-                let result = self.show_table_status(schema.as_ref().map(|name| name.as_str()), context)?;
+                let result = show_table_status(&self.security(), schema.as_ref().map(|name| name.as_str()), context)?;
                 return self.filtered(result, filter, context).await;
             }
             Show::Columns { full, table, filter, .. } => {
@@ -38,23 +68,27 @@ impl Session {
                 return self.filtered(result, filter, context).await;
             }
             Show::Indexes { table, filter, .. } => {
-                let result = self.show_indexes(table)?;
+                let result = show_indexes(&self.security(), table)?;
                 return self.filtered(result, filter, context).await;
             }
             Show::Variables { scope, filter } => {
-                let result = self.show_variables(*scope, context);
+                let result = show_variables(&self.security(), *scope, context);
                 return self.filtered(result, filter, context).await;
             }
             Show::Status { scope, filter } => {
-                let result = self.show_status(*scope, context);
+                let result = show_status(&self.security(), *scope, context);
                 return self.filtered(result, filter, context).await;
             }
-            Show::CharacterSets(filter) => return self.filtered(self.show_charsets(), filter, context).await,
-            Show::Collations(filter) => return self.filtered(self.show_collations(), filter, context).await,
-            Show::OpenTables { filter, .. } => return self.filtered(self.show_open_tables(), filter, context).await,
+            Show::CharacterSets(filter) => {
+                return self.filtered(show_charsets(), filter, context).await;
+            }
+            Show::Collations(filter) => return self.filtered(show_collations(), filter, context).await,
+            Show::OpenTables { filter, .. } => {
+                return self.filtered(show_open_tables(), filter, context).await;
+            }
             Show::Triggers { schema, filter } => {
-                let database = self.database_or(schema.as_ref().map(|name| name.as_str()))?;
-                let mut result = self.show_triggers(&database, context);
+                let database = database_or(&self.security(), schema.as_ref().map(|name| name.as_str()))?;
+                let mut result = show_triggers(&self.security(), &database, context);
                 // By the names of tables.
                 if let Some(ShowFilter::Like(pattern)) = filter {
                     result.rows.retain(|row| like_column(row, 2, pattern));
@@ -63,9 +97,9 @@ impl Session {
                 return self.filtered(result, filter, context).await;
             }
             Show::Events { schema, filter } => {
-                let database = self.database_or(schema.as_ref().map(|name| name.as_str()))?;
-                let mut result = self.show_events();
-                result.rows = event_status_rows(&self.shared, &self.source(context), &database);
+                let database = database_or(&self.security(), schema.as_ref().map(|name| name.as_str()))?;
+                let mut result = show_events();
+                result.rows = event_status_rows(&self.shared, &self.security().source(context), &database);
                 if let Some(ShowFilter::Like(pattern)) = filter {
                     result.rows.retain(|row| like_column(row, 1, pattern));
                     return Ok(Outcome::Rows(result));
@@ -78,33 +112,37 @@ impl Session {
             Show::Errors(limit) => self.show_diagnostics(true, limit.as_ref())?,
             Show::WarningCount => self.show_count("@@session.warning_count", self.diagnostics.total()),
             Show::ErrorCount => self.show_count("@@session.error_count", self.diagnostics.errors()),
-            Show::ProcessList { full } => self.show_process_list(*full, context),
-            Show::Engines => self.show_engines(),
-            Show::Plugins { soname: None, .. } => self.show_plugins(),
-            Show::Privileges => self.show_privileges(),
-            Show::Profiles => self.show_profiles(),
+            Show::ProcessList { full } => show_process_list(&self.security(), *full, context),
+            Show::Engines => show_engines(&self.security()),
+            Show::Plugins { soname: None, .. } => show_plugins(&self.security()),
+            Show::Privileges => show_privileges(&self.security()),
+            Show::Profiles => show_profiles(),
             Show::Grants { user, using } => return self.show_grants(user.as_ref(), using),
             Show::CreateUser(user) => return self.show_create_user(user.as_ref()),
-            Show::CreateTable(name) => self.show_create_table(name)?,
-            Show::CreateView(name) => self.show_create_view(name)?,
-            Show::CreateDatabase { if_not_exists, name } => self.show_create_database(name, *if_not_exists)?,
+            Show::CreateTable(name) => show_create_table(&self.security(), name)?,
+            Show::CreateView(name) => show_create_view(&self.security(), name)?,
+            Show::CreateDatabase { if_not_exists, name } => {
+                show_create_database(&self.security(), name, *if_not_exists)?
+            }
             Show::BinaryLogs => return Err(SqlError::new(ErrorCode::NoBinaryLogging, &[])),
-            Show::BinaryLogStatus => self.show_binary_log_status(),
-            Show::BinlogEvents { .. } => self.show_binlog_events(),
-            Show::Replicas => self.show_replicas(),
-            Show::ReplicaStatus { .. } => self.show_replica_status(),
+            Show::BinaryLogStatus => show_binary_log_status(),
+            Show::BinlogEvents { .. } => show_binlog_events(),
+            Show::Replicas => show_replicas(),
+            Show::ReplicaStatus { .. } => show_replica_status(),
             Show::Engine { name, .. } if !name.is("InnoDB") => {
                 return Err(SqlError::new(ErrorCode::UnknownStorageEngine, &[&name.as_str()]));
             }
-            Show::Engine { .. } => self.show_engine_status(),
-            Show::CreateEvent(name) => self.show_create_event(name)?,
-            Show::CreateFunction(name) => self.show_create_routine(RoutineKind::Function, name, context)?,
-            Show::CreateProcedure(name) => self.show_create_routine(RoutineKind::Procedure, name, context)?,
+            Show::Engine { .. } => show_engine_status(&self.security()),
+            Show::CreateEvent(name) => show_create_event(&self.security(), name)?,
+            Show::CreateFunction(name) => show_create_routine(&self.security(), RoutineKind::Function, name, context)?,
+            Show::CreateProcedure(name) => {
+                show_create_routine(&self.security(), RoutineKind::Procedure, name, context)?
+            }
             // MySQL has them in builds for debugging alone.
             Show::FunctionCode(_) | Show::ProcedureCode(_) => {
                 return Err(SqlError::unsupported("SHOW PROCEDURE CODE and SHOW FUNCTION CODE"));
             }
-            Show::CreateTrigger(name) => self.show_create_trigger(name, context)?,
+            Show::CreateTrigger(name) => show_create_trigger(&self.security(), name, context)?,
             other => {
                 let text = format!("{other:?}");
                 let word = text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
@@ -121,8 +159,8 @@ impl Session {
         filter: &Option<ShowFilter>,
         context: &Arc<StatementContext>,
     ) -> SqlResult<Outcome> {
-        let mut result = self.show_routine_status();
-        result.rows = routine_status(&self.shared, &self.source(context), kind);
+        let mut result = show_routine_status();
+        result.rows = routine_status(&self.shared, &self.security().source(context), kind);
         if let Some(ShowFilter::Like(pattern)) = filter {
             result.rows.retain(|row| like_column(row, 1, pattern));
             return Ok(Outcome::Rows(result));

@@ -1,61 +1,23 @@
 //! CREATE TRIGGER and DROP TRIGGER.
 
+use crate::authorization::SecurityContext;
+use crate::authorization::definition::note_missing_definer;
+use crate::authorization::programs::SYSTEM_DATABASE;
+use crate::authorization::programs::table_of_trigger;
 use crate::program::{ProgramKind, check_program};
 use crate::result::Outcome;
 use crate::session::{Session, StatementRun};
 use crate::trigger_rows::TriggerRows;
-use squall_catalog::{Need, Privileges, TableDef, TriggerDef, TriggerEvent, TriggerTime};
+use squall_catalog::{TableDef, TriggerDef, TriggerEvent, TriggerTime};
 use squall_definitions::execute::{DdlEnv, QualifiedName, base_table};
 use squall_definitions::names::check_trigger_name;
 use squall_definitions::trigger::{TriggerPlace, create_trigger, drop_trigger};
-use squall_parser::ast::{self, AccountName, CreateTrigger, DropObject, ObjectName, TriggerOrder};
+use squall_parser::ast::{self, CreateTrigger, DropObject, ObjectName, TriggerOrder};
 use squall_server_state::charset::collation_name;
 use squall_server_state::variables::{Values, ids};
 use squall_types::{ErrorCode, Level, SqlError, SqlResult};
 
-/// The database whose tables have no triggers.
-const SYSTEM_DATABASE: &str = "mysql";
-
 impl Session {
-    /// The needs of CREATE TRIGGER: TRIGGER on the table, and those of another definer.
-    pub(crate) fn needs_of_create_trigger(&self, create: &CreateTrigger) -> SqlResult<Vec<Need>> {
-        let (database, table) = self.table_of_trigger(create)?;
-        let mut needs = Vec::new();
-        if database == SYSTEM_DATABASE {
-            needs.push(Need::database(&database, Privileges::TRIGGER));
-        } else if self.temporary_table_named(&create.table).is_none() {
-            needs.push(Need::table(&database, &table, Privileges::TRIGGER, ""));
-        }
-        needs.extend(self.definer_needs(create.definer.as_ref())?);
-        Ok(needs)
-    }
-
-    /// The needs of DROP TRIGGER: TRIGGER on the tables of existing triggers.
-    pub(crate) fn needs_of_drop_trigger(&self, drop: &DropObject) -> SqlResult<Vec<Need>> {
-        let tables = self.tables_of_triggers(drop)?;
-        Ok(tables.iter().map(|(database, table)| Need::table(database, table, Privileges::TRIGGER, "")).collect())
-    }
-
-    /// The table of a trigger, which is looked for in the trigger's database.
-    pub(crate) fn table_of_trigger(&self, create: &CreateTrigger) -> SqlResult<QualifiedName> {
-        let (database, _) = self.qualify(&create.name)?;
-        let of_table = create.table.schema.as_ref().map(|schema| schema.to_string());
-        Ok((of_table.unwrap_or(database), create.table.name.to_string()))
-    }
-
-    /// The tables of triggers that are there.
-    pub(crate) fn tables_of_triggers(&self, drop: &DropObject) -> SqlResult<Vec<QualifiedName>> {
-        let catalog = self.shared.catalog.load();
-        let mut tables = Vec::new();
-        for name in &drop.names {
-            let (database, name) = self.qualify(name)?;
-            if let Some((table, _)) = catalog.trigger(&database, &name) {
-                tables.push((database, table.name.clone()));
-            }
-        }
-        Ok(tables)
-    }
-
     /// CREATE TRIGGER.
     pub(crate) async fn create_trigger(
         &mut self,
@@ -63,12 +25,12 @@ impl Session {
         run: &StatementRun<'_>,
         env: DdlEnv,
     ) -> SqlResult<Outcome> {
-        let (database, name) = self.qualify(&create.name)?;
-        let table = self.table_of_trigger(create)?;
-        self.check_trigger_table(create, &database, &table)?;
+        let (database, name) = self.security().qualify(&create.name)?;
+        let table = table_of_trigger(&self.security(), create)?;
+        check_trigger_table(&self.security(), create, &database, &table)?;
         let def = base_table(&self.shared.catalog.load(), &table)?.clone();
         let trigger = self.trigger_of(create, name, &def, run)?;
-        self.note_missing_definer(create.definer.as_ref(), &run.context)?;
+        note_missing_definer(&self.security(), create.definer.as_ref(), &run.context)?;
         let place = match &create.order {
             None => TriggerPlace::Last,
             Some(TriggerOrder::Follows(other)) => TriggerPlace::Behind(other.to_string()),
@@ -87,22 +49,27 @@ impl Session {
         Ok(Outcome::done())
     }
 
-    /// Whether a table is one that triggers can be on, in their own database (1361, 1435, 1465).
-    fn check_trigger_table(&self, create: &CreateTrigger, database: &str, table: &QualifiedName) -> SqlResult<()> {
-        if create.or_replace {
-            return Err(SqlError::unsupported("CREATE OR REPLACE TRIGGER (DROP TRIGGER IF EXISTS, then CREATE)"));
+    /// DROP TRIGGER.
+    pub(crate) async fn drop_triggers(
+        &mut self,
+        drop: &DropObject,
+        run: &StatementRun<'_>,
+        env: DdlEnv,
+    ) -> SqlResult<Outcome> {
+        for name in &drop.names {
+            let (database, name) = self.security().qualify(name)?;
+            let env = env.clone();
+            let remove = move |shared: &crate::database::Shared| drop_trigger(&shared.state, &env, &database, &name);
+            if self.blocking(remove).await? {
+                continue;
+            }
+            let error = SqlError::new(ErrorCode::TriggerDoesNotExist, &[]);
+            if !drop.if_exists {
+                return Err(error);
+            }
+            run.context.diagnostics.push(Level::Note, error);
         }
-        if table.0 == SYSTEM_DATABASE || squall_system_tables::virtual_database(&table.0).is_some() {
-            return Err(SqlError::new(ErrorCode::NoTriggersOnSystemSchema, &[]));
-        }
-        if table.0 != database {
-            return Err(SqlError::new(ErrorCode::TriggerInWrongSchema, &[]));
-        }
-        let name = ObjectName { schema: Some(ast::Ident::new(table.0.as_str())), name: create.table.name.clone() };
-        if self.temporary_table_named(&name).is_some() {
-            return Err(SqlError::new(ErrorCode::TriggerOnViewOrTemporaryTable, &[&table.1]));
-        }
-        Ok(())
+        Ok(Outcome::done())
     }
 
     /// The definition that a statement makes.
@@ -125,7 +92,7 @@ impl Session {
         };
         check_program(&create.body, ProgramKind::Trigger, &self.shared.registry.variables)?;
         TriggerRows { table, time, event }.check(&create.body)?;
-        let (database, _) = self.qualify(&create.name)?;
+        let (database, _) = self.security().qualify(&create.name)?;
         let catalog = self.shared.catalog.load();
         let collation = catalog.database(&database).map_or(table.collation, |database| database.collation);
         let values = Values(&self.variables.session);
@@ -134,10 +101,7 @@ impl Session {
             time,
             event,
             body: String::from_utf8_lossy(create.body_span.bytes(run.request.sql)).trim().to_string(),
-            definer: match &create.definer {
-                Some(definer @ AccountName::Named { .. }) => self.account_key(definer)?,
-                _ => self.account.clone(),
-            },
+            definer: self.security().definer(create.definer.as_ref())?,
             sql_mode: self.settings.bind.sql_mode.0,
             client_charset: values.text(ids::CHARACTER_SET_CLIENT).to_string(),
             connection_collation: values.text(ids::COLLATION_CONNECTION).to_string(),
@@ -145,27 +109,27 @@ impl Session {
             created_micros: run.context.now_micros,
         })
     }
+}
 
-    /// DROP TRIGGER.
-    pub(crate) async fn drop_triggers(
-        &mut self,
-        drop: &DropObject,
-        run: &StatementRun<'_>,
-        env: DdlEnv,
-    ) -> SqlResult<Outcome> {
-        for name in &drop.names {
-            let (database, name) = self.qualify(name)?;
-            let env = env.clone();
-            let remove = move |shared: &crate::database::Shared| drop_trigger(&shared.state, &env, &database, &name);
-            if self.blocking(remove).await? {
-                continue;
-            }
-            let error = SqlError::new(ErrorCode::TriggerDoesNotExist, &[]);
-            if !drop.if_exists {
-                return Err(error);
-            }
-            run.context.diagnostics.push(Level::Note, error);
-        }
-        Ok(Outcome::done())
+/// Whether a table is one that triggers can be on, in their own database (1361, 1435, 1465).
+fn check_trigger_table(
+    security: &SecurityContext<'_>,
+    create: &CreateTrigger,
+    database: &str,
+    table: &QualifiedName,
+) -> SqlResult<()> {
+    if create.or_replace {
+        return Err(SqlError::unsupported("CREATE OR REPLACE TRIGGER (DROP TRIGGER IF EXISTS, then CREATE)"));
     }
+    if table.0 == SYSTEM_DATABASE || squall_system_tables::virtual_database(&table.0).is_some() {
+        return Err(SqlError::new(ErrorCode::NoTriggersOnSystemSchema, &[]));
+    }
+    if table.0 != database {
+        return Err(SqlError::new(ErrorCode::TriggerInWrongSchema, &[]));
+    }
+    let name = ObjectName { schema: Some(ast::Ident::new(table.0.as_str())), name: create.table.name.clone() };
+    if security.temporary_table_named(&name).is_some() {
+        return Err(SqlError::new(ErrorCode::TriggerOnViewOrTemporaryTable, &[&table.1]));
+    }
+    Ok(())
 }

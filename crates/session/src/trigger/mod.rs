@@ -3,4 +3,4 @@
 
 mod ddl;
 mod run;
-mod show;
+pub(crate) mod show;
