@@ -15,7 +15,7 @@ use squall_types::SqlResult;
 
 const MARK: u8 = 0xFF;
 
-/// A sealed row: the number of its segment, and its position in it. Good for readers of the same manifest.
+/// A segment row: the number of its segment, and its position in it. Good for readers of the same manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowAddress {
     /// The segment's number.

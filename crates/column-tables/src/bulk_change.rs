@@ -19,7 +19,7 @@ use squall_row_store::{ManifestChange, ManifestEntry, Table};
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
 
-/// Changes of sealed rows of one table, as one reader sees them.
+/// Changes of segment rows of one table, as one reader sees them.
 pub struct BulkChange {
     table: Arc<Table>,
     column_table: Arc<ColumnTable>,

@@ -288,7 +288,7 @@ fn change_many(fixture: &Fixture, txn: &mut Transaction, odd: bool, amount: Opti
     }
 }
 
-/// A table with ten sealed rows.
+/// A table with ten segment rows.
 fn sealed_rows() -> Fixture {
     let fixture = Fixture::new(true);
     let mut txn = fixture.begin();

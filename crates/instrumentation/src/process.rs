@@ -74,7 +74,7 @@ pub struct Process {
     pub prepared: PreparedUses,
     /// Its session's `@variables`.
     user_variables: Mutex<Arc<UserVariables>>,
-    /// How far the LOAD DATA or INTO OUTFILE at hand is.
+    /// How far the current LOAD DATA or INTO OUTFILE is.
     pub transfer: TransferProgress,
     /// Sessions that run statements for functions of this one's statement.
     pub nested: Mutex<Vec<u64>>,

@@ -587,7 +587,7 @@ impl Committer {
             level.note_commit(manifest_keys.iter(), snapshot.seqno());
             snapshot
         };
-        // Sealed rows may be changed by the list alone, which says nothing of keys. That cannot happen meanwhile: the sealing thread
+        // Segment rows may be changed by the manifest alone, which has no keys. That cannot happen meanwhile: the sealing thread
         // keeps the table's lock.
         sealed.iter().for_each(|key| data.row_changed(key, snapshot.seqno()));
         self.count_written(bytes);

@@ -5,7 +5,7 @@ use crate::index_key::{KeyRange, index_range, push_index_id, split_index_id, suc
 use squall_catalog::{IndexId, TableDef};
 use std::ops::Bound;
 
-/// The number of the index that is the manifest of sealed rows; real ones are counted from 1.
+/// The number of the index that is the manifest; real ones are counted from 1.
 const LIST: IndexId = IndexId(u32::MAX);
 
 /// The byte behind the number of an index that is a column copy: entries of its manifest, and marks of rows.

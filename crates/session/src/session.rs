@@ -100,7 +100,7 @@ pub struct Session {
     pub(crate) session_plans: SessionPlanCache,
     /// Changes with everything of the session that plans depend on.
     pub(crate) settings_version: u64,
-    /// When the command at hand came, microseconds since 1970 UTC.
+    /// When the current command came, microseconds since 1970 UTC.
     pub(crate) command_micros: i64,
     /// What this thread's clock of processor time said then, if that is measured.
     pub(crate) command_thread_nanos: Option<u64>,
@@ -154,9 +154,9 @@ pub struct Session {
     pub(crate) is_within_child: bool,
     /// The way from functions into SQL.
     pub(crate) nested: Option<Arc<dyn NestedStatements>>,
-    /// Whether the statement at hand may change nothing: what its functions run may not either.
+    /// Whether the current statement may change nothing: what its functions run may not either.
     pub(crate) is_read_only_statement: Arc<AtomicBool>,
-    /// Rows that the statement at hand inserts at its end.
+    /// Rows that the current statement inserts at its end.
     pub(crate) appends: Arc<Appends>,
 }
 

@@ -81,7 +81,7 @@ pub mod refresh {
     pub const STATUS: u8 = 16;
 }
 
-/// `COM_STMT_EXECUTE`. Its parameters can only be read with the statement at hand.
+/// `COM_STMT_EXECUTE`. Its parameters can only be read with the current statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StmtExecute<'a> {
     /// The statement.

@@ -415,7 +415,7 @@ impl Reader {
     }
 }
 
-/// What stands for the keys of sealed rows.
+/// What stands for the keys of segment rows.
 fn row_addresses(segment: u64, positions: &[u32]) -> ArrayRef {
     let mut addresses = BinaryViewBuilder::with_capacity(positions.len());
     for position in positions {

@@ -87,7 +87,7 @@ fn is_of_spilling(value: &MetricValue) -> bool {
 struct Input {
     rows: SendableRecordBatchStream,
     ended: bool,
-    /// Bytes of values that the heap at hand has been given.
+    /// Bytes of values that the current heap has been given.
     given: usize,
 }
 

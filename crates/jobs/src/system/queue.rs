@@ -396,7 +396,7 @@ impl Queue {
         self.resting.push(bell.clone());
     }
 
-    /// Calls the worker that has rested least: it has the most at hand, and workers that are not needed rest until they end. Gives
+    /// Calls the worker that has rested least: it has the most in its caches, and workers that are not needed rest until they end. Gives
     /// what it waits on, if there is one.
     pub fn call_resting(&mut self) -> Option<Arc<Condvar>> {
         let bell = self.resting.pop()?;

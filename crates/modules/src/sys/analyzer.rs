@@ -17,7 +17,7 @@ use squall_types::{CollationId, SqlError, SqlResult, SqlType, Value};
 const DIGESTS: &str = "performance_schema.events_statements_summary_by_digest";
 /// Its name, for the views.
 const DIGESTS_TABLE: &str = "events_statements_summary_by_digest";
-/// The snapshot at hand.
+/// The current snapshot.
 const SNAPSHOT: &str = "`sys`.`tmp_digests`";
 /// What has changed since an earlier one.
 const DELTA: &str = "`sys`.`tmp_digests_delta`";

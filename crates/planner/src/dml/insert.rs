@@ -140,7 +140,7 @@ pub struct Inserter<'c, 'p, 'a> {
     result: DmlResult,
     records: u64,
     duplicates: u64,
-    /// The AUTO_INCREMENT value that was generated for the row at hand.
+    /// The AUTO_INCREMENT value that was generated for the current row.
     row_id: Option<u64>,
     /// That of the last row that had its own, or was changed in the place of a new one.
     last_id: Option<u64>,

@@ -209,7 +209,7 @@ impl Cursor {
         Ok(None)
     }
 
-    /// The next key with its value, or with `None` if the transaction has deleted it or the store hides a sealed row by it.
+    /// The next key with its value, or with `None` if the transaction has deleted it or the store hides a segment row by it.
     pub(crate) fn next_change(&mut self) -> SqlResult<Option<(Slice, Change)>> {
         let as_change = |(key, value): (Slice, Slice)| (key, (*value != DELETED).then_some(value));
         self.fill_committed()?;

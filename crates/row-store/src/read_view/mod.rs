@@ -28,7 +28,7 @@ pub(crate) struct Uncommitted {
     pub writes: RwLock<WriteSet>,
     /// Whether there are any; saves readers the lock.
     pub any: AtomicBool,
-    /// Whether a manifest of sealed rows was changed.
+    /// Whether a manifest was changed.
     pub any_manifest: AtomicBool,
     /// The last manifest that was asked for.
     pub manifest: Mutex<Option<OwnManifest>>,
@@ -46,7 +46,7 @@ pub(crate) struct ExplicitLocks {
     has_ended: bool,
 }
 
-/// A table's manifest of sealed rows as its transaction has changed it.
+/// A table's manifest as its transaction has changed it.
 pub(crate) struct OwnManifest {
     table: TableId,
     /// The manifest that was changed.
@@ -85,7 +85,7 @@ impl Uncommitted {
         writes.range(table, bounds, reverse, step, limit).map(Some)
     }
 
-    /// The sealed rows of a table as the transaction has changed them up to a step, from what they were at a sequence number; `None`
+    /// The segment rows of a table as the transaction has changed them up to a step, from what they were at a sequence number; `None`
     /// if it has not.
     pub fn sealed_rows(&self, table: &Table, seqno: SeqNo, step: u64) -> SqlResult<Option<Arc<dyn SealedRows>>> {
         let Some(level) = table.data.sealed().filter(|_| self.any_manifest.load(Ordering::Acquire)) else {
@@ -254,7 +254,7 @@ impl ReadView {
         }
     }
 
-    /// The rows that the store itself has, the transaction's own among them, and the keys of sealed rows that are hidden
+    /// The rows that the store itself has, the transaction's own among them, and the keys of segment rows that are hidden
     /// by others or deleted: together with [`ReadView::sealed_rows`] all rows of the table.
     pub fn delta_rows(&self, table: &Arc<Table>) -> SqlResult<DeltaRows> {
         let range = crate::index_key::index_range(IndexId(0));

@@ -456,7 +456,7 @@ impl Table {
         }
     }
 
-    /// The committed row at a key as it is in a snapshot, with these sealed rows below it.
+    /// The committed row at a key as it is in a snapshot, with these segment rows below it.
     pub(crate) fn row_above(&self, key: &[u8], seqno: SeqNo, sealed: &dyn SealedRows) -> SqlResult<Option<Slice>> {
         match self.data.entry_at(key, seqno, false)? {
             Some(entry) => Ok((*entry != DELETED).then_some(entry)),

@@ -47,11 +47,11 @@ pub trait SealedSource: Send + Sync {
     /// Itself by its own type, for code that knows the source.
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 
-    /// Begins to make sealed rows of rows that a load has. They are the table's when the entries that stand for them are
+    /// Begins to make segment rows of rows that a load has. They are the table's when the entries that stand for them are
     /// in its manifest.
     fn writer(self: Arc<Self>, table: &Arc<Table>) -> Box<dyn SealedWriter>;
 
-    /// Begins to take rows of a load that have not been rows of the store; `None` if the source makes sealed rows of those alone.
+    /// Begins to take rows of a load that have not been rows of the store; `None` if the source makes segment rows of those alone.
     /// Several threads do so, each with its own.
     fn block(&self, table: &Arc<Table>) -> Option<Box<dyn SealedBlock>>;
 
@@ -59,14 +59,14 @@ pub trait SealedSource: Send + Sync {
     /// be quick.
     fn note_changes(&self, rows: u64);
 
-    /// The table has got indexes by a definition that its sealed rows were made without.
+    /// The table has got indexes by a definition that its segment rows were made without.
     fn indexes_added(&self) {}
 
     /// The table, or its generation, is gone, and no reader has it any more.
     fn discard(&self);
 }
 
-/// Sealed rows that a transaction has made and not committed. Dropped, they are removed.
+/// Segment rows that a transaction has made and not committed. Dropped, they are removed.
 pub trait UncommittedRows: Send + Sync {
     /// The entries that stand for them are in the manifest, or will be when the log is read again.
     fn keep(self: Box<Self>);
@@ -116,7 +116,7 @@ pub trait SealedBlock: Send {
     fn into_any(self: Box<Self>) -> Box<dyn Any + Send>;
 }
 
-/// Makes sealed rows. Dropped before [`SealedWriter::keep`], it leaves nothing behind.
+/// Makes segment rows. Dropped before [`SealedWriter::keep`], it leaves nothing behind.
 pub trait SealedWriter {
     /// Takes a row, whose key is behind those before, or those since what was made durable last.
     fn push(&mut self, row: crate::Row) -> SqlResult<()>;
@@ -135,7 +135,7 @@ pub trait SealedWriter {
     fn keep(self: Box<Self>);
 }
 
-/// The sealed rows of one manifest.
+/// The segment rows of one manifest.
 pub trait SealedRows: Send + Sync {
     /// The row at a storage key, as [`Table::encode_row`] makes it.
     fn get(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Vec<u8>>>;
@@ -150,7 +150,7 @@ pub trait SealedRows: Send + Sync {
     fn scan(&self, table: &Arc<Table>, range: &KeyRange, direction: Direction) -> SqlResult<Box<dyn SealedScan>>;
 }
 
-/// A scan of sealed rows.
+/// A scan of segment rows.
 pub trait SealedScan: Send {
     /// The next storage key and row.
     fn next(&mut self) -> SqlResult<Option<(Vec<u8>, Vec<u8>)>>;
@@ -311,7 +311,7 @@ pub(crate) fn read_manifest(part: TablePart, keyspace: &Keyspace, seqno: SeqNo) 
         .collect()
 }
 
-/// A scan of the store's entries and sealed rows as one.
+/// A scan of the store's entries and segment rows as one.
 pub(crate) struct Merged<T> {
     entries: T,
     sealed: Box<dyn SealedScan>,
@@ -360,7 +360,7 @@ impl<T> Merged<T> {
     }
 }
 
-/// A row of the store's own, or a key with which it hides a sealed row.
+/// A row of the store's own, or a key with which it hides a segment row.
 #[derive(Clone, Debug)]
 pub struct DeltaRow {
     pub(crate) key: Slice,
@@ -373,7 +373,7 @@ impl DeltaRow {
         &self.key
     }
 
-    /// The row; `None` if the sealed row with this key is deleted.
+    /// The row; `None` if the segment row with this key is deleted.
     pub fn row(&self, table: &Table) -> SqlResult<Option<crate::Row>> {
         self.row.clone().map(|row| crate::Row::check(table, self.key.clone(), row)).transpose()
     }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Transaction {
-    /// Readies the transaction for changing sealed rows by the table's manifest: no other session changes the table until it ends.
+    /// Readies the transaction for changing segment rows by the table's manifest: no other session changes the table until it ends.
     /// The view is of the table as it is, with the transaction's own changes. `None` if rows have to be changed one by one:
     /// other sessions have locks in the table, or it has changed since the transaction's snapshot. Entries of its indexes are the
     /// caller's to mind: [`Transaction::delete_entries`], [`Transaction::change_entries`].
@@ -49,7 +49,7 @@ impl Transaction {
         Ok(unchanged)
     }
 
-    /// Locks a table that has sealed rows for the transaction alone, without waiting for other sessions.
+    /// Locks a table that has segment rows for the transaction alone, without waiting for other sessions.
     fn take_alone(&mut self, table: &Table) -> StoreResult<bool> {
         if table.data.sealed().is_none() || self.store.gate().is_stopped() {
             return Ok(false);
@@ -121,7 +121,7 @@ impl Transaction {
         self.put_entries(self.own.writes.write(), table, changes).inspect_err(|_| self.abort_if_lost())
     }
 
-    /// Changes the list of a table's sealed rows, after [`Transaction::begin_bulk_change`].
+    /// Changes a table's manifest, after [`Transaction::begin_bulk_change`].
     pub fn change_list(&mut self, table: &Table, change: ManifestChange) -> StoreResult<()> {
         self.check_alive()?;
         if !self.locks.tables.contains(&(table.id(), TableLock::Exclusive)) {

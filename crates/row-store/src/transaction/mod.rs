@@ -388,7 +388,7 @@ impl Transaction {
         if let Some(snapshot) = self.snapshot.as_ref().filter(|_| fails) {
             let changed = match written {
                 Some(written) => written >= snapshot.seqno(),
-                // When a sealed row was written is not known any more.
+                // When a segment row was written is not known any more.
                 None if table.data.sealed().is_some() => table.row_at(key, snapshot.seqno(), false)? != newest,
                 None => snapshot.contains_key(keyspace, key).map_err(engine_error)?,
             };
@@ -402,7 +402,7 @@ impl Transaction {
         Ok(newest)
     }
 
-    /// The sealed rows of a table as this transaction has changed them.
+    /// The segment rows of a table as this transaction has changed them.
     fn own_sealed_rows(&self, table: &Table) -> SqlResult<Option<Arc<dyn SealedRows>>> {
         let seqno = self.snapshot.as_ref().map_or_else(|| self.store.snapshot().seqno(), Snapshot::seqno);
         self.own.sealed_rows(table, seqno, u64::MAX)

@@ -48,7 +48,7 @@ pub(crate) struct TableWrites {
     files: Vec<SpillFile>,
     /// Rows inserted less rows deleted.
     pub row_delta: i64,
-    /// Sealed rows that were changed many at a time.
+    /// Segment rows that were changed many at a time.
     pub sealed_changes: u64,
 }
 
@@ -69,7 +69,7 @@ struct SpilledCount {
     sealed_changes: u64,
 }
 
-/// A change of a table's list of sealed rows.
+/// A change of a table's manifest.
 #[derive(Default)]
 pub struct ManifestChange {
     /// New contents of entries; `None` removes an entry.
@@ -105,7 +105,7 @@ pub(crate) struct WriteSet {
     place: Option<Arc<SpillPlace>>,
     /// It has been handed over, to be committed.
     is_taken: bool,
-    /// The steps at which manifests of sealed rows were changed, and what the changes' new entries stand for.
+    /// The steps at which manifests were changed, and what the changes' new entries stand for.
     manifest_changes: Vec<(u64, Option<Box<dyn UncommittedRows>>)>,
 }
 
@@ -164,7 +164,7 @@ impl WriteSet {
         self.bytes += table.memory() - before;
     }
 
-    /// Changes a table's list of sealed rows. No other transaction may until the end of this one.
+    /// Changes a table's manifest. No other transaction may until the end of this one.
     pub fn change_list(&mut self, data: &Arc<TableData>, change: ManifestChange) {
         let (mut row_delta, mut changed) = (change.row_delta, change.changed);
         for (name, content) in change.entries {
@@ -175,7 +175,7 @@ impl WriteSet {
         self.manifest_changes.push((self.step, change.rows));
     }
 
-    /// Whether lists of sealed rows are changed.
+    /// Whether manifests are changed.
     pub fn has_manifest_changes(&self) -> bool {
         !self.manifest_changes.is_empty()
     }
@@ -198,12 +198,12 @@ impl WriteSet {
         Ok(())
     }
 
-    /// The last step up to `step` at which a list of sealed rows was changed.
+    /// The last step up to `step` at which a manifest was changed.
     pub fn manifest_changed_at(&self, step: u64) -> Option<u64> {
         self.manifest_changes.iter().rev().map(|(at, _)| *at).find(|at| *at <= step)
     }
 
-    /// Changes of a table's list of sealed rows as of a step, in the order of the keys.
+    /// Changes of a table's manifest as of a step, in the order of the keys.
     pub fn manifest_changes(&self, table: TableId, step: u64) -> SqlResult<Vec<(Slice, Change)>> {
         let range = TablePart::Rows.manifest_range();
         let bounds = (range.start.as_ref().map(Vec::as_slice), range.end.as_ref().map(Vec::as_slice));

@@ -71,7 +71,7 @@ impl StatementRunner for Session {
 }
 
 impl Session {
-    /// Runs the statements of a text as a part of the command at hand, up to the first that fails.
+    /// Runs the statements of a text as a part of the current command, up to the first that fails.
     pub(crate) async fn run_within_command(&mut self, sql: &str, writer: &mut dyn ResultWriter) -> std::io::Result<()> {
         let whole = Text::new(sql.as_bytes());
         let mut start = 0;

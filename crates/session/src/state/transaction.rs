@@ -11,7 +11,7 @@ pub struct TransactionState {
     pub(crate) statement: Option<Transaction>,
     /// SET TRANSACTION: of the next transaction only.
     pub(crate) next: TransactionCharacteristics,
-    /// Where the open transaction is taken back to if the statement at hand fails, of one that is more than one change.
+    /// Where the open transaction is taken back to if the current statement fails, of one that is more than one change.
     pub(crate) undo: Option<Savepoint>,
     /// The one that was open has been rolled back by a deadlock: the next statement begins another.
     pub(crate) lost: bool,

@@ -68,7 +68,7 @@ fn works() -> Vec<Vec<String>> {
     let others: [&[&str]; 4] = [
         &["OPTIMIZE TABLE d.c, d.r"],
         &["ALTER TABLE d.r ADD COLUMNAR INDEX copy (s, v)", "OPTIMIZE TABLE d.r", "DROP INDEX copy ON d.r"],
-        // Many rows at a time, by lists of segments.
+        // Many rows at a time, by manifests.
         &[
             "UPDATE d.swept SET v = v + 1",
             "BEGIN",

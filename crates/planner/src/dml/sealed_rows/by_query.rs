@@ -145,7 +145,7 @@ impl<'a> BulkByQuery<'a> {
         Ok(is_new.then_some(place))
     }
 
-    /// Changes a sealed row, sooner or later.
+    /// Changes a segment row, sooner or later.
     pub fn change(
         &mut self,
         context: &mut DmlContext<'_>,
@@ -191,7 +191,7 @@ impl<'a> BulkByQuery<'a> {
         Ok(())
     }
 
-    /// Ends the changes; gives how many sealed rows are others now, or gone.
+    /// Ends the changes; gives how many segment rows are others now, or gone.
     pub fn finish(mut self, context: &mut DmlContext<'_>) -> StoreResult<u64> {
         self.change_waiting(context)?;
         let target = &self.change.target;

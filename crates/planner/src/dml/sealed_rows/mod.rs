@@ -28,7 +28,7 @@ use squall_types::{SqlResult, Value};
 use std::sync::Arc;
 use update::{SealedUpdate, default_expr, is_passed_over, keeps_keys};
 
-/// Sealed rows from which on they are changed many at a time: fewer are marked in the row store as fast as bitmaps and
+/// Segment rows from which on they are changed many at a time: fewer are marked in the row store as fast as bitmaps and
 /// segments are written, and leave the table to others.
 pub const BULK_ROWS_MIN: u64 = 1024;
 
@@ -304,7 +304,7 @@ impl PlannedUpdate<'_> {
         Ok(())
     }
 
-    /// Changes a sealed row if it satisfies the condition.
+    /// Changes a segment row if it satisfies the condition.
     fn row(
         &mut self,
         context: &mut DmlContext<'_>,
