@@ -2,8 +2,8 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A server on a port of its own, for as long as the process runs.
@@ -19,6 +19,8 @@ struct Counts {
     requests: AtomicUsize,
     running: AtomicUsize,
     most_running: AtomicUsize,
+    /// What `/page` answers.
+    page: Mutex<Vec<u8>>,
 }
 
 /// A request as it came.
@@ -58,6 +60,11 @@ impl WebPeer {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
+    /// Sets what `/page` answers from now on.
+    pub fn set_page(&self, text: &str) {
+        *self.counts.page.lock().expect("no test fails with it") = text.as_bytes().to_vec();
+    }
+
     /// Requests that came in.
     pub fn requests(&self) -> usize {
         self.counts.requests.load(Ordering::SeqCst)
@@ -81,7 +88,7 @@ fn serve(stream: &TcpStream, counts: &Counts) {
         counts.requests.fetch_add(1, Ordering::SeqCst);
         let running = counts.running.fetch_add(1, Ordering::SeqCst) + 1;
         counts.most_running.fetch_max(running, Ordering::SeqCst);
-        let answered = answer(&asked, stream);
+        let answered = answer(&asked, counts, stream);
         counts.running.fetch_sub(1, Ordering::SeqCst);
         if !matches!(answered, Ok(true)) {
             return;
@@ -108,7 +115,7 @@ fn read(reader: &mut BufReader<&TcpStream>) -> io::Result<Option<Asked>> {
 }
 
 /// Answers; whether the connection goes on.
-fn answer(asked: &Asked, mut stream: &TcpStream) -> io::Result<bool> {
+fn answer(asked: &Asked, counts: &Counts, mut stream: &TcpStream) -> io::Result<bool> {
     let path = asked.line.split(' ').nth(1).unwrap_or("/");
     let (name, rest) = path[1..].split_once(['/', '?']).unwrap_or((&path[1..], ""));
     let mut send = |status: &str, headers: &str, body: &[u8]| {
@@ -118,6 +125,10 @@ fn answer(asked: &Asked, mut stream: &TcpStream) -> io::Result<bool> {
         Ok(true)
     };
     match name {
+        "page" => {
+            let page = counts.page.lock().expect("no test fails with it").clone();
+            send("200 OK", "Content-Type: text/plain; charset=utf-8\r\n", &page)
+        }
         "hello" => send("200 OK", "Content-Type: text/plain\r\n", b"hello"),
         "echo" => {
             let headers =
