@@ -34,7 +34,8 @@ int squall_javascript_install(void)
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_signal;
-    action.sa_flags = SA_RESTART;
+    /* The signal is not blocked in its handler: a jump leaves the signal mask as it is. */
+    action.sa_flags = SA_RESTART | SA_NODEFER;
     sigemptyset(&action.sa_mask);
     return sigaction(SIGURG, &action, NULL) == 0 ? 0 : errno;
 }
@@ -44,8 +45,7 @@ int squall_javascript_guard(void (*body)(void *), void *argument)
 {
     sigjmp_buf target;
     shields = 0;
-    /* The signal mask is kept: the handler runs with its own signal blocked. */
-    if (sigsetjmp(target, 1) != 0)
+    if (sigsetjmp(target, 0) != 0)
         return 1;
     escape = &target;
     body(argument);

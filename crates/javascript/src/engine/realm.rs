@@ -10,6 +10,7 @@ use rquickjs_sys as js;
 use squall_types::temporal::TimeZone;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::ffi::{CStr, CString, c_int, c_void};
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -53,7 +54,8 @@ pub struct Realm {
     arena: Arena,
     runtime: *mut js::JSRuntime,
     context: *mut js::JSContext,
-    host: Box<Host>,
+    /// What callbacks know; the realm's own.
+    host: NonNull<Host>,
     slot: Slot,
     /// The prelude's function that [`ResultForm::Sql`] is made by.
     to_sql: js::JSValue,
@@ -62,6 +64,13 @@ pub struct Realm {
 impl std::fmt::Debug for Realm {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Realm").field("arena", &self.arena).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Realm {
+    fn drop(&mut self) {
+        // SAFETY: it was made from a box, and the engine is not called any more: its memory goes as a whole.
+        drop(unsafe { Box::from_raw(self.host.as_ptr()) });
     }
 }
 
@@ -79,15 +88,6 @@ impl Realm {
         let slot = watch::slot().map_err(|_| none())?;
         let mut seed = [0; 8];
         getrandom::fill(&mut seed).map_err(|_| none())?;
-        let host = Box::new(Host {
-            kill: Arc::default(),
-            deadline: None,
-            zone: Arc::new(TimeZone::utc()),
-            log: String::new(),
-            random: u64::from_ne_bytes(seed),
-            arena: arena.opaque(),
-            stopped: None,
-        });
         let functions = js::JSMallocFunctions {
             js_calloc: Some(arena::allocate_zeroed),
             js_malloc: Some(arena::allocate),
@@ -109,6 +109,16 @@ impl Realm {
         if context.is_null() {
             return Err(refused(&arena));
         }
+        let host = Box::new(Host {
+            kill: Arc::default(),
+            deadline: None,
+            zone: Arc::new(TimeZone::utc()),
+            log: String::new(),
+            random: u64::from_ne_bytes(seed),
+            arena: arena.opaque(),
+            stopped: None,
+        });
+        let host = NonNull::from(Box::leak(host));
         let mut realm = Realm { arena, runtime, context, host, slot, to_sql: js::JS_UNDEFINED };
         let prepared = stacker::maybe_grow(2 << 20, 4 << 20, || realm.prepare());
         prepared
@@ -120,7 +130,7 @@ impl Realm {
     /// Runs the prelude and gives it the server's functions.
     fn prepare(&mut self) -> SqlResult<()> {
         let context = self.context;
-        let opaque: *mut c_void = (&raw mut *self.host).cast();
+        let opaque: *mut c_void = self.host.as_ptr().cast();
         let text = CString::new(version()).unwrap_or_default();
         // SAFETY: the context is there, and the host stays where it is for as long as the realm is.
         let result = unsafe {
@@ -152,6 +162,11 @@ impl Realm {
         Ok(())
     }
 
+    fn host(&mut self) -> &mut Host {
+        // SAFETY: it is there for as long as the realm is, and the engine, which has it too, is not running.
+        unsafe { self.host.as_mut() }
+    }
+
     /// The most heap that scripts may have here.
     pub fn heap_max(&self) -> usize {
         self.arena.limit_max()
@@ -159,8 +174,9 @@ impl Realm {
 
     /// What scripts have said since this was asked last.
     pub fn take_log(&mut self) -> String {
-        keep_end(&mut self.host.log);
-        std::mem::take(&mut self.host.log)
+        let log = &mut self.host().log;
+        keep_end(log);
+        std::mem::take(log)
     }
 
     /// Compiles a script.
@@ -455,7 +471,7 @@ impl Realm {
     fn run_on_stack<T>(&mut self, task: &Task<'_>, work: impl FnOnce(&mut Self) -> Step<T>) -> Result<T, Failure> {
         self.arena.begin(task.limits.heap);
         let deadline = task.limits.time.and_then(|time| Instant::now().checked_add(time));
-        let host = &mut *self.host;
+        let host = self.host();
         (host.deadline, host.stopped) = (deadline, None);
         if !Arc::ptr_eq(&host.kill, task.kill) {
             host.kill = task.kill.clone();
@@ -487,12 +503,12 @@ impl Realm {
     fn failure(&mut self, stop: Stop) -> Failure {
         let thrown = match stop {
             Stop::Other(failure) => return failure,
-            Stop::Jumped if self.host.kill.is_stopped() => return Failure::Killed,
+            Stop::Jumped if self.host().kill.is_stopped() => return Failure::Killed,
             Stop::Jumped => return Failure::Time,
             Stop::Thrown => None,
             Stop::Value(value) => Some(value),
         };
-        match self.host.stopped {
+        match self.host().stopped {
             Some(Leave::Memory) => return Failure::Heap,
             Some(Leave::Killed) => return Failure::Killed,
             Some(Leave::Time) => return Failure::Time,
@@ -503,7 +519,7 @@ impl Realm {
             Some(value) => self.described(value),
         };
         // The exception's own text may have been the script's doing, and that may have been stopped.
-        match self.host.stopped {
+        match self.host().stopped {
             Some(Leave::Memory) => return Failure::Heap,
             Some(Leave::Killed) => return Failure::Killed,
             Some(Leave::Time) => return Failure::Time,
