@@ -1,6 +1,6 @@
 //! The module `async`: queries in the background, from any client.
 //!
-//! `CALL async.queue('…')` keeps a text together with what its session is ([`captured`](crate::captured)) as a durable job. A worker opens a
+//! `CALL async.queue('…')` keeps a text together with what its session is (`captured`) as a durable job. A worker opens a
 //! session like that one (`kept_sessions`), runs the text and keeps what it answers (`recording`) as the job's output, from which
 //! `CALL async.wait(n)` answers as the text itself would have, as often as it is asked (`replay`). What takes less time than to hand it
 //! over does is done by the CALL (`worker`).
