@@ -221,9 +221,13 @@ impl Printer {
     pub(super) fn server_options(&mut self, options: &[(Ident, Box<str>)]) {
         self.put(" OPTIONS ");
         self.paren_list(options, |printer, (name, value)| {
-            printer.ident(name);
+            // One of a few words, of which PORT has a number.
+            printer.put(name);
             printer.put(" ");
-            printer.string(value);
+            match name.is("PORT") {
+                true => printer.put(value),
+                false => printer.string(value),
+            }
         });
     }
 

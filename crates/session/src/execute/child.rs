@@ -1,7 +1,7 @@
 //! Child sessions: sessions that run a list of statements for another one, beside its transaction.
 //!
 //! A child is made of who has logged in, with a few settings of the caller, and a KILL of its own. While the caller waits for it, locks of
-//! the caller are no use to wait for: the lock tables know the call ([`Call`]).
+//! the caller are no use to wait for: the lock tables know of the call.
 
 use crate::api::KillCallback;
 use crate::database::{Database, Shared};

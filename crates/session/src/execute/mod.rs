@@ -1,7 +1,7 @@
 //! EXECUTE of texts: `EXECUTE {@variable | 'text'} [USING …] [WITH NO RETURN] [CONCURRENT] [WAIT]`.
 //!
-//! A text is one statement that runs as if it stood there; with `WITH NO RETURN` a [list](list) of them, all or nothing; with `CONCURRENT`
-//! a list in a [child session](child). The function EXECUTE() of a module uses the same child sessions. Whatever runs, it runs as who has
+//! A text is one statement that runs as if it stood there; with `WITH NO RETURN` a [`list`] of them, all or nothing; with `CONCURRENT`
+//! a list in a session of its own, a [`child`]. The function EXECUTE() of a module uses the same child sessions. Whatever runs, it runs as who has
 //! logged in: the text may be a caller's, so a routine's definer lends it nothing.
 
 pub mod child;

@@ -78,7 +78,12 @@ impl Session {
             Callee::Stored(routine) => {
                 let mut results = PassOn::new(writer);
                 let program = self.run_stored_procedure(routine, arguments, &mut results);
-                OnGrowingStack(Box::pin(program)).await.inspect(|_| self.give_state_to(&run.context))
+                let ended = OnGrowingStack(Box::pin(program)).await;
+                ended.inspect(|_| self.give_state_to(&run.context)).inspect_err(|failure| {
+                    if let Failure::Sql(error) = failure {
+                        self.give_failure_to(error, &run.context);
+                    }
+                })
             }
         };
         self.call_depth -= 1;

@@ -8,7 +8,7 @@ use crate::state::image::SessionImage;
 use crate::state::timer::TimerGuard;
 use squall_catalog::{AccessMap, AccountKey, Need};
 use squall_registry::{SessionMemory, StatementContext, UserVariables};
-use squall_types::SqlResult;
+use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -71,6 +71,14 @@ impl StatementRunner for Session {
 }
 
 impl Session {
+    /// Has the statement around, which ends with an error of the last statement, end with that one's conditions below the error, too.
+    pub(crate) fn give_failure_to(&self, error: &SqlError, context: &StatementContext) {
+        let [below @ .., last] = self.diagnostics.rows() else { return };
+        if last.error == *error {
+            below.iter().for_each(|row| context.diagnostics.push(row.level, row.error.clone()));
+        }
+    }
+
     /// Runs the statements of a text as a part of the current command, up to the first that fails.
     pub(crate) async fn run_within_command(&mut self, sql: &str, writer: &mut dyn ResultWriter) -> std::io::Result<()> {
         let whole = Text::new(sql.as_bytes());

@@ -5,9 +5,20 @@ use crate::result::Outcome;
 use crate::session::{Session, StatementRun};
 use crate::signalled::{SignalItem, is_warning, state_of, unhandled};
 use squall_parser::ast::{Signal, SignalCondition};
-use squall_types::{SqlError, SqlResult};
+use squall_registry::StatementContext;
+use squall_types::{Level, SqlError, SqlResult};
 
 impl Session {
+    /// Puts what is handled into a statement's conditions, with those that are below it still.
+    fn keep_below(&self, handled: &SqlError, context: &StatementContext) {
+        if let [below @ .., last] = self.diagnostics.rows()
+            && last.error == *handled
+        {
+            below.iter().for_each(|row| context.diagnostics.push(row.level, row.error.clone()));
+        }
+        context.diagnostics.push(Level::Error, handled.clone());
+    }
+
     /// SIGNAL, and RESIGNAL of what is being handled. A warning (class 01) is one; everything else is an error.
     ///
     /// # Errors
@@ -22,7 +33,11 @@ impl Session {
             (Some(condition), handled) => {
                 let sqlstate = state_of(condition).unwrap_or(*b"45000");
                 match handled.filter(|_| signal.resignal) {
-                    Some(handled) => SqlError { sqlstate, ..handled },
+                    // A new condition: that which is handled stays below it.
+                    Some(handled) => {
+                        self.keep_below(&handled, &run.context);
+                        SqlError { sqlstate, ..handled }
+                    }
                     None => unhandled(sqlstate),
                 }
             }
