@@ -21,6 +21,7 @@ use crate::visible::VisibleSnapshot;
 use crate::write_set::WriteSet;
 use parking_lot::{Condvar, Mutex};
 use squall_catalog::TableId;
+use squall_types::invariant;
 use squall_types::session_memory::Charge;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
@@ -194,6 +195,18 @@ pub(crate) struct PreparedCommit {
     durability: Durability,
 }
 
+impl PreparedCommit {
+    /// Whether the transaction has locked the tables that it has changed.
+    fn has_its_locks(&self) -> bool {
+        let is_locked =
+            |locks: &HeldLocks, table| locks.table.family_holds(locks.owner.family, table, TableLock::Write);
+        self.applied
+            .locks
+            .as_ref()
+            .is_none_or(|locks| self.changes.counts.iter().all(|counts| is_locked(locks, counts.data.logical.id)))
+    }
+}
+
 /// The common path of all commits.
 pub(crate) struct Committer {
     pub db: Engine,
@@ -281,6 +294,7 @@ impl Committer {
     pub fn commit_prepared(&self, commit: PreparedCommit) {
         let mut log = self.log.lock();
         // Where the store is closing the deferred ones are not looked at any more.
+        debug_assert!(commit.has_its_locks(), "a transaction has changed a table that it has not locked");
         if let Some(locks) = &commit.applied.locks
             && !self.closing.load(Ordering::Acquire)
             && locks.table.holds_up(locks.owner, commit.changes.counts.iter().map(|counts| counts.data.logical.id))
@@ -420,11 +434,15 @@ impl Committer {
     /// what was appended to the log before it is.
     ///
     /// A batch with files is durable when this returns: a tree that has got its files keeps them.
-    pub fn apply(&self, _log: &mut CommitLog, mut batch: Batch) -> SqlResult<u64> {
+    pub fn apply(&self, log: &mut CommitLog, mut batch: Batch) -> SqlResult<u64> {
         if batch.is_empty() {
             return Ok(self.db.seqno.get());
         }
         let sequence = self.db.seqno.next();
+        log.begin(sequence);
+        // Readers see entries with smaller numbers than theirs.
+        let visible = self.visible.seqno();
+        invariant!(visible <= sequence, "readers at {visible} would see batch {sequence} before it is durable");
         batch.files_mut().iter_mut().for_each(|files| files.set_needed(true));
         if let Err(error) = self.redo.append(sequence, &batch) {
             let is_failed = self.redo.is_failed();
@@ -542,6 +560,8 @@ impl Committer {
     }
 
     fn advance_visible_in(&self, log: &mut CommitLog, snapshot: Snapshot) {
+        let next = self.db.seqno.get();
+        invariant!(snapshot.seqno() <= next, "readers are shown {} of {next}", snapshot.seqno());
         log.advance_visible(snapshot.seqno());
         self.visible.advance(snapshot);
     }

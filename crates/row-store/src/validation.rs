@@ -7,6 +7,7 @@ use crate::index_key::KeyRange;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use squall_catalog::TableId;
+use squall_types::invariant;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 
@@ -80,6 +81,8 @@ pub(crate) struct CommitLog {
     snapshots: BTreeMap<u64, usize>,
     /// Up to where readers see: the next snapshot is not older.
     visible: u64,
+    /// The sequence number of the last batch.
+    last: u64,
 }
 
 impl CommitLog {
@@ -90,13 +93,21 @@ impl CommitLog {
 
     /// It has ended.
     pub fn unregister(&mut self, snapshot: u64) {
-        if let Some(count) = self.snapshots.get_mut(&snapshot) {
+        let count = self.snapshots.get_mut(&snapshot);
+        invariant!(count.is_some(), "a transaction ends whose snapshot {snapshot} is not known");
+        if let Some(count) = count {
             *count -= 1;
             if *count == 0 {
                 self.snapshots.remove(&snapshot);
             }
         }
         self.forget();
+    }
+
+    /// A batch is written: all have numbers in the order in which they are in the log.
+    pub fn begin(&mut self, sequence: u64) {
+        invariant!(self.last < sequence, "batch {sequence} comes after batch {}", self.last);
+        self.last = sequence;
     }
 
     /// Readers see up to a sequence number from now on.

@@ -19,6 +19,7 @@ pub mod file_times;
 pub mod file_use;
 pub mod geometry;
 pub mod hex;
+pub mod invariant;
 pub mod json;
 pub mod key_codec;
 pub mod ngrams;

@@ -1,6 +1,6 @@
 //! The module `async`: queries in the background, from any client.
 //!
-//! `CALL async.queue('…')` keeps a text and the state of its session ([`captured`](crate::captured)) as a durable job. A worker opens a session like that
+//! `CALL async.queue('…')` keeps a text and the state of its session (`captured`) as a durable job. A worker opens a session like that
 //! one (`kept_sessions`), runs the text and keeps what it answers (`recording`) as the job's output, from which `CALL async.wait(n)`
 //! answers as the text itself would have, as often as it is asked (`replay`). The CALL itself runs what is faster than handing it over
 //! (`worker`).

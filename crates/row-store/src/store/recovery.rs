@@ -16,6 +16,7 @@ use crate::table_part::TablePart;
 use rustc_hash::FxHashMap;
 use squall_catalog::{Catalog, TableDef, TableEntry, TableId};
 use squall_types::durable_files::{create_folder, sync_folder};
+use squall_types::invariant;
 use squall_types::{SqlError, SqlResult};
 use std::path::Path;
 use std::sync::Arc;
@@ -61,6 +62,7 @@ pub(crate) fn recover(
     let gate = Arc::new(WriteGate::new(directory));
     let committer = Arc::new(Committer::new(db.clone(), meta.clone(), redo, gate, options.table_buffer_bytes_max));
     begin_epoch(&committer)?;
+    check_sequence_numbers(&db);
     if earlier.is_some() {
         leave_earlier_form(&committer)?;
     }
@@ -69,6 +71,15 @@ pub(crate) fn recover(
     convert_references(&mut catalog, &committer, &meta)?;
     remove_orphans(&db, &catalog, engines)?;
     Ok(Recovered { committer, catalog })
+}
+
+/// New changes are newer than all that recovery found: a smaller number would put them behind old versions of their rows.
+fn check_sequence_numbers(db: &Engine) {
+    let next = db.seqno.get();
+    for keyspace in keyspaces(db) {
+        let newest = keyspace.tree.get_highest_seqno();
+        invariant!(newest.is_none_or(|newest| newest < next), "the next batch is {next}, and {newest:?} is there");
+    }
 }
 
 /// Puts a wide gap between the engine's sequence numbers of the last run and those of this one.
