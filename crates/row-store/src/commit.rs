@@ -195,18 +195,6 @@ pub(crate) struct PreparedCommit {
     durability: Durability,
 }
 
-impl PreparedCommit {
-    /// Whether the transaction has locked the tables that it has changed.
-    fn has_its_locks(&self) -> bool {
-        let is_locked =
-            |locks: &HeldLocks, table| locks.table.family_holds(locks.owner.family, table, TableLock::Write);
-        self.applied
-            .locks
-            .as_ref()
-            .is_none_or(|locks| self.changes.counts.iter().all(|counts| is_locked(locks, counts.data.logical.id)))
-    }
-}
-
 /// The common path of all commits.
 pub(crate) struct Committer {
     pub db: Engine,
@@ -294,7 +282,6 @@ impl Committer {
     pub fn commit_prepared(&self, commit: PreparedCommit) {
         let mut log = self.log.lock();
         // Where the store is closing the deferred ones are not looked at any more.
-        debug_assert!(commit.has_its_locks(), "a transaction has changed a table that it has not locked");
         if let Some(locks) = &commit.applied.locks
             && !self.closing.load(Ordering::Acquire)
             && locks.table.holds_up(locks.owner, commit.changes.counts.iter().map(|counts| counts.data.logical.id))
