@@ -1,7 +1,7 @@
 //! Assertions about what everything else relies on.
 //!
-//! The policy: in commit, recovery and locks of the store an assertion holds in every build, and ends the process if it does not: to go on could
-//! spread damage to the disk, and a crash is something that the store recovers from. A check that costs more than the work around it is a
+//! The policy: in commit and recovery an assertion is made in every build, and ends the process if it does not hold: to go on could spread
+//! damage to the disk, and a crash is something that the store recovers from. A check that costs more than the work around it is a
 //! `debug_assert!`. Elsewhere a panic ends one statement. What a client sends or a disk holds is never asserted: it is an error.
 
 use std::fmt::Arguments;
