@@ -358,26 +358,3 @@ fn what_is_said_is_kept() {
     assert!(call("for (var i = 0; i < 1e5; i++) console.log('line ' + i)").len() <= 64 << 10);
     assert_eq!(call("1"), "");
 }
-
-/// Not a timed test: it prints what calls cost, when it is asked to.
-#[test]
-#[ignore = "prints a measurement"]
-fn calls_per_second() {
-    let server = Server::new();
-    let mut last = LastScript::default();
-    let begun = Instant::now();
-    let calls = 50_000;
-    for number in 0..calls {
-        let arguments = [(None, Input::Number(f64::from(number)))];
-        let task = Task {
-            arguments: &arguments,
-            form: ResultForm::Text,
-            limits: LIMITS,
-            kill: &server.kill,
-            zone: &server.zone,
-        };
-        server.engine.call("arguments[0]+1", &mut last, &task, 10).0.unwrap();
-    }
-    let took = begun.elapsed();
-    println!("{:.0} calls/s, {} bytes", f64::from(calls) / took.as_secs_f64(), server.engine.memory().used());
-}

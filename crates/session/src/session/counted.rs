@@ -100,14 +100,8 @@ impl Session {
         let event = StatementKind::of(run.request.statement).event_name();
         let error = self.diagnostics.last_error().filter(|error| error.code == errno);
         let (retired, schema) = (&statistics.statements, run.database.as_ref());
-        self.process.statements.add(
-            retired,
-            schema,
-            digest,
-            event,
-            &measured,
-            Shown { text: run.request.text(), error },
-        );
+        let text = self.shown(run.request.statement, run.request.text());
+        self.process.statements.add(retired, schema, digest, event, &measured, Shown { text: &text, error });
         let uses = run.context.table_uses.take();
         if !uses.is_empty() {
             self.process.tables.add(&statistics.tables, &uses, micros.saturating_mul(NANOS_PER_MICRO));
@@ -137,7 +131,8 @@ impl Session {
         }
         let digest = Arc::new(squall_parser::digest(sql, &self.parse_options()));
         let (retired, schema) = (&self.shared.statistics.statements, self.default_database());
-        let shown = Shown { text: sql, error };
+        let text = self.masked(sql);
+        let shown = Shown { text: &text, error };
         self.process.statements.add(retired, schema, &digest, PREPARE, &measured, shown);
     }
 

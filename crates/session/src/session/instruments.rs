@@ -8,6 +8,7 @@ use squall_instrumentation::transactions::TransactionOutcome;
 use squall_row_store::Transaction;
 use squall_server_state::now_micros;
 use squall_types::work_meter::{self, Meter};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -101,12 +102,22 @@ impl Instruments<'_> {
         self.process.transactions.end(TransactionOutcome::RolledBack, self.statement_number(), now_micros());
     }
 
-    /// A client has prepared a statement, which took from a moment till now.
-    pub fn count_prepared(self, id: u32, name: Option<&str>, prepared: &PreparedStatement, start_micros: i64) {
+    /// A client has prepared a statement, which took from a moment till now; `text` is as it may be shown.
+    pub fn count_prepared(
+        self,
+        (id, name): (u32, Option<&str>),
+        prepared: &PreparedStatement,
+        text: Cow<'_, [u8]>,
+        start_micros: i64,
+    ) {
         let micros = u64::try_from(now_micros() - start_micros).unwrap_or(0);
         // PREPARE is a statement, the protocol's command is none.
         let owner = if name.is_some() { self.statement_number() } else { 0 };
-        let counted = Arc::new(PreparedUse::new(u64::from(id), name, &prepared.sql, owner, micros));
+        let text = match text {
+            Cow::Borrowed(_) => prepared.sql.clone(),
+            Cow::Owned(masked) => masked.into(),
+        };
+        let counted = Arc::new(PreparedUse::new(u64::from(id), name, &text, owner, micros));
         self.process.prepared.add(prepared.counted.get_or_init(|| counted));
     }
 }

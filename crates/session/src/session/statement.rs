@@ -27,9 +27,14 @@ impl Session {
         {
             return Cow::Borrowed(text);
         }
+        Cow::Owned(self.masked(text))
+    }
+
+    /// A text with `<secret>` in place of passwords.
+    pub(super) fn masked(&self, text: &[u8]) -> Vec<u8> {
         let mut masked = Vec::with_capacity(text.len().min(SHOWN_BYTES_MAX));
         squall_logs::text::push_statement(&mut masked, text, &self.parse_options(), SHOWN_BYTES_MAX, false);
-        Cow::Owned(masked)
+        masked
     }
 
     pub(crate) fn begin_command(&mut self, command: &'static str, sql: &[u8]) {
