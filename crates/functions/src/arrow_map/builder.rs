@@ -1,4 +1,4 @@
-//! Building arrays out of values.
+//! Builds arrays of values.
 
 use super::arrow_type;
 use arrow::array::{

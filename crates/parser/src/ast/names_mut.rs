@@ -1,4 +1,4 @@
-//! Going through a query to change names in it.
+//! Walks a query to change its names.
 
 use super::{
     AggregateCall, ColumnName, Expr, FrameBound, FunctionCall, Ident, JoinCondition, JsonResponse, JsonTable, Limit,
