@@ -7,7 +7,9 @@
 //! Two things are not accessible outside the engine. A scan that needs them uses the engine's iterator:
 //!
 //! - a memory table that is being written to a file, which takes less than a second;
-//! - the files of an earlier snapshot. New files leave out old versions of rows. A snapshot older than the new files may still need these, so the engine keeps the old files for it. This scan reads the current files only if they are known to be older than its snapshot ([`FilesSeen`]).
+//! - the files of an earlier snapshot. New files leave out old versions of rows. A snapshot older than the new files may still need
+//!   these, so the engine keeps the old files for it. This scan reads the current files only if they are known to be older than its
+//!   snapshot ([`FilesSeen`]).
 
 use crate::engine::{AbstractTree, Keyspace, SeqNo, Slice};
 use crossbeam_utils::atomic::AtomicCell;

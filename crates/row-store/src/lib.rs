@@ -9,9 +9,10 @@
 //!
 //! # Life of a commit
 //!
-//! 1. `Transaction::insert`, `update`, `delete` lock rows (`locks`) and put encoded rows and index entries into the transaction's `WriteSet`; no other session sees them. A write set that is too large for memory goes to temporary files (`write_set`), and at the commit to files of the tables (`changes`, `pending_files`).
-//! 2. `Transaction::commit_async` hands write set and locks to `Committer::commit` as a `CommitRequest` and returns a
-//!    [`CommitTicket`].
+//! 1. `Transaction::insert`, `update`, `delete` lock rows (`locks`) and put encoded rows and index entries into the transaction's
+//!    `WriteSet`; no other session sees them. A write set that is too large for memory goes to temporary files (`write_set`), and at
+//!    the commit to files of the tables (`changes`, `pending_files`).
+//! 2. `Transaction::commit_async` hands write set and locks to `Committer::commit` as a `CommitRequest` and returns a [`CommitTicket`].
 //! 3. Under one lock, SERIALIZABLE reads are checked against recent commits (`CommitLog::is_valid`), the changes, with the
 //!    AUTO_INCREMENT counters that moved, are appended to the log (`redo`) and applied to the engine's memory tables
 //!    (`Committer::apply`). Readers do not see them: they read at an earlier snapshot (`VisibleSnapshot`).

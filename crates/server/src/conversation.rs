@@ -1,4 +1,4 @@
-//! Connections on their way to an event loop.
+//! Connections before they have an event loop.
 
 use std::net::TcpStream as StdTcpStream;
 use std::os::unix::net::UnixStream as StdUnixStream;

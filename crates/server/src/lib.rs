@@ -3,10 +3,10 @@
 //! A connection goes down this list once:
 //! - `acceptor`: accepts sockets on one thread and hands them to event loops;
 //! - `event_loop`: one thread with one single-threaded runtime per core; `neighbours`: its connections;
-//! - `steering`: which event loop serves a connection best;
+//! - `steering`: moves a connection to the best event loop;
 //! - `handshake` and `authentication`: greeting, TLS, password, session;
-//! - `command_loop`: reads a command, has the session answer it, and so on until the connection ends;
-//! - `result_writer`: what a session calls to answer, written as packets;
+//! - `command_loop`: reads each command and lets the session answer it, until the connection ends;
+//! - `result_writer`: writes a session's answers as packets;
 //! - `packet_stream`: packets on a socket, with timeouts and back-pressure.
 //!
 //! The crate knows the protocol and the traits of [`squall_session::api`], and must not know what a statement is.

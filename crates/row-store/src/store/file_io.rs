@@ -1,7 +1,9 @@
 //! Counts reads and writes of each table's files. The engine does them without a call of this crate.
 //!
 //! - *Reads of queries*: the engine counts the blocks of each table that its cache does not have.
-//! - *Written files* of buffers, merges and loads: this module compares the engine's list of a table's files with the last one. A new file was written, and a missing file was read by a merge. No file is missed: only merges remove files, and each merge calls this module when it has read its files and they are still in the list (the engine tells a filter of the merge's records when they end).
+//! - *Written files* of buffers, merges and loads: this module compares the engine's list of a table's files with the last one. A new
+//!   file was written, and a missing file was read by a merge. No file is missed: only merges remove files, and each merge calls this
+//!   module when it has read its files and they are still in the list (the engine tells a filter of the merge's records when they end).
 //!
 //! The time is unknown. Not counted are reads when a file is opened, the engine's own lists of files, and files of loads and merges
 //! that fail.

@@ -3,10 +3,11 @@
 //! A column table keeps most of its rows in its own files. All code above uses them as rows: it finds them by key, scans them in key
 //! order, locks, changes and deletes them.
 //!
-//! - An entry of the store hides the segment row with its key. A DELETE leaves a [marker](DELETED) instead of
-//!   nothing.
-//! - The *manifest* lists the segments. Its entries are in the table's keyspace too: it changes in a commit, and a reader at a sequence number reads the manifest of that number. The [`SealedSource`] defines the meaning of an entry.
-//! - A [`Sealing`] seals rows: its caller reads the store's rows in one snapshot, makes new entries of the manifest, and commits. Rows that have not changed meanwhile leave the store in the same step. Readers see no change.
+//! - An entry of the store hides the segment row with its key. A DELETE leaves a [marker](DELETED) instead of nothing.
+//! - The *manifest* lists the segments. Its entries are in the table's keyspace too: it changes in a commit, and a reader at a sequence
+//!   number reads the manifest of that number. The [`SealedSource`] defines the meaning of an entry.
+//! - A [`Sealing`] seals rows: its caller reads the store's rows in one snapshot, makes new entries of the manifest, and commits. Rows
+//!   that have not changed meanwhile leave the store in the same step. Readers see no change.
 
 use super::Table;
 use super::row::ValueRef;
