@@ -24,7 +24,6 @@ const CRATE_ORDER: &[&str] = &[
     "file-formats",
     "history-store",
     "http-client",
-    "json-index",
     "executor",
     "planner",
     "jobs",
@@ -37,7 +36,6 @@ const CRATE_ORDER: &[&str] = &[
     "modules",
     "server",
     "squall",
-    "query-tester",
     "test-support",
 ];
 
@@ -61,6 +59,7 @@ pub fn run(root: &Path) -> Result<(), String> {
         source_file(root, path, &mut findings)?;
     }
     script_folders(root, &mut findings)?;
+    crate::document_names::check(root, &mut findings)?;
     one_feature_set(root, &mut findings)?;
     benchmarks(root, &mut findings)?;
     for finding in &findings {
@@ -70,6 +69,9 @@ pub fn run(root: &Path) -> Result<(), String> {
 }
 
 fn crate_order(root: &Path, findings: &mut Vec<String>) -> Result<(), String> {
+    for name in CRATE_ORDER.iter().filter(|name| !root.join("crates").join(name).exists()) {
+        findings.push(format!("tidy's CRATE_ORDER names {name}, which is no crate"));
+    }
     for entry in read_dir(&root.join("crates"))? {
         let name = entry.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
         let Some(position) = CRATE_ORDER.iter().position(|other| *other == name) else {
