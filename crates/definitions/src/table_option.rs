@@ -125,8 +125,8 @@ fn engine(name: &str, table: &mut TableDef, context: &DdlContext<'_>) -> SqlResu
     Ok(EngineName::new(used.name()))
 }
 
-/// COMPRESSION as it is shown again. What a table has from then on is compressed so, and all of it when the table is made
-/// anew; zlib, which MySQL has beside those, is taken to mean that a table is to be small.
+/// COMPRESSION as it is shown again. New rows are compressed so, and all rows when the table is rebuilt. MySQL also has zlib; it
+/// becomes zstd here, because it asks for a small table.
 fn compression(name: &str, table: &mut TableDef, context: &DdlContext<'_>) -> SqlResult<()> {
     let name = name.to_ascii_lowercase();
     match name.as_str() {

@@ -23,7 +23,7 @@ pub struct Records {
     format: FileFormat,
     delimiter: u8,
     next_line: u64,
-    /// What the columns make of the fields; those that are not told are texts.
+    /// The types of the columns; columns without a type are texts.
     kinds: Vec<FieldKind>,
     /// Which fields of a CSV record are taken, in this order; `None` is all.
     fields: Option<Vec<usize>>,

@@ -126,8 +126,8 @@ impl Rules {
         Ok(())
     }
 
-    /// Whether a destination may be reached at each of its addresses. One that may not refuses them all: a name whose addresses are
-    /// mixed is one that somebody plays with.
+    /// Whether a destination may be reached at each of its addresses. One refused address refuses all of them, because mixed
+    /// addresses of a name are a sign of an attack.
     ///
     /// # Errors
     /// [`HttpError::Blocked`].

@@ -4,10 +4,10 @@ use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, SqlMode};
 use std::sync::Arc;
 
-/// The settings that parsing, binding and evaluation read, and the default database. A statement has those of its session as they were when
-/// it began, its parts and nested statements share them, and plans are shared between sessions whose settings are equal.
+/// The settings that parsing, binding and evaluation read, and the default database. A statement has its session's settings at its
+/// beginning, and shares them with its parts and nested statements. Sessions with equal settings share plans.
 ///
-/// A variable that changes what a plan does becomes a field here, so that no plan outlives it. Privileges and TEMPORARY tables are no
+/// A variable that changes plans must be a field here, so that no plan outlives its value. Privileges and TEMPORARY tables are no
 /// settings: plans that depend on them are not shared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BindSettings {

@@ -72,7 +72,7 @@ struct KeyKinds<'t> {
 }
 
 impl KeyKinds<'_> {
-    /// Notes what is to be told of a change, and what it is as the engine takes it.
+    /// Records a change for its observers, and in the engine's form.
     fn note(&self, key: &Slice, change: &mut Change, told: &mut Told) {
         told.count += 1;
         if is_row_key(key) {

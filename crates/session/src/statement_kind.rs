@@ -119,7 +119,7 @@ pub(crate) fn is_routine_definition(statement: &Statement) -> bool {
     )
 }
 
-/// What a READ ONLY transaction does not do, whatever it is about: definitions, of TEMPORARY tables too, accounts, events, and
+/// Statements that a READ ONLY transaction refuses for all objects: definitions, also of TEMPORARY tables, accounts, events, and
 /// OPTIMIZE and REPAIR TABLE. Changes of rows are refused by the tables that they are made in.
 pub(crate) fn never_read_only(statement: &Statement) -> bool {
     match statement {

@@ -146,7 +146,7 @@ fn of_sockets(source: &Source<'_>, process: Option<&Process>) -> [(&'static str,
     [("Bytes_received", totals.read_bytes), ("Bytes_sent", totals.written_bytes)]
 }
 
-/// Rows read and changed. What a scan has read is what MySQL reads by `rnd_next`; what was found along an index, by `read_key`.
+/// Rows read and changed. Rows read by a scan count as MySQL's `rnd_next`, rows found by an index as `read_key`.
 fn of_rows(source: &Source<'_>, process: Option<&Process>) -> Vec<(&'static str, u64)> {
     let counted = match process {
         Some(process) => process.tables.snapshot(),

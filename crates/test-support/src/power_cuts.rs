@@ -475,7 +475,7 @@ impl<'e> Disk<'e> {
     /// Writes what may be left into a folder.
     fn write(&self, folder: &Path, random: &mut Random) {
         let mut names = self.names.clone();
-        // None, half or nearly all of what was not synced; of names those that came first or any.
+        // None, half or nearly all of the unsynced data; of the names the first ones, or any.
         let keeps = [0, 5, 9, 10][random.below(4) as usize];
         let first = random.below(self.unsynced.len() as u64 + 1) as usize;
         let in_order = random.below(2) == 0;

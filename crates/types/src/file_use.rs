@@ -128,7 +128,7 @@ impl Counters {
     }
 }
 
-/// All files that are or were open, and what is left of those that are gone.
+/// All files that are or were open, and the sums of removed files.
 #[derive(Default)]
 struct Files {
     by_path: BTreeMap<PathBuf, Arc<Counters>>,

@@ -23,7 +23,7 @@ pub const ROW_GROUP_ROWS: usize = 1 << 17;
 /// A column of a segment that is to be written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnSpec {
-    /// What the table calls the column for ever, whatever its name becomes.
+    /// The column's id in its table, which never changes.
     pub id: u32,
     /// Its name, for other readers of the file and for messages.
     pub name: String,

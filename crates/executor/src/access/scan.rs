@@ -354,7 +354,7 @@ struct RowReader {
     lock: Option<TableLock>,
     /// Each range is one key of a unique index.
     is_point: bool,
-    /// Whether what is searched has been locked, and what is read then instead of the statement's view.
+    /// Whether the searched ranges are locked, and the view that is read then in place of the statement's.
     searched: Option<Option<ReadView>>,
     /// Whether rows are locked piece by piece, and the piece that has been come to.
     ends_early: bool,

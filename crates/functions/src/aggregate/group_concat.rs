@@ -15,7 +15,7 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The kernel. Arguments: what is joined, then what tells it from others for DISTINCT, then what it is ordered by.
+/// The kernel. Arguments: the texts to join, then the keys of DISTINCT, then the keys of ORDER BY.
 #[derive(Debug)]
 pub struct GroupConcatKernel {
     /// The type of what is joined: texts, or anything that [`GroupConcatKernel::writes`].

@@ -212,7 +212,7 @@ impl ExprBuilder<'_> {
     }
 
     pub(super) fn conversion(&self, expr: BoundExpr, from: &SqlType, target: ExprType) -> BoundExpr {
-        // What is NULL stays NULL whatever the common type says, and text that is no date becomes NULL.
+        // NULL stays NULL for any common type, and text that is not a date becomes NULL.
         let nullable = expr.nullable() || (target.sql_type.is_temporal() && !from.is_temporal());
         let target = ExprType { nullable, ..target };
         let name = format!("convert to {}", crate::arrow_map::encode_type(&target.sql_type));

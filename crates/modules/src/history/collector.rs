@@ -24,7 +24,7 @@ pub(crate) struct Collector {
     collecting: Mutex<()>,
     /// When the last copy was begun, microseconds since 1970 UTC.
     last_refresh_micros: AtomicI64,
-    /// Copies since the start, those that were not made because another was being made, and those that failed.
+    /// Counts since the start: copies, copies that were skipped because another was running, and failed copies.
     pub collected: AtomicU64,
     pub skipped: AtomicU64,
     pub failed: AtomicU64,

@@ -117,7 +117,7 @@ pub trait SealedBlock: Send {
 
 /// Makes segment rows. Dropped before [`SealedWriter::keep`], it leaves nothing behind.
 pub trait SealedWriter {
-    /// Takes a row, whose key is behind those before, or those since what was made durable last.
+    /// Takes a row. Its key must follow the keys of all earlier rows, or of those since the last durable part.
     fn push(&mut self, row: crate::Row) -> SqlResult<()>;
 
     /// Takes rows of a block, whose keys come likewise.

@@ -6,7 +6,7 @@ use crate::locks::LockKey;
 use crate::options::LockWait;
 use crate::table::Table;
 
-/// Locks of rows from which on a transaction lets those go that it has by what it has written.
+/// Number of row locks from which a transaction releases the locks of rows that it has written.
 const LOCKS_MAX: usize = 100_000;
 
 impl Transaction {

@@ -65,10 +65,10 @@ impl Transaction {
 
     /// Locks ranges of keys, of the table itself or of an index, before they are searched for rows to lock or to change: no other
     /// transaction puts anything there until the transaction ends, and transactions that have done so already are waited for. Many
-    /// ranges are locked together with what lies between them. Does nothing at READ COMMITTED, in a statement of its own, and where
-    /// locked rows are skipped, for what is found then is no answer to keep.
+    /// ranges are locked together with what lies between them. Does nothing at READ COMMITTED, in an autocommit statement, and with
+    /// SKIP LOCKED, because their answers need no protection.
     ///
-    /// Tells whether they are locked: a [view](Transaction::change_view) that is taken then sees what was committed before.
+    /// Tells whether it has locked them: then a new [view](Transaction::change_view) sees all earlier commits.
     ///
     /// # Errors
     /// Those of waiting.
@@ -150,9 +150,8 @@ impl Transaction {
         Ok(RowLock::of(acquired, &LockKey::new(table.id(), key)))
     }
 
-    /// Gives the lock of a row back that turned out not to be wanted: the lock is what it was before the row was found.
-    /// That of a row which has been written stays, and so do those of all rows that were looked at where
-    /// [what was searched stays as it is](Transaction::lock_ranges).
+    /// Gives the lock of a row back that turned out not to be wanted: the lock is what it was before the row was found. The lock of
+    /// a written row stays. If [searched ranges are locked](Transaction::lock_ranges), the locks of all rows that were read stay.
     pub fn give_back(&mut self, lock: RowLock) {
         // What cannot be read is taken to have been written.
         let is_written =

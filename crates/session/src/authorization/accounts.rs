@@ -15,8 +15,8 @@ fn create_user() -> Need {
     Need::server(Privileges::CREATE_USER, &[], "CREATE USER")
 }
 
-/// What CREATE, ALTER, DROP and RENAME of accounts and roles need, and GRANT and REVOKE of them. What is granted has to
-/// be had, which `accounts::grant` finds out when it knows what that is.
+/// What CREATE, ALTER, DROP and RENAME of accounts and roles need, and GRANT and REVOKE of them. The grantor must have the granted
+/// privileges. `accounts::grant` checks it when it knows them.
 pub(crate) fn needs_of_account_statement(
     security: &SecurityContext<'_>,
     statement: &Statement,

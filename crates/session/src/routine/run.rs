@@ -75,7 +75,7 @@ pub(crate) struct Identity {
 }
 
 impl Session {
-    /// Runs the body of a stored procedure, with the values of its parameters. Gives what it has left in them.
+    /// Runs the body of a stored procedure, with the values of its parameters. Gives their values at its end.
     ///
     /// # Errors
     /// 1456 for a procedure that calls itself deeper than `max_sp_recursion_depth`; 1449 for a definer that is gone; what its statements fail
@@ -103,7 +103,8 @@ impl Session {
         Ok((OkInfo { affected_rows, ..OkInfo::default() }, left.locals.into_parameters()))
     }
 
-    /// Runs the body of a stored function for `invoker`, in a session inside of the statement that calls it. Gives what it returns.
+    /// Runs the body of a stored function for `invoker`, in a session inside of the statement that calls it. Gives the returned
+    /// value.
     ///
     /// # Errors
     /// 1424 for a function that calls itself, 1321 for one that ends without RETURN; what its statements fail with.
