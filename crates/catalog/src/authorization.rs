@@ -37,7 +37,7 @@ pub enum Object {
     AnyColumn(Arc<str>, Arc<str>),
     /// Columns of a table or view, in the order in which they are named.
     Columns(Arc<str>, Arc<str>, Vec<Arc<str>>),
-    /// Columns of a table or view that is known to be there, so that what is missing is said of a column.
+    /// Columns of a table or view whose existence the account may know, so that errors name a column.
     KnownColumns(Arc<str>, Arc<str>, Vec<Arc<str>>),
     /// A procedure or function.
     Routine {

@@ -275,7 +275,7 @@ impl CatalogEdit<'_> {
         Ok(())
     }
 
-    /// Has foreign keys that have waited for a table refer to it, which has what they refer to (3734, 3780, 6125).
+    /// Resolves foreign keys that were waiting for a table, and checks that it has their columns (3734, 3780, 6125).
     pub fn resolve_keys_to(&mut self, name: &QualifiedName, tables: &LockedTables) -> SqlResult<()> {
         let Some(parent) = self.catalog.table(&name.0, &name.1).cloned() else { return Ok(()) };
         self.change_keys_to(name, tables, &|table, key| {
@@ -307,7 +307,7 @@ impl CatalogEdit<'_> {
         })
     }
 
-    /// Gives locked tables, among the foreign keys that refer to a name, those that `change` makes of them.
+    /// Lets `change` replace the foreign keys of locked tables that refer to a name.
     fn change_keys_to(
         &mut self,
         name: &QualifiedName,

@@ -47,7 +47,7 @@ pub struct Request {
     pub method: Method,
     /// Of whom.
     pub target: Target,
-    /// Headers beside those that the client makes, which give way to these.
+    /// Additional headers, which override the client's own ones.
     pub headers: HeaderMap,
     /// The body; empty for none.
     pub body: Bytes,

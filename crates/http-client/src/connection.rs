@@ -141,7 +141,7 @@ async fn connect_to_any(addresses: &[IpAddr], port: u16) -> Result<(TcpStream, I
     }
 }
 
-/// TLS that trusts the certificates that the machine trusts.
+/// TLS with the machine's trusted certificates.
 ///
 /// # Errors
 /// [`HttpError::Transfer`] where there are none.

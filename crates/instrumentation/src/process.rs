@@ -371,7 +371,7 @@ impl Process {
         Process { socket, peer, tls, ..self }
     }
 
-    /// The same for whoever works for another session, and with what the client said of itself.
+    /// The same for a session that works for another one, with the client's attributes.
     pub fn with_caller(self, parent: Option<u64>, is_interactive: bool) -> Process {
         Process { parent, is_interactive, ..self }
     }

@@ -91,10 +91,10 @@ impl KeyKinds<'_> {
 }
 
 impl Changes {
-    /// Gathers what a transaction has written. What has left memory becomes files of the tables, which takes a while.
+    /// Gathers what a transaction has written. Makes files of the tables from spilled writes, which takes a while.
     ///
     /// # Errors
-    /// Those of making files.
+    /// Errors of making files.
     pub fn of(writes: WriteSet, db: &Engine, gate: &WriteGate) -> SqlResult<Changes> {
         let mut found = Changes::default();
         writes.check()?;

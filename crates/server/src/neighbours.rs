@@ -45,8 +45,8 @@ impl Neighbours {
         Neighbour { neighbours: Rc::clone(self), key, idle, activity }
     }
 
-    /// Another second has passed: wakes those that have waited for their clients for too long, and stops statements
-    /// whose clients have hung up.
+    /// Called each second: wakes connections that have waited too long for their clients, and stops statements whose clients have
+    /// hung up.
     pub(crate) fn tick(&self, shared: &Shared) {
         self.seconds.set(self.seconds.get() + 1);
         self.awake.tick();

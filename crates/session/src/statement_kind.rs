@@ -46,8 +46,8 @@ pub(crate) fn ends_transaction(statement: &Statement) -> bool {
     }
 }
 
-/// Refuses what neither a stored function or trigger nor what it calls may do: it runs inside of another statement, in whose transaction it is
-/// (1336, 1422).
+/// Refuses statements that a stored function or trigger may not run, directly or by a call, because it is inside another statement
+/// and its transaction (1336, 1422).
 pub(crate) fn refused_in_function(statement: &Statement) -> SqlResult<()> {
     let refused = |what: &str| Err(SqlError::new(ErrorCode::NotAllowedInFunctionOrTrigger, &[&what]));
     match statement {

@@ -189,7 +189,7 @@ pub fn of_files(directory: &Path) -> Vec<FileSums> {
     sums.collect()
 }
 
-/// Sums by what files are used for, those that are gone included.
+/// Sums by the use of files, including removed files.
 pub fn by_event() -> BTreeMap<&'static str, FileTotals> {
     let files = files();
     let mut sums = files.gone.clone();

@@ -153,8 +153,8 @@ impl RowTable {
         projection.iter().map(width).sum::<f64>().max(1.0)
     }
 
-    /// The orders that a path gives rows in, as far as DataFusion can use them: that of the index, and that of the parts behind those which
-    /// are equal to a constant. `sort_exprs` are those of [`RowTable::sort_exprs`].
+    /// The orders of a path's rows that DataFusion can use: the index's order, and the order of the key parts after those that are
+    /// equal to a constant. `sort_exprs` are those of [`RowTable::sort_exprs`].
     pub fn orderings(
         &self,
         path: &AccessPath,

@@ -62,7 +62,7 @@ const BATCH_ROWS_MAX: usize = 8192;
 /// Rows of a batch that goes to the client as it was read: many clients may be slow to take theirs, and for each of them
 /// several batches are under way.
 const STREAMED_BATCH_ROWS: usize = 256;
-/// Rows that a filter gathers there before it passes them on, of those that come in small numbers.
+/// The number of rows that a filter collects from small batches before it passes them on.
 const STREAMED_FILTER_ROWS: usize = 8;
 /// Stack of the pool's threads: a plan is as deep as its statement is nested.
 pub const STACK_BYTES: usize = 8 << 20;

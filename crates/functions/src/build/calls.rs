@@ -121,7 +121,7 @@ impl ExprBuilder<'_> {
         Ok((function.clone(), bound))
     }
 
-    /// Functions that are operators in disguise: those that do not look at all of their arguments, or convert them.
+    /// Functions that work like operators: they do not evaluate all of their arguments, or convert them.
     fn control_call(&self, name: &str, args: Vec<BoundExpr>) -> BuildResult {
         let wrong_count = || SqlError::new(ErrorCode::WrongParamCountToNativeFct, &[&name]);
         let mut args = args.into_iter();

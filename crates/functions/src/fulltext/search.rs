@@ -218,8 +218,8 @@ fn filed_words(text: &str, collation: CollationId) -> impl Iterator<Item = What>
     words::runs(text, collation).filter(|run| words::is_word(run)).map(word)
 }
 
-/// The words between quotes. Those that no index has count where they stand, but do not make a phrase: one word that is left
-/// stands for itself, and none for nothing.
+/// The words between quotes. Words that no index has count for positions, but do not make a phrase: a single word that is left is
+/// searched alone, and without words nothing is found.
 pub(super) fn phrase(quoted: &str, collation: CollationId, within: Option<usize>) -> Option<What> {
     let runs: Vec<&str> = words::runs(quoted, collation).collect();
     let filed: Vec<&str> = runs.iter().copied().filter(|run| words::is_word(run)).collect();

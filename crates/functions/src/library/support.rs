@@ -46,8 +46,8 @@ pub struct Def {
     pub result: fn(&Binding<'_>) -> SqlResult<ExprType>,
     /// The result of one row.
     pub eval: fn(&Args<'_>) -> SqlResult<Value>,
-    /// The same where the first argument is a document that is not NULL and the others are constant: the document comes beside
-    /// the arguments, whose first is NULL, so that many rows' documents are read where they lie.
+    /// The same for a first argument that is a document, not NULL, and constant other arguments. The document comes beside the
+    /// arguments, whose first is NULL, so that the documents of many rows are read in place.
     pub eval_document: Option<fn(&Args<'_>, &str) -> SqlResult<Value>>,
 }
 

@@ -227,10 +227,10 @@ impl RunningJob {
         *self.transaction.lock() = Some(transaction);
     }
 
-    /// Says that what it does from now on may take long, or be in the store before its end is; see [`KindSpec::announces`].
+    /// Announces that its next work may take long, or may commit before its end; see [`KindSpec::announces`].
     ///
     /// # Errors
-    /// When that cannot be written: it must not be done then.
+    /// If the announcement cannot be written: then the work must not be done.
     pub fn announce(&self) -> SqlResult<()> {
         self.announcement.make()
     }

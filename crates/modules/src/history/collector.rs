@@ -120,7 +120,7 @@ impl Collector {
     }
 }
 
-/// Of tables in which most rows count nothing, those that count something are copied: table and column of the count.
+/// Tables in which most rows have a count of zero: only rows with a count are copied. Table and column of the count.
 const SPARSE: &[(&str, &str)] = &[("events_statements_histogram_by_digest", "COUNT_BUCKET")];
 
 fn used_only(table: &dyn VirtualTable) -> Option<ColumnRange> {

@@ -202,8 +202,7 @@ impl DmlContext<'_> {
 }
 
 impl DmlContext<'_> {
-    /// Changes one row. Where IGNORE makes a warning of the error that stops it, what it has done by then, to other rows too, is
-    /// taken back, and `None` given.
+    /// Changes one row. If IGNORE turns its error into a warning, rolls back its changes, also of other rows, and gives `None`.
     pub fn one_row<T>(
         &mut self,
         ignore: bool,

@@ -39,10 +39,10 @@ pub(crate) fn replay(folder: &Path, apply: Apply<'_>) -> Result<LogContents, Log
     }
 }
 
-/// As [`replay`], and tells what was found.
+/// As [`replay`], and reports its findings.
 ///
 /// # Errors
-/// That of a file that cannot be read.
+/// If a file cannot be read.
 pub(crate) fn read_log(folder: &Path, apply: Apply<'_>) -> io::Result<LogContents> {
     let lost = |what| {
         let damage = LogDamage { file: Checkpoint::path(folder), byte: 0, fragment: 0, what };

@@ -58,11 +58,11 @@ impl PiecewiseSearch {
 }
 
 impl Transaction {
-    /// The next piece of a search, of `count` entries unless others come or go meanwhile; `None` behind the last. What has been come to
-    /// is locked first, as [`Transaction::lock_ranges`] does.
+    /// The next piece of a search, of `count` entries unless others come or go meanwhile; `None` behind the last. The range up to
+    /// here is locked first, as by [`Transaction::lock_ranges`].
     ///
     /// # Errors
-    /// Those of waiting; the search stands where it was.
+    /// Errors of waiting; the search keeps its position.
     pub fn lock_piece(
         &mut self,
         table: &Arc<Table>,

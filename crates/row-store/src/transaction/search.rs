@@ -16,8 +16,7 @@ use std::ops::Bound;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// How long a caller that does not want to wait still waits for a running commit, of which it is not known any more what it
-/// writes: a few syncs.
+/// The time that even a caller with NOWAIT waits for a running commit, whose writes can no longer be searched: a few syncs.
 const COMMIT_WAIT: Duration = Duration::from_secs(1);
 
 /// Ranges of one search that are locked each by itself.
@@ -39,7 +38,7 @@ fn hull(ranges: &[KeyRange]) -> KeyRange {
         Bound::Included(key) | Bound::Excluded(key) => Some(key.clone()),
         Bound::Unbounded => None,
     };
-    // An end that is in or out makes no difference that matters: what is locked may be more.
+    // Whether an end is inside or outside does not matter, because the locked range may be larger.
     let starts: Option<Vec<_>> = ranges.iter().map(start).collect();
     let ends: Option<Vec<_>> = ranges.iter().map(end).collect();
     KeyRange {

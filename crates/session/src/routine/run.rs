@@ -162,7 +162,7 @@ impl Session {
     /// Gives the session the settings and the default database of a body, and the account that it runs as.
     ///
     /// # Errors
-    /// 1449 for an account that is gone, those of what it needs.
+    /// 1449 for a missing account, and errors of its privileges.
     pub(crate) fn enter_body(&mut self, body: &BodyOf<'_>, runs_as: &Invoker) -> SqlResult<Outer> {
         let identity = self.enter_identity(&body.needed, runs_as)?;
         let values = OF_BODY.map(|id| self.variables.session.get(id).clone());
@@ -243,10 +243,10 @@ impl Session {
         identity
     }
 
-    /// Makes the session do things as whom a routine runs.
+    /// Makes the session work with the account that a routine runs as.
     ///
     /// # Errors
-    /// 1449 for one that is gone, those of what it needs.
+    /// 1449 for a missing account, and errors of its privileges.
     fn enter_identity(&mut self, needed: &Need, runs_as: &Invoker) -> SqlResult<Option<Identity>> {
         let key = match runs_as {
             Invoker::Definer(key) if *key != self.account => key,

@@ -8,7 +8,7 @@ use std::ops::Range;
 /// Which of `JSON_SET`, `JSON_INSERT` and `JSON_REPLACE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EditMode {
-    /// Replace what is there, add what is not.
+    /// Replaces existing values and adds missing ones.
     Set,
     /// Only add.
     Insert,
