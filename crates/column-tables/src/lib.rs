@@ -86,7 +86,7 @@ pub(crate) fn segment_columns(table: &squall_row_store::Table, copy: bool) -> Sq
     Ok(columns)
 }
 
-/// What a client is told of a table's segment that cannot be read or written.
+/// The error for clients about a segment that cannot be read or written.
 pub fn sql_error(table: &str, error: Error) -> SqlError {
     match error {
         Error::Corrupt(_) => SqlError::new(ErrorCode::CorruptedRow, &[&format_args!("{table} ({error})")]),

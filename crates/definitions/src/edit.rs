@@ -72,8 +72,8 @@ pub fn change_catalog<T>(
     Ok(value)
 }
 
-/// A definition that is a change of the catalog alone: locks the tables that are concerned and makes the change; both anew
-/// where the change meets tables that have come meanwhile and are not locked.
+/// A definition that changes only the catalog. Locks the affected tables and makes the change. Does both again if the change meets
+/// new tables that are not locked.
 pub fn define<T>(
     state: &ServerState,
     env: &DdlEnv,
@@ -250,8 +250,8 @@ impl CatalogEdit<'_> {
 
     // ---- foreign keys ----
 
-    /// Says to the tables that foreign keys of a table have begun to refer to that they have: each gets another version, so that a
-    /// statement which was planned before looks for children too. They are locked, as their rows must not change meanwhile.
+    /// Gives another version to the tables that a table's new foreign keys refer to, so that a statement that was planned before is
+    /// planned again and looks for children. They are locked, as their rows must not change meanwhile.
     fn begin_references(&mut self, old: Option<&TableDef>, table: &TableDef, tables: &LockedTables) -> SqlResult<()> {
         for key in &table.foreign_keys {
             let is_same = |before: &ForeignKey| {

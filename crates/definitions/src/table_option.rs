@@ -93,7 +93,7 @@ fn apply_option(table: &mut TableDef, option: &TableOption, context: &DdlContext
     Ok(())
 }
 
-/// The engine that a statement names. Other servers' engines become those that stand in their place, with MySQL's own warning.
+/// The engine that a statement names. Engines of other servers are replaced by ours, with MySQL's warning.
 fn engine(name: &str, table: &mut TableDef, context: &DdlContext<'_>) -> SqlResult<EngineName> {
     if let Some(engine) = context.engines.named(name) {
         if table.temporary && engine.traits().refuses(TableFeature::Temporary) {

@@ -5,7 +5,7 @@ use crate::error::HttpError;
 use std::net::IpAddr;
 use url::Host;
 
-/// What the rules are called where they are set.
+/// The names of the rules' variables.
 const ALLOW: &str = "http_client_allow";
 const DENY: &str = "http_client_deny";
 const ALLOW_PRIVATE: &str = "http_client_allow_private";

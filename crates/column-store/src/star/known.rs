@@ -41,8 +41,8 @@ pub(super) fn known_source(query: &StarQuery, source: &StarSource<'_>) -> Result
     Ok(KnownSource { zones: zones.collect(), by_dictionary: extremes.iter().any(Option::is_some) })
 }
 
-/// For each aggregate that is the extreme of a text which zone maps do not order: that of the whole source, where every row counts and
-/// a dictionary has the distinct values.
+/// For each extreme of a text that zone maps do not order: the extreme of the whole source, if every row counts and a dictionary
+/// has the distinct values.
 fn text_extremes(query: &StarQuery, source: &StarSource<'_>, verdicts: &[(bool, bool)]) -> Result<Vec<Option<Datum>>> {
     let mut extremes = vec![None; query.aggregates.len()];
     let visible = source.deleted.is_none_or(|deleted| deleted.is_empty()) && verdicts.iter().all(|(_, all)| *all);

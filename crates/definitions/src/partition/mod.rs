@@ -242,7 +242,7 @@ fn check_names(partitioning: &Partitioning) -> SqlResult<()> {
 /// Whether rows may belong to other partitions after an ALTER: a column that the partitioning function needs has another type.
 ///
 /// # Errors
-/// 1235 for a type that the bounds of COLUMNS are none of.
+/// 1235 for a type that the bounds of COLUMNS do not support.
 pub fn moves_rows(old: &TableDef, new: &TableDef) -> SqlResult<bool> {
     let (Some(before), Some(after)) = (&old.partitioning, &new.partitioning) else { return Ok(false) };
     let mut moves = false;

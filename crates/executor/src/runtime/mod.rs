@@ -52,8 +52,8 @@ const BATCHES_AHEAD: usize = 2;
 const KILL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// The pool has at least this much for each row of a batch, unless that made batches very small.
 const ROW_SHARE_BYTES: usize = 64 << 10;
-/// Memory that a partition's operators should find: sorts of several partitions share the pool, merges of what they have
-/// spilled included, and in a small one they would take it from each other.
+/// The memory for the operators of one partition. Sorts of several partitions, and merges of their spilled runs, share the pool; in
+/// a small pool they would take memory from each other.
 const PARTITION_SHARE_BYTES: usize = 256 << 20;
 /// Rows of a batch in the smallest of pools.
 const BATCH_ROWS_MIN: usize = 256;

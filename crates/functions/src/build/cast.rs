@@ -302,8 +302,7 @@ impl ExprBuilder<'_> {
         }
     }
 
-    /// An operand of a comparison as a date or time; `None` for a constant that is none, which is then compared
-    /// otherwise.
+    /// An operand of a comparison as a date or time; `None` for a constant that is not a date; then another comparison is used.
     pub(crate) fn to_temporal_operand(&self, expr: &BoundExpr, target: &SqlType) -> SqlResult<Option<BoundExpr>> {
         let from = expr.sql_type();
         if physical_class(&from) == physical_class(target) {

@@ -6,7 +6,7 @@ use squall_types::{ErrorCode, SqlError, SqlResult, ngrams, words};
 
 /// Groups inside of groups that InnoDB takes.
 const DEPTH_MAX: usize = 32;
-/// What it says of more: a code of its handler, which no table of errors has.
+/// The error beyond it: a code of InnoDB's handler, which no table of errors has.
 const TOO_DEEP: u16 = 209;
 /// Groups inside of groups of a search for lines; what is in more is left out.
 const LINES_DEPTH_MAX: usize = 16;

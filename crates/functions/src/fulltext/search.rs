@@ -17,7 +17,7 @@ pub struct Clause {
     pub what: What,
 }
 
-/// What a clause does with the rows that it finds.
+/// The effect of a clause on the rows that it finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
     /// It adds them.
@@ -26,7 +26,7 @@ pub enum Operator {
     Raised,
     /// `<`: it adds them and makes them less relevant.
     Lowered,
-    /// `~`: those that clauses before it have added become less relevant.
+    /// `~`: the rows of earlier clauses become less relevant.
     Negated,
     /// `+`: no others match.
     Required,

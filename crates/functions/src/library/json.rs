@@ -275,7 +275,7 @@ fn found_at(args: &Args<'_>, document: &str, paths: &[JsonPath]) -> SqlResult<Va
     Ok(Value::Json(Document::from_stored(array)))
 }
 
-/// Charges what a walk along a path may have to remember of a document: the values that an ellipsis has led to.
+/// Charges the memory of a walk along a path: the values that an ellipsis has found.
 fn known_values(args: &Args<'_>, path: &JsonPath, document: &str) -> SqlResult<()> {
     if path.has_ellipsis() { args.charge_tree(document) } else { Ok(()) }
 }

@@ -38,7 +38,7 @@ pub struct Def {
     pub waits: bool,
     /// See [`ScalarKernel::is_external`].
     pub external: bool,
-    /// Whether its result takes no more than a few times what its arguments do, whatever its type says.
+    /// Whether its result takes at most a few times the memory of its arguments, for any declared type.
     pub proportional: bool,
     /// See [`ScalarFunction::fused`]: the inner function's name, and that of the one that does both.
     pub fused: &'static [(&'static str, &'static str)],
@@ -351,8 +351,8 @@ pub mod result {
         Ok(ExprType { nullable: true, ..binding.connection_string(u32::MAX) })
     }
 
-    /// LONGTEXT of utf8mb4, whatever the client's collation is. Like what the server itself says (USER()) it is stronger than literals, so
-    /// that clients of any collation can compare it with theirs, and weaker than columns.
+    /// LONGTEXT of utf8mb4, whatever the client's collation is. Like USER() it is stronger than literals, so that clients of any
+    /// collation can compare it with their texts, and weaker than columns.
     pub fn utf8mb4_text(_: &Binding<'_>) -> SqlResult<ExprType> {
         Ok(ExprType {
             sql_type: SqlType::longtext(CollationId::UTF8MB4_0900_AI_CI),

@@ -19,7 +19,7 @@ const NODES_PER_CHECK: usize = 1024;
 pub struct Item {
     /// Its place in the document's list.
     pub node: usize,
-    /// Its place among those that were found with it, from 0 on.
+    /// Its position among the nodes that were found with it, from 0.
     place: usize,
     /// How many those are, of the node that a predicate is asked of; else 0.
     size: usize,

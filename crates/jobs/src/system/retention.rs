@@ -79,7 +79,7 @@ struct Chosen {
     is_last: bool,
 }
 
-/// Looks at jobs from the oldest on, and removes what has ended and is to go; gives how many that were.
+/// Reads jobs from the oldest on, and removes the ended ones that `choose` selects. Gives their number.
 fn remove_ended(
     system: &SystemInner,
     kind: &Arc<KindInner>,

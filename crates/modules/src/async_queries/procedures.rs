@@ -105,7 +105,7 @@ pub(super) fn removed() -> SqlError {
     SqlError::signal(*b"99998", message)
 }
 
-/// What has become of a query, and its answer if that is short.
+/// The end of a query, and its answer if that is short.
 type Outcome = (JobInfo, Option<Vec<u8>>);
 
 fn invalid_number() -> SqlError {

@@ -109,7 +109,7 @@ fn decode(payload: &[u8], database: &Database) -> SqlResult<(SessionImage, Strin
     Ok((image, list.to_string(), parameters))
 }
 
-/// What is kept of a list that has ended.
+/// The stored result of an ended list.
 fn outcome(end: &ListEnd) -> Vec<u8> {
     let mut out = Writer::new(FORMAT);
     out.uint(end.statements);

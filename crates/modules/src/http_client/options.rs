@@ -45,7 +45,7 @@ pub(super) fn wrong(function: &str, what: &str) -> SqlError {
 /// Reads options.
 ///
 /// # Errors
-/// 1210 for what is no object, has unknown names or values that mean nothing.
+/// 1210 for a value that is not an object, and for unknown names or invalid values.
 pub(super) fn options(function: &str, document: &Json, settings: &Settings) -> SqlResult<Options> {
     let mut reader = Reader::new(function, settings);
     for (name, value) in object(function, document)?.iter() {

@@ -14,7 +14,7 @@ use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 
 /// The table's name.
 const TABLE: &str = "sys_config";
-/// The variable that keeps what was changed.
+/// The variable that has the changed settings.
 const STORED: &str = "sys_config";
 const STORED_ID: VariableId = VariableId::of(STORED);
 const TRUNCATE_LENGTH: &str = "statement_truncate_len";

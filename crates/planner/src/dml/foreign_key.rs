@@ -199,7 +199,7 @@ pub fn may_cascade(catalog: &Catalog, database: &str, table: &TableDef, assigned
     })
 }
 
-/// Does what the children of a row that has been deleted demand.
+/// Does the actions of foreign keys for the children of a deleted row.
 pub fn parent_deleted(
     context: &mut DmlContext<'_>,
     target: &Target,
@@ -222,7 +222,7 @@ pub fn parent_deleted(
     Ok(())
 }
 
-/// Does what the children of a row demand whose referenced columns have changed.
+/// Does the actions of foreign keys for the children of a row whose referenced columns have changed.
 pub fn parent_updated(
     context: &mut DmlContext<'_>,
     target: &Target,

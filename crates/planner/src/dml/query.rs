@@ -178,7 +178,7 @@ fn attempt(context: &mut DmlContext<'_>, plan: Authorized<&QueryChangePlan>) -> 
     })
 }
 
-/// Changes of one table's rows. A row that a join finds several times is changed once, by what is found first.
+/// Changes of one table's rows. A row that a join finds several times is changed once, by the first match.
 struct RowChanges<'a> {
     env: &'a StatementEnv,
     plan: &'a QueryChangePlan,
