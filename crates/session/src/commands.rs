@@ -52,10 +52,10 @@ impl Session {
     /// Ends a connection or its statement, if it is the session's own account's or privileges allow it.
     pub(crate) fn kill_process(&mut self, id: u64, connection: bool) -> SqlResult<()> {
         let process = self.shared.processes.get(id).ok_or_else(|| SqlError::new(ErrorCode::NoSuchThread, &[&id]))?;
-        if process.user != self.info.user && !self.access.has_dynamic("CONNECTION_ADMIN") {
+        if process.user != self.identity.info.user && !self.identity.access.has_dynamic("CONNECTION_ADMIN") {
             return Err(SqlError::new(ErrorCode::KillDenied, &[&id]));
         }
-        if process.user != self.info.user {
+        if process.user != self.identity.info.user {
             check_may_end(&self.security(), &process)?;
         }
         self.shared.kill(&process, connection);
@@ -72,7 +72,7 @@ impl Session {
             return Err(SqlError::unsupported("SHUTDOWN of a server that is part of another program"));
         };
         let version = Values(&self.variables.session).text(ids::VERSION).to_owned();
-        let user = &self.info.user;
+        let user = &self.identity.info.user;
         let message = format!("Received SHUTDOWN from user {user}. Shutting down the server (Version: {version}).");
         error_log().write(Severity::Note, &message);
         shutdown.notify_one();

@@ -107,16 +107,16 @@ impl Session {
             Statement::LockTables(locks) => Ok(self.lock_tables(locks).await?),
             Statement::UnlockTables => {
                 // Only a LOCK TABLES that is in force is ended with a commit.
-                if self.table_locks.is_some() {
+                if self.held_locks.tables.is_some() {
                     self.commit().await?;
-                    self.table_locks = None;
+                    self.held_locks.tables = None;
                 }
-                self.global_read_lock = None;
+                self.held_locks.global_read = None;
                 Ok(Outcome::done())
             }
             Statement::LockInstance => Ok(self.lock_instance().await?),
             Statement::UnlockInstance => {
-                self.backup_lock = None;
+                self.held_locks.backup = None;
                 Ok(Outcome::done())
             }
             Statement::Shutdown => Ok(self.shut_down_server().map(|()| Outcome::done())?),

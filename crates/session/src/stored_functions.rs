@@ -75,11 +75,11 @@ impl StoredFunctions {
     pub fn of(session: &Session, context: &Arc<StatementContext>) -> StoredFunctions {
         StoredFunctions {
             shared: session.shared.clone(),
-            account: session.account.clone(),
+            account: session.identity.account.clone(),
             client_host: session.security().client_host().into(),
-            access: session.access.clone(),
+            access: session.identity.access.clone(),
             context: context.clone(),
-            running: session.calls.clone(),
+            running: session.nesting.calls.clone(),
             compiling: Mutex::default(),
         }
     }
@@ -423,8 +423,8 @@ impl FunctionCall {
         let last_insert_id = context.last_insert_id.load(Ordering::Relaxed);
         let work: Work = Box::new(move |session| {
             Box::pin(async move {
-                (session.found_rows, session.row_count) = (found_rows, row_count);
-                session.last_insert_id = last_insert_id;
+                (session.previous.found_rows, session.previous.row_count) = (found_rows, row_count);
+                session.previous.last_insert_id = last_insert_id;
                 session.run_stored_function(&routine, arguments, &runs_as).await.map(|value| vec![value])
             })
         });

@@ -308,8 +308,8 @@ impl BoundTriggers {
         let last_insert_id = context.last_insert_id.load(Ordering::Relaxed);
         let work: Work = Box::new(move |session| {
             Box::pin(async move {
-                (session.found_rows, session.row_count) = (found_rows, row_count);
-                session.last_insert_id = last_insert_id;
+                (session.previous.found_rows, session.previous.row_count) = (found_rows, row_count);
+                session.previous.last_insert_id = last_insert_id;
                 session.run_trigger(&database, (&parsed, at), rows).await
             })
         });

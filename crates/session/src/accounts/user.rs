@@ -273,7 +273,7 @@ impl Session {
     /// SET PASSWORD.
     pub(crate) async fn set_password(&mut self, statement: &SetPassword) -> SqlResult<Outcome> {
         let key = match &statement.user {
-            None => self.account.clone(),
+            None => self.identity.account.clone(),
             Some(name) => self.security().account_key(name)?,
         };
         let mut change = self.begin_accounts().await;
@@ -298,7 +298,7 @@ impl Session {
 
     /// A note of a statement that has no context of its own at hand.
     pub(super) fn note_after(&mut self, error: SqlError) {
-        self.pending_notes.push((Level::Note, error));
+        self.command.pending_notes.push((Level::Note, error));
     }
 }
 

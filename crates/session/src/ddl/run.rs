@@ -36,9 +36,9 @@ impl Session {
             table_compression: values.text(ids::TABLE_COMPRESSION).to_string(),
             engines: self.shared.store.engines().clone(),
             registry: self.shared.registry.clone(),
-            account: self.account.clone(),
+            account: self.identity.account.clone(),
             client_host: self.security().client_host().into(),
-            access: self.access.clone(),
+            access: self.identity.access.clone(),
         }
     }
 
@@ -114,7 +114,7 @@ impl Session {
             Statement::CreateView(statement) => {
                 let definition = self.resolve_view(statement, run).await?;
                 note_missing_definer(&self.security(), statement.definer.as_ref(), &run.context)?;
-                let (statement, account) = (statement.clone(), self.account.clone());
+                let (statement, account) = (statement.clone(), self.identity.account.clone());
                 // Its definer is not dropped before it is known to define something.
                 let _accounts = self.shared.accounts.begin_change().await;
                 self.blocking(move |shared| view::create_view(shared, &env, &statement, definition, &account)).await?;
@@ -173,7 +173,7 @@ impl Session {
 
     /// Under LOCK TABLES only tables that are locked for writing are defined anew (1099, 1100), and no database (1192).
     fn check_definition_locks(&self, statement: &Statement) -> SqlResult<()> {
-        let Some(held) = &self.table_locks else { return Ok(()) };
+        let Some(held) = &self.held_locks.tables else { return Ok(()) };
         let written = |name: &ast::ObjectName| {
             if self.security().temporary_table_named(name).is_some() {
                 return Ok(());

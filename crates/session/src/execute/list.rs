@@ -59,7 +59,7 @@ impl Session {
     /// ROLLBACK, a definition) ends the unit; statements behind it commit by themselves, or as the list says. Whatever the list has begun
     /// is committed at its end, and rolled back when a statement fails.
     pub(crate) async fn run_list_as_one(&mut self, list: &Bytes, parameters: &[Value], is_child: bool) -> ListEnd {
-        let savepoint = format!("{SAVEPOINT} {}", self.execute_depth);
+        let savepoint = format!("{SAVEPOINT} {}", self.nesting.execute_depth);
         let within = self.transaction.is_open();
         match within {
             true => self.mark_savepoint(&savepoint),

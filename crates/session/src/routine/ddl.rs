@@ -68,9 +68,9 @@ impl Session {
             (false, true) => IfThere::Keep,
             (false, false) => IfThere::Fail,
         };
-        let granted = self.access.on_routine(&database, kind.is_function(), &routine.name);
+        let granted = self.identity.access.on_routine(&database, kind.is_function(), &routine.name);
         let grants = Values(&self.variables.global).on(ids::AUTOMATIC_SP_PRIVILEGES) && !granted.contains(OF_CREATOR);
-        let creator = grants.then(|| self.account.clone());
+        let creator = grants.then(|| self.identity.account.clone());
         let existing = SqlError::new(ErrorCode::SpAlreadyExists, &[&kind.word(), &routine.name]);
         let accounts = self.shared.accounts.begin_change().await;
         let make = move |shared: &crate::database::Shared| {

@@ -32,9 +32,9 @@ impl Session {
     ) {
         let error = self.diagnostics.last_error();
         let measured = Measured {
-            start_micros: self.command_micros,
-            micros: u64::try_from(now_micros() - self.command_micros).unwrap_or(0),
-            processor_nanos: self.command_thread_nanos.map_or(0, |start| work_meter::of_this_thread() - start),
+            start_micros: self.command.start_micros,
+            micros: u64::try_from(now_micros() - self.command.start_micros).unwrap_or(0),
+            processor_nanos: self.command.start_thread_nanos.map_or(0, |start| work_meter::of_this_thread() - start),
             errno: error.map_or(0, |error| error.code),
             rows_examined: self.log.rows_examined,
             plan: answered.counts,
@@ -121,7 +121,7 @@ impl Session {
         if !self.instruments().counts_statements() {
             return;
         }
-        let start_micros = self.command_micros;
+        let start_micros = self.command.start_micros;
         let micros = u64::try_from(now_micros() - start_micros).unwrap_or(0);
         let error = self.diagnostics.last_error();
         let errno = error.map_or(0, |error| error.code);

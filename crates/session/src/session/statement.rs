@@ -47,7 +47,7 @@ impl Session {
 
     pub(crate) async fn end_command(&mut self, writer: &mut dyn ResultWriter) -> std::io::Result<()> {
         self.process.begin("Sleep", "", now_micros());
-        if self.releasing {
+        if self.command.ends_connection {
             self.process.kill_connection();
         }
         writer.flush().await
@@ -155,7 +155,7 @@ impl Session {
     /// The same for what changes nothing.
     pub(crate) fn query_context(&mut self) -> StatementContext {
         let settings = &self.settings;
-        let now = match &self.inside {
+        let now = match &self.nesting.inside {
             Some(inside) => inside.now_micros,
             None if settings.timestamp_micros != 0 => settings.timestamp_micros,
             None => now_micros(),
@@ -166,14 +166,14 @@ impl Session {
             settings: settings.bind.clone(),
             now_micros: now,
             connection_id: self.process.id,
-            user: self.user.clone(),
-            current_user: self.current_user.clone(),
-            active_roles: self.active_roles.clone(),
+            user: self.identity.user.clone(),
+            current_user: self.identity.current_user.clone(),
+            active_roles: self.identity.active_roles.clone(),
             version: self.version.clone(),
             strict_write: false,
-            found_rows: self.found_rows,
-            row_count: self.row_count,
-            last_insert_id: AtomicU64::new(self.last_insert_id),
+            found_rows: self.previous.found_rows,
+            row_count: self.previous.row_count,
+            last_insert_id: AtomicU64::new(self.previous.last_insert_id),
             insert_id_is_given: AtomicBool::new(false),
             diagnostics: squall_registry::Diagnostics::new(settings.max_error_count),
             user_variables: self.user_variables.clone(),
@@ -189,7 +189,7 @@ impl Session {
             programs: Programs::default(),
             fulltext: FulltextSlot::default(),
             is_of_server: false,
-            is_in_trigger: self.inside.as_ref().is_some_and(|inside| inside.is_in_trigger),
+            is_in_trigger: self.nesting.inside.as_ref().is_some_and(|inside| inside.is_in_trigger),
         }
     }
 
@@ -204,7 +204,7 @@ impl Session {
     fn check_state(&mut self, statement: &Statement) -> SqlResult<()> {
         self.refresh_access();
         self.process.kill.check()?;
-        if self.password_expired && !sets_password(statement) {
+        if self.identity.password_expired && !sets_password(statement) {
             return Err(SqlError::new(ErrorCode::MustChangePassword, &[]));
         }
         Ok(())
@@ -214,7 +214,7 @@ impl Session {
     fn start_timer(&self, run: &StatementRun<'_>) -> Option<TimerGuard> {
         let Statement::Query(query) = run.request.statement else { return None };
         // The time is that of the statement around.
-        if self.inside.is_some() {
+        if self.nesting.inside.is_some() {
             return None;
         }
         let millis = crate::hints::max_execution_millis(query).unwrap_or(self.settings.max_execution_millis);
@@ -242,26 +242,26 @@ impl Session {
         // SET last_insert_id has set the session's own.
         let sets = matches!(run.request.statement, Statement::Set(_));
         if !sets || context.insert_id_is_given.load(Ordering::Relaxed) {
-            self.last_insert_id = context.last_insert_id.load(Ordering::Relaxed);
+            self.previous.last_insert_id = context.last_insert_id.load(Ordering::Relaxed);
         }
         match outcome {
             Outcome::Ok(ok) => {
-                self.row_count = i64::try_from(ok.affected_rows).unwrap_or(i64::MAX);
+                self.previous.row_count = i64::try_from(ok.affected_rows).unwrap_or(i64::MAX);
                 // A procedure of the server may answer for a statement that ran elsewhere.
                 if ok.last_insert_id != 0 && matches!(run.request.statement, Statement::Call(_)) {
-                    self.last_insert_id = ok.last_insert_id;
+                    self.previous.last_insert_id = ok.last_insert_id;
                 }
             }
             Outcome::Rows(result) => {
-                self.row_count = -1;
-                self.found_rows = result.rows.len() as u64;
+                self.previous.row_count = -1;
+                self.previous.found_rows = result.rows.len() as u64;
             }
             Outcome::Streamed { rows } => {
-                self.row_count = -1;
-                self.found_rows = *rows;
+                self.previous.row_count = -1;
+                self.previous.found_rows = *rows;
             }
         }
-        for (level, note) in self.pending_notes.drain(..) {
+        for (level, note) in self.command.pending_notes.drain(..) {
             context.diagnostics.push(level, note);
         }
         if !keeps_diagnostics(run.request.statement) {
@@ -272,7 +272,7 @@ impl Session {
 
     /// As [`Session::finish`] for a statement that failed.
     pub(crate) fn finish_with_error(&mut self, error: &SqlError, context: Option<&StatementContext>) {
-        self.row_count = -1;
+        self.previous.row_count = -1;
         match context {
             Some(context) => self.diagnostics.replace(context, Some(error), self.settings.notes),
             None => self.diagnostics.only(error),
@@ -297,7 +297,7 @@ impl Session {
             more_results,
             no_backslash_escapes: self.settings.bind.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES),
             warnings: u16::try_from(self.diagnostics.total()).unwrap_or(u16::MAX),
-            changes: std::mem::take(&mut self.changes),
+            changes: std::mem::take(&mut self.command.changes),
             ..Default::default()
         }
     }
