@@ -1,7 +1,7 @@
 //! A value taken as another kind of value, as MySQL takes arguments of functions and operators: a value that does not
 //! fit gives a warning (an error in a strict write) and the nearest value.
 
-use super::report;
+use crate::wrong_value::report;
 use squall_registry::StatementContext;
 use squall_types::convert::number::round_f64;
 use squall_types::convert::{self, parse_f64, parse_integer};

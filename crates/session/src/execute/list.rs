@@ -8,7 +8,7 @@ use squall_parser::ast::Statement;
 use squall_registry::StatementContext;
 use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
-use squall_types::{ErrorCode, Level, SqlError, SqlResult, Value};
+use squall_types::{ErrorCode, Level, ModuleError, SqlError, SqlResult, Value};
 
 /// What errors about arguments call it.
 pub(crate) const SUBJECT: &str = "EXECUTE";
@@ -16,8 +16,8 @@ pub(crate) const SUBJECT: &str = "EXECUTE";
 const SHOWN_CHARACTERS_MAX: usize = 80;
 /// The savepoint of a list within a transaction. No identifier can name it.
 const SAVEPOINT: &str = "\u{0}execute";
-/// The number of the condition that says which statement of a list has failed.
-const FAILED_STATEMENT: u16 = 50_101;
+/// The condition that says which statement of a list has failed.
+const FAILED_STATEMENT: ModuleError = ModuleError::new(50_101, b"HY000", "Statement %s of EXECUTE failed: %s");
 
 /// How a list has ended.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,8 +48,8 @@ impl ListEnd {
     /// That.
     pub(crate) fn into_result(self, context: &StatementContext) -> SqlResult<ListEnd> {
         let Some(failed) = self.failed else { return Ok(self) };
-        let message = format!("Statement {} of EXECUTE failed: {}", failed.ordinal, failed.text);
-        context.diagnostics.push(Level::Note, SqlError::of_parts(FAILED_STATEMENT, *b"HY000", message));
+        let note = SqlError::of_module(&FAILED_STATEMENT, &[&failed.ordinal, &failed.text]);
+        context.diagnostics.push(Level::Note, note);
         Err(failed.error)
     }
 }

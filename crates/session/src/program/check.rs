@@ -270,14 +270,14 @@ impl<'a> Names<'a> {
         match declaration {
             Declaration::Variables { names, .. } => names.iter().try_for_each(|name| {
                 if is_among(&self.variables[known.0..], name) {
-                    return Err(errors::duplicate(1331, "variable", name));
+                    return Err(errors::duplicate(ErrorCode::DuplicateVariable, name));
                 }
                 self.variables.push(name);
                 Ok(())
             }),
             Declaration::Condition { name, value } => {
                 if is_among(&self.conditions[known.1..], name) {
-                    return Err(errors::duplicate(1332, "condition", name));
+                    return Err(errors::duplicate(ErrorCode::DuplicateCondition, name));
                 }
                 self.conditions.push(name);
                 self.numbers.push(matches!(value, ConditionValue::ErrorCode(_)));
@@ -285,7 +285,7 @@ impl<'a> Names<'a> {
             }
             Declaration::Cursor { name, .. } => {
                 if is_among(&self.cursors[known.2..], name) {
-                    return Err(errors::duplicate(1333, "cursor", name));
+                    return Err(errors::duplicate(ErrorCode::DuplicateCursor, name));
                 }
                 self.cursors.push(name);
                 Ok(())

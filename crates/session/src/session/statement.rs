@@ -15,8 +15,6 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// MySQL's error for a client that does not read its result (ER_NET_WRITE_INTERRUPTED), as logs show it.
-const CLIENT_GONE: u16 = 1161;
 /// As much of a statement as the process list shows.
 const SHOWN_BYTES_MAX: usize = 64 << 10;
 
@@ -92,7 +90,8 @@ impl Session {
                 Ok(false)
             }
             Err(Failure::Client(error)) => {
-                self.note_end(&run, CLIENT_GONE);
+                // The client does not read its result.
+                self.note_end(&run, ErrorCode::NetWriteInterrupted.number());
                 Err(error)
             }
         }

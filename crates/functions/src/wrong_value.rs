@@ -29,8 +29,24 @@ pub fn division_by_zero(context: &StatementContext) -> SqlResult<()> {
     Ok(())
 }
 
+/// The end of a message of 1690 that names no expression.
+const EMPTY_PLACE: &str = " in ''";
+
 /// A result is outside of its type. The place of the expression's text stays empty: the evaluation of the call fills
 /// it, since a kernel does not know its own text.
 pub fn out_of_range(type_name: &str) -> SqlError {
     SqlError::new(ErrorCode::DataOutOfRangeExpr, &[&type_name, &""])
+}
+
+/// Whether this is an error of [`out_of_range`] whose place is still empty.
+pub fn lacks_expression(error: &SqlError) -> bool {
+    error.is(ErrorCode::DataOutOfRangeExpr) && error.message.ends_with(EMPTY_PLACE)
+}
+
+/// The error of [`out_of_range`] with the expression's text in its place.
+pub fn with_expression(mut error: SqlError, text: &str) -> SqlError {
+    error.message.truncate(error.message.len().saturating_sub(1));
+    error.message.push_str(text);
+    error.message.push('\'');
+    error
 }
