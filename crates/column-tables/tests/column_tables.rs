@@ -38,18 +38,8 @@ fn column(id: u32, name: &str, sql_type: SqlType, nullable: bool) -> ColumnDef {
 /// `t (name VARCHAR(20), id INT, amount DECIMAL(9,2) NULL, day DATE NULL, PRIMARY KEY (name, id))`, or without its key. Names
 /// compare without case.
 fn def(keyed: bool) -> TableDef {
-    let part = |column| IndexPart { column: ColumnId(column), prefix: None, descending: false };
-    let primary = IndexDef {
-        id: IndexId(1),
-        name: "PRIMARY".into(),
-        parts: vec![part(1), part(2)],
-        unique: true,
-        primary: true,
-        invisible: false,
-        comment: String::new(),
-        index_type: IndexType::BTree,
-        generated: false,
-    };
+    let part = |column| IndexPart::of(ColumnId(column));
+    let primary = IndexDef::primary(IndexId(1), vec![part(1), part(2)]);
     TableDef {
         id: TableId(1),
         name: "t".into(),
@@ -574,17 +564,9 @@ fn a_damaged_segment_is_an_error_and_never_rows() {
 fn a_copy_that_has_not_been_made_is_made_and_not_sealed() {
     let mut def = def(true);
     def.engine = squall_catalog::EngineName::ROWS;
-    let part = |column| IndexPart { column: ColumnId(column), prefix: None, descending: false };
-    def.indexes.push(IndexDef {
-        id: IndexId(2),
-        name: "copy".into(),
-        parts: vec![part(3)],
-        unique: false,
-        primary: false,
-        index_type: IndexType::Columnar,
-        generated: false,
-        ..def.indexes[0].clone()
-    });
+    let parts = vec![IndexPart::of(ColumnId(3))];
+    let copy = IndexDef { index_type: IndexType::Columnar, ..IndexDef::new(IndexId(2), "copy", parts) };
+    def.indexes.push(copy);
     def.next_index_id = 3;
     let (store, directory) = Fixture::store_with(def);
     let fixture = Fixture::with(store, directory);

@@ -13,6 +13,7 @@ mod ddl;
 mod deep;
 mod dml;
 mod expr;
+mod expr_parts;
 mod item_names;
 mod names;
 mod names_mut;
