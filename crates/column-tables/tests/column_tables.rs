@@ -122,7 +122,7 @@ impl Fixture {
 
     fn merge(&self) {
         assert!(self.column_table.optimize(&self.store, &self.held(), 1, &|| Ok(())).unwrap().complete);
-        let list = ColumnTable::seen(&self.store.read_view(), &self.table).unwrap().unwrap();
+        let list = ColumnTable::manifest_at(&self.store.read_view(), &self.table).unwrap().unwrap();
         assert!(list.segments().len() <= 1);
         assert!(list.segments().iter().all(|segment| segment.deleted().is_empty()));
     }
@@ -279,7 +279,7 @@ fn change_many(fixture: &Fixture, txn: &mut Transaction, odd: bool, amount: Opti
 }
 
 /// A table with ten segment rows.
-fn sealed_rows() -> Fixture {
+fn segment_rows() -> Fixture {
     let fixture = Fixture::new(true);
     let mut txn = fixture.begin();
     (0..10).for_each(|id| _ = txn.insert(&fixture.table, &row(("ada", id), Some(1))).unwrap());
@@ -295,7 +295,7 @@ fn segment_files(fixture: &Fixture) -> usize {
 
 #[test]
 fn a_change_of_many_rows_that_is_rolled_back_leaves_nothing() {
-    let fixture = sealed_rows();
+    let fixture = segment_rows();
     let before = fixture.rows(&mut fixture.begin(), Direction::Forward);
     let mut txn = fixture.begin();
     change_many(&fixture, &mut txn, true, Some(9));
@@ -307,7 +307,7 @@ fn a_change_of_many_rows_that_is_rolled_back_leaves_nothing() {
 
 #[test]
 fn many_rows_are_changed_only_by_who_has_the_table_alone() {
-    let fixture = sealed_rows();
+    let fixture = segment_rows();
     let mut other = fixture.begin();
     other.get_locked(&fixture.table, &key(&fixture.table, ("ada", 3)), FOR_UPDATE).unwrap().unwrap();
     assert!(fixture.begin().begin_bulk_change(&fixture.table).unwrap().is_none(), "a row is locked");

@@ -13,7 +13,7 @@ use crate::locks::{LockKey, LockTable, Owner};
 use crate::meta;
 use crate::options::{Durability, TableLock};
 use crate::redo::RedoLog;
-use crate::table::sealed::{SealedLevel, UncommittedRows};
+use crate::table::segment_level::{SegmentLevel, UncommittedRows};
 use crate::table::{LogicalTable, TableData};
 use crate::ticket::{CommitTicket, TicketSender};
 use crate::validation::{CommitLog, ReadSet};
@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Buffers of a keyspace that may wait to become files.
-const SEALED_BUFFERS_MAX: usize = 4;
+const SEGMENT_BUFFERS_MAX: usize = 4;
 /// Files of buffers that merges may not have got to yet; each is looked into by every read.
 const BUFFER_FILES_MAX: usize = 24;
 /// A buffer may grow to so many times its size before commits wait for it to be sent to a file.
@@ -116,11 +116,11 @@ pub(crate) struct CommitRequest {
     pub ticket: TicketSender,
 }
 
-/// Rows on their way out of the store, see [`crate::table::sealed`].
+/// Rows on their way out of the store, see [`crate::table::segment_level`].
 pub(crate) struct SealRequest {
     pub data: Arc<TableData>,
     /// Where they go to.
-    pub level: Arc<SealedLevel>,
+    pub level: Arc<SegmentLevel>,
     /// Keys of the rows or of their marks, as of the sealing's beginning.
     pub sealed: Vec<Slice>,
     /// Entries of the manifest, to be written or removed.
@@ -344,10 +344,11 @@ impl Committer {
         }
         let seqno = {
             // A reader of what is newest must not see half a list.
-            let _moving: Vec<_> = manifests.iter().filter_map(|(data, _)| Some(data.sealed()?.move_rows())).collect();
+            let _moving: Vec<_> =
+                manifests.iter().filter_map(|(data, _)| Some(data.segment_level()?.move_rows())).collect();
             let seqno = self.apply(log, batch)?;
             for (data, keys) in &manifests {
-                data.sealed().into_iter().for_each(|level| level.note_commit(keys.iter(), seqno));
+                data.segment_level().into_iter().for_each(|level| level.note_commit(keys.iter(), seqno));
             }
             seqno
         };
@@ -361,7 +362,7 @@ impl Committer {
             };
             data.vectors.note(&keys, seqno);
             keys.iter().for_each(|key| data.row_changed(key, seqno));
-            if let Some(level) = data.sealed() {
+            if let Some(level) = data.segment_level() {
                 level.note_commit(keys.iter(), seqno);
                 // Entries of its indexes are not what is sealed.
                 if !keys.is_empty() {
@@ -643,7 +644,7 @@ impl Committer {
 
     /// Waits while a keyspace has more buffers on their way to files, or files of such buffers, than reads should meet.
     fn wait_for_files(&self, keyspace: &Keyspace) {
-        while (keyspace.tree.sealed_memtable_count() >= SEALED_BUFFERS_MAX
+        while (keyspace.tree.sealed_memtable_count() >= SEGMENT_BUFFERS_MAX
             || keyspace.tree.l0_run_count() >= BUFFER_FILES_MAX)
             && !keyspace.is_dropped()
             && !self.is_stopped()

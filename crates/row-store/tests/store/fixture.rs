@@ -1,6 +1,6 @@
 //! Tables and stores for tests.
 
-use crate::sealed::RowsInTheList;
+use crate::segment_level::RowsInTheList;
 use squall_catalog::{
     Catalog, ColumnDef, ColumnDefault, ColumnId, Database, DatabaseId, IndexDef, IndexId, IndexPart, TableDef,
     TableEntry, TableId,

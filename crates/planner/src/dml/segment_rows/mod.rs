@@ -15,7 +15,7 @@ use super::change::{assign, update_selected};
 use super::find::matches;
 use super::plan::{DeletePlan, Selection, UpdatePlan};
 use super::target::{RowMaker, Target};
-use chunk::{CHUNK_ROWS, SealedChunk, SealedRow, for_each_chunk};
+use chunk::{CHUNK_ROWS, SegmentChunk, SegmentRow, for_each_chunk};
 use roaring::RoaringBitmap;
 use squall_catalog::TableDef;
 use squall_column_store::predicate::{Condition, Predicate, matching_rows};
@@ -26,7 +26,7 @@ use squall_registry::Volatility;
 use squall_row_store::{ReadView, StoreError, StoreResult};
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
-use update::{SealedUpdate, default_expr, is_passed_over, keeps_keys};
+use update::{SegmentUpdate, default_expr, is_passed_over, keeps_keys};
 
 /// Segment rows from which on they are changed many at a time: fewer are marked in the row store as fast as bitmaps and
 /// segments are written, and leave the table to others.
@@ -81,7 +81,7 @@ impl FoundRows {
 
     /// Whether so many rows are found that they should be changed many at a time.
     pub fn are_many(&self) -> bool {
-        self.sealed_count() >= BULK_ROWS_MIN
+        self.segment_row_count() >= BULK_ROWS_MIN
     }
 
     /// Whether a row satisfies what segments could not answer.
@@ -91,7 +91,7 @@ impl FoundRows {
         Ok(rest.eval_condition(&source, &context.env.context)? == Some(true))
     }
 
-    fn sealed_count(&self) -> u64 {
+    fn segment_row_count(&self) -> u64 {
         self.sealed.iter().map(RoaringBitmap::len).sum()
     }
 
@@ -143,7 +143,7 @@ pub struct BulkDone {
     pub left: Vec<Vec<u8>>,
 }
 
-/// Deletes the sealed ones of the rows that were found; `None` if rows have to be deleted one by one.
+/// Deletes those in segments of the rows that were found; `None` if rows have to be deleted one by one.
 pub fn delete(context: &mut DmlContext<'_>, plan: &DeletePlan, found: FoundRows) -> StoreResult<Option<BulkDone>> {
     let target = &plan.target;
     if !plan.returning.is_empty() {
@@ -175,7 +175,7 @@ pub fn delete(context: &mut DmlContext<'_>, plan: &DeletePlan, found: FoundRows)
     }
     let left = found.delta_keys(context, target, &plan.selection)?;
     let deleted = change.rows();
-    context.env.context.examined(usize::try_from(found.sealed_count()).unwrap_or(usize::MAX));
+    context.env.context.examined(usize::try_from(found.segment_row_count()).unwrap_or(usize::MAX));
     context.transaction.change_list(&target.table, change.finish())?;
     Ok(Some(BulkDone { matched: deleted, changed: deleted, left }))
 }
@@ -215,7 +215,7 @@ fn indexed_columns(def: &TableDef) -> Vec<usize> {
     columns
 }
 
-/// Gives the sealed ones of the rows that were found new values; `None` if rows have to be changed one by one.
+/// Gives those in segments of the rows that were found new values; `None` if rows have to be changed one by one.
 pub fn update(context: &mut DmlContext<'_>, plan: &UpdatePlan, found: FoundRows) -> StoreResult<Option<BulkDone>> {
     let target = &plan.target;
     let assigned: Vec<usize> = plan.assignments.iter().map(|assignment| assignment.column).collect();
@@ -229,7 +229,7 @@ pub fn update(context: &mut DmlContext<'_>, plan: &UpdatePlan, found: FoundRows)
     let values =
         plan.assignments.iter().filter_map(|assignment| default_expr(target, assignment.column, &assignment.value));
     let read = values.chain(&found.rest);
-    let changes = SealedUpdate::new(target, found.snapshot.clone(), change, &assigned, read);
+    let changes = SegmentUpdate::new(target, found.snapshot.clone(), change, &assigned, read);
     let mut update = PlannedUpdate { plan, found: &found, changes, matched: 0, one_by_one: 0 };
     let left = if update.changes.changes_entries() {
         update.in_order_of_keys(context)?;
@@ -247,7 +247,7 @@ pub fn update(context: &mut DmlContext<'_>, plan: &UpdatePlan, found: FoundRows)
 struct PlannedUpdate<'a> {
     plan: &'a UpdatePlan,
     found: &'a FoundRows,
-    changes: SealedUpdate<'a>,
+    changes: SegmentUpdate<'a>,
     matched: u64,
     /// Rows in no segment that were changed.
     one_by_one: u64,
@@ -272,7 +272,7 @@ impl PlannedUpdate<'_> {
     fn in_order_of_keys(&mut self, context: &mut DmlContext<'_>) -> StoreResult<()> {
         let (plan, found) = (self.plan, self.found);
         let reservation = context.runtime.reserve(&context.env.context.memory, "rows to change");
-        let mut rows: Vec<(Vec<u8>, Option<SealedRow>)> = Vec::new();
+        let mut rows: Vec<(Vec<u8>, Option<SegmentRow>)> = Vec::new();
         for (segment, positions) in found.sealed.iter().enumerate() {
             for_each_chunk(context, &plan.target, &found.snapshot, (segment, positions), &[], &mut |_, chunk| {
                 let keys = chunk.keys()?;
@@ -288,8 +288,8 @@ impl PlannedUpdate<'_> {
         let columns = self.changes.columns.clone();
         for rows in rows.chunks(CHUNK_ROWS) {
             context.env.context.kill.check()?;
-            let sealed: Vec<SealedRow> = rows.iter().filter_map(|(_, row)| *row).collect();
-            let chunk = SealedChunk::read(&plan.target, &found.snapshot, &sealed, &columns)?;
+            let sealed: Vec<SegmentRow> = rows.iter().filter_map(|(_, row)| *row).collect();
+            let chunk = SegmentChunk::read(&plan.target, &found.snapshot, &sealed, &columns)?;
             let mut at = 0;
             for (key, row) in rows {
                 match row {
@@ -308,7 +308,7 @@ impl PlannedUpdate<'_> {
     fn row(
         &mut self,
         context: &mut DmlContext<'_>,
-        chunk: &SealedChunk<'_>,
+        chunk: &SegmentChunk<'_>,
         (at, key): (usize, Option<&Vec<u8>>),
     ) -> StoreResult<()> {
         let plan = self.plan;

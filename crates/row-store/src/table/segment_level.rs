@@ -6,7 +6,7 @@
 //! - An entry of the store hides the segment row with its key. A DELETE leaves a [marker](DELETED) instead of
 //!   nothing.
 //! - The *manifest* lists the segments. It is entries of the table's keyspace too: it changes in a commit, and a reader at a
-//!   sequence number reads the manifest of that number. The [`SealedSource`] defines what an entry means.
+//!   sequence number reads the manifest of that number. The [`SegmentSource`] defines what an entry means.
 //! - Rows are sealed by a [`Sealing`]: its caller reads the store's rows in one snapshot, makes new entries of the manifest,
 //!   and commits. Rows that have not changed meanwhile leave the store in the same step. Readers see no change.
 
@@ -24,7 +24,7 @@ use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Stands in the store for a row that is deleted, and hides the sealed one. No row begins with this format.
+/// Stands in the store for a row that is deleted, and hides the one in a segment. No row begins with this format.
 pub(crate) const DELETED: [u8; 1] = [0];
 
 /// Lists that are kept for readers of earlier snapshots; those of still earlier ones read theirs again.
@@ -40,20 +40,20 @@ pub struct ManifestEntry {
 }
 
 /// A level of one table: what the table's manifest stands for. A [`TableEngine`](crate::TableEngine) opens it.
-pub trait SealedSource: Send + Sync {
+pub trait SegmentSource: Send + Sync {
     /// The rows that the entries of a manifest, in the order of their names, stand for.
-    fn open(&self, manifest: Vec<ManifestEntry>) -> SqlResult<Arc<dyn SealedRows>>;
+    fn open(&self, manifest: Vec<ManifestEntry>) -> SqlResult<Arc<dyn SegmentSnapshot>>;
 
     /// Itself by its own type, for code that knows the source.
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 
     /// Begins to make segment rows of rows that a load has. They are the table's when the entries that stand for them are
     /// in its manifest.
-    fn writer(self: Arc<Self>, table: &Arc<Table>) -> Box<dyn SealedWriter>;
+    fn writer(self: Arc<Self>, table: &Arc<Table>) -> Box<dyn SegmentRowWriter>;
 
     /// Begins to take rows of a load that have not been rows of the store; `None` if the source makes segment rows of those alone.
     /// Several threads do so, each with its own.
-    fn block(&self, table: &Arc<Table>) -> Option<Box<dyn SealedBlock>>;
+    fn block(&self, table: &Arc<Table>) -> Option<Box<dyn SegmentBlock>>;
 
     /// Takes note of changes that have just been committed to the store's rows. Called by the commit thread, so it must
     /// be quick.
@@ -102,7 +102,7 @@ impl BlockKeys {
 }
 
 /// Rows of a load, in the form of the level.
-pub trait SealedBlock: Send {
+pub trait SegmentBlock: Send {
     /// Adds a row: values of all columns in the order of the definition, of the columns' types and as they are stored.
     fn push(&mut self, values: &[ValueRef<'_>]) -> SqlResult<()>;
 
@@ -116,13 +116,13 @@ pub trait SealedBlock: Send {
     fn into_any(self: Box<Self>) -> Box<dyn Any + Send>;
 }
 
-/// Makes segment rows. Dropped before [`SealedWriter::keep`], it leaves nothing behind.
-pub trait SealedWriter {
+/// Makes segment rows. Dropped before [`SegmentRowWriter::keep`], it leaves nothing behind.
+pub trait SegmentRowWriter {
     /// Takes a row, whose key is behind those before, or those since what was made durable last.
     fn push(&mut self, row: crate::Row) -> SqlResult<()>;
 
     /// Takes rows of a block, whose keys come likewise.
-    fn push_block(&mut self, block: Box<dyn SealedBlock>, keys: &BlockKeys) -> SqlResult<()>;
+    fn push_block(&mut self, block: Box<dyn SegmentBlock>, keys: &BlockKeys) -> SqlResult<()>;
 
     /// Makes what has come durable, and gives the entries that stand for it.
     fn finish(&mut self) -> SqlResult<Vec<ManifestEntry>>;
@@ -136,7 +136,7 @@ pub trait SealedWriter {
 }
 
 /// The segment rows of one manifest.
-pub trait SealedRows: Send + Sync {
+pub trait SegmentSnapshot: Send + Sync {
     /// The row at a storage key, as [`Table::encode_row`] makes it.
     fn get(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Vec<u8>>>;
 
@@ -147,19 +147,19 @@ pub trait SealedRows: Send + Sync {
     fn last_key(&self, table: &Table) -> SqlResult<Option<Vec<u8>>>;
 
     /// The rows of a range of storage keys, which is not empty.
-    fn scan(&self, table: &Arc<Table>, range: &KeyRange, direction: Direction) -> SqlResult<Box<dyn SealedScan>>;
+    fn scan(&self, table: &Arc<Table>, range: &KeyRange, direction: Direction) -> SqlResult<Box<dyn SegmentScan>>;
 }
 
 /// A scan of segment rows.
-pub trait SealedScan: Send {
+pub trait SegmentScan: Send {
     /// The next storage key and row.
     fn next(&mut self) -> SqlResult<Option<(Vec<u8>, Vec<u8>)>>;
 }
 
-/// The sealed level of one table.
-pub(crate) struct SealedLevel {
+/// The Segment level of one table.
+pub(crate) struct SegmentLevel {
     pub part: TablePart,
-    source: Arc<dyn SealedSource>,
+    source: Arc<dyn SegmentSource>,
     manifests: RwLock<Manifests>,
     /// Keys of rows that commits have changed since a [`Sealing`] began; `None` while there is none. Changes under the
     /// lock of the commit log.
@@ -181,16 +181,22 @@ struct Manifest {
     since: SeqNo,
     /// `None` for the newest.
     until: Option<SeqNo>,
-    rows: Arc<dyn SealedRows>,
+    rows: Arc<dyn SegmentSnapshot>,
 }
 
-impl SealedLevel {
-    pub fn new(part: TablePart, source: Arc<dyn SealedSource>) -> SealedLevel {
-        SealedLevel { part, source, manifests: RwLock::default(), changed: Mutex::new(None), moving: RwLock::default() }
+impl SegmentLevel {
+    pub fn new(part: TablePart, source: Arc<dyn SegmentSource>) -> SegmentLevel {
+        SegmentLevel {
+            part,
+            source,
+            manifests: RwLock::default(),
+            changed: Mutex::new(None),
+            moving: RwLock::default(),
+        }
     }
 
     /// The source that knows the meaning of the manifest's entries.
-    pub fn source(&self) -> &Arc<dyn SealedSource> {
+    pub fn source(&self) -> &Arc<dyn SegmentSource> {
         &self.source
     }
 
@@ -213,7 +219,7 @@ impl SealedLevel {
         begins
     }
 
-    /// Ends what [`SealedLevel::note_changes_from_now`] began.
+    /// Ends what [`SegmentLevel::note_changes_from_now`] began.
     pub fn note_changes_no_more(&self) {
         *self.changed.lock() = None;
     }
@@ -228,7 +234,7 @@ impl SealedLevel {
     }
 
     /// The rows sealed as of a sequence number, of which the caller keeps a snapshot.
-    pub fn at(&self, keyspace: &Keyspace, seqno: SeqNo) -> SqlResult<Arc<dyn SealedRows>> {
+    pub fn at(&self, keyspace: &Keyspace, seqno: SeqNo) -> SqlResult<Arc<dyn SegmentSnapshot>> {
         let newest_since = {
             let manifests = self.manifests.read();
             if let Some(manifest) = manifests
@@ -314,15 +320,15 @@ pub(crate) fn read_manifest(part: TablePart, keyspace: &Keyspace, seqno: SeqNo) 
 /// A scan of the store's entries and segment rows as one.
 pub(crate) struct Merged<T> {
     entries: T,
-    sealed: Box<dyn SealedScan>,
+    sealed: Box<dyn SegmentScan>,
     direction: Direction,
     next_entry: Option<(Slice, Slice)>,
-    next_sealed: Option<(Vec<u8>, Vec<u8>)>,
+    next_in_segments: Option<(Vec<u8>, Vec<u8>)>,
 }
 
 impl<T> Merged<T> {
-    pub fn new(entries: T, sealed: Box<dyn SealedScan>, direction: Direction) -> Merged<T> {
-        Merged { entries, sealed, direction, next_entry: None, next_sealed: None }
+    pub fn new(entries: T, sealed: Box<dyn SegmentScan>, direction: Direction) -> Merged<T> {
+        Merged { entries, sealed, direction, next_entry: None, next_in_segments: None }
     }
 
     /// The next row; `next` is how entries of the store are read.
@@ -334,22 +340,22 @@ impl<T> Merged<T> {
             if self.next_entry.is_none() {
                 self.next_entry = next(&mut self.entries)?;
             }
-            if self.next_sealed.is_none() {
-                self.next_sealed = self.sealed.next()?;
+            if self.next_in_segments.is_none() {
+                self.next_in_segments = self.sealed.next()?;
             }
-            let order = match (&self.next_entry, &self.next_sealed) {
+            let order = match (&self.next_entry, &self.next_in_segments) {
                 (Some((entry, _)), Some((sealed, _))) => (**entry).cmp(&sealed[..]),
                 (Some(_), None) => std::cmp::Ordering::Less,
                 (None, Some(_)) => std::cmp::Ordering::Greater,
                 (None, None) => return Ok(None),
             };
-            let both = self.next_entry.is_some() && self.next_sealed.is_some();
+            let both = self.next_entry.is_some() && self.next_in_segments.is_some();
             let order = if both && self.direction == Direction::Backward { order.reverse() } else { order };
             if order.is_gt() {
-                return Ok(self.next_sealed.take().map(|(key, row)| (key.into(), row.into())));
+                return Ok(self.next_in_segments.take().map(|(key, row)| (key.into(), row.into())));
             }
             if order.is_eq() {
-                self.next_sealed = None;
+                self.next_in_segments = None;
             }
             if let Some((key, value)) = self.next_entry.take()
                 && *value != DELETED

@@ -14,7 +14,7 @@ pub const CHUNK_ROWS: usize = 4096;
 
 /// A row of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SealedRow {
+pub struct SegmentRow {
     /// Which of the snapshot's segments.
     pub segment: usize,
     /// Its position there.
@@ -22,10 +22,10 @@ pub struct SealedRow {
 }
 
 /// Values of some columns of some rows.
-pub struct SealedChunk<'a> {
+pub struct SegmentChunk<'a> {
     target: &'a Target,
     snapshot: &'a ColumnSnapshot,
-    rows: &'a [SealedRow],
+    rows: &'a [SegmentRow],
     /// Of each row which of `parts` has it, and where.
     places: Vec<(usize, usize)>,
     parts: Vec<ChunkPart>,
@@ -39,14 +39,14 @@ struct ChunkPart {
     columns: Vec<Option<ArrayRef>>,
 }
 
-impl<'a> SealedChunk<'a> {
+impl<'a> SegmentChunk<'a> {
     /// Reads the `columns`, by ordinal, of rows in whatever order.
     pub fn read(
         target: &'a Target,
         snapshot: &'a ColumnSnapshot,
-        rows: &'a [SealedRow],
+        rows: &'a [SegmentRow],
         columns: &[bool],
-    ) -> SqlResult<SealedChunk<'a>> {
+    ) -> SqlResult<SegmentChunk<'a>> {
         let mut parts: Vec<ChunkPart> = Vec::new();
         let mut part_of: Vec<Option<usize>> = vec![None; snapshot.segments.len()];
         let mut places = Vec::with_capacity(rows.len());
@@ -66,11 +66,11 @@ impl<'a> SealedChunk<'a> {
             };
             part.columns = columns.iter().enumerate().map(read).collect::<SqlResult<_>>()?;
         }
-        Ok(SealedChunk { target, snapshot, rows, places, parts })
+        Ok(SegmentChunk { target, snapshot, rows, places, parts })
     }
 
     /// The rows, in the order that they were asked for.
-    pub fn rows(&self) -> &'a [SealedRow] {
+    pub fn rows(&self) -> &'a [SegmentRow] {
         self.rows
     }
 
@@ -107,7 +107,7 @@ fn value_of(array: Option<&ArrayRef>, at: usize, sql_type: &SqlType) -> SqlResul
 }
 
 /// The action on a chunk.
-pub type ChunkVisit<'v> = dyn FnMut(&mut DmlContext<'_>, &SealedChunk<'_>) -> StoreResult<()> + 'v;
+pub type ChunkVisit<'v> = dyn FnMut(&mut DmlContext<'_>, &SegmentChunk<'_>) -> StoreResult<()> + 'v;
 
 /// Calls `visit` for rows of a segment, in order.
 pub fn for_each_chunk(
@@ -118,13 +118,13 @@ pub fn for_each_chunk(
     columns: &[bool],
     visit: &mut ChunkVisit<'_>,
 ) -> StoreResult<()> {
-    let mut rows = positions.iter().map(|position| SealedRow { segment, position });
+    let mut rows = positions.iter().map(|position| SegmentRow { segment, position });
     loop {
         context.env.context.kill.check()?;
-        let chunk: Vec<SealedRow> = rows.by_ref().take(CHUNK_ROWS).collect();
+        let chunk: Vec<SegmentRow> = rows.by_ref().take(CHUNK_ROWS).collect();
         if chunk.is_empty() {
             return Ok(());
         }
-        visit(context, &SealedChunk::read(target, snapshot, &chunk, columns)?)?;
+        visit(context, &SegmentChunk::read(target, snapshot, &chunk, columns)?)?;
     }
 }

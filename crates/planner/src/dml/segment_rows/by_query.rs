@@ -4,9 +4,9 @@ use super::super::DmlContext;
 use super::super::plan::{QueryChangePlan, TableChange};
 use super::super::query::new_values;
 use super::super::target::{RowMaker, Target};
-use super::chunk::{CHUNK_ROWS, SealedChunk, SealedRow};
+use super::chunk::{CHUNK_ROWS, SegmentChunk, SegmentRow};
 use super::delete_of_segment;
-use super::update::{SealedUpdate, default_expr, is_passed_over, keeps_keys, value_bytes};
+use super::update::{SegmentUpdate, default_expr, is_passed_over, keeps_keys, value_bytes};
 use crate::dml::plan::NewValue;
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -22,7 +22,7 @@ const WAITING_BYTES_MAX: usize = 16 << 20;
 /// Where a row is that a query has found.
 pub enum Place {
     /// In a segment.
-    Sealed(SealedRow),
+    InSegment(SegmentRow),
     /// In none; its storage key.
     Delta(Vec<u8>),
 }
@@ -44,18 +44,18 @@ impl FoundPlaces {
         Ok(FoundPlaces { snapshot: Arc::new(snapshot), numbers })
     }
 
-    fn sealed(&self, address: RowAddress) -> SqlResult<SealedRow> {
+    fn segment_row(&self, address: RowAddress) -> SqlResult<SegmentRow> {
         let segment =
             self.numbers.get(&address.segment).copied().filter(|segment| {
                 (address.position as usize) < self.snapshot.segments[*segment].segment.segment().rows()
             });
         let segment = segment.ok_or_else(|| SqlError::internal("a row of a segment that is not there"))?;
-        Ok(SealedRow { segment, position: address.position })
+        Ok(SegmentRow { segment, position: address.position })
     }
 
     /// The storage key of a row.
     pub fn key(&self, target: &Target, address: RowAddress) -> SqlResult<Vec<u8>> {
-        let row = self.sealed(address)?;
+        let row = self.segment_row(address)?;
         let mut keys = self.snapshot.segments[row.segment].keys(&self.snapshot, &target.table, &[row.position])?;
         keys.pop().ok_or_else(|| SqlError::internal("a position without a key"))
     }
@@ -63,10 +63,10 @@ impl FoundPlaces {
     /// Where a row is, from its key or address.
     fn place(&self, target: &Target, found: &[u8]) -> SqlResult<Place> {
         if let Some(address) = RowAddress::decode(found) {
-            return Ok(Place::Sealed(self.sealed(address)?));
+            return Ok(Place::InSegment(self.segment_row(address)?));
         }
         Ok(match self.snapshot.find(&target.table, found)? {
-            Some((segment, position)) => Place::Sealed(SealedRow { segment, position }),
+            Some((segment, position)) => Place::InSegment(SegmentRow { segment, position }),
             None => Place::Delta(found.to_vec()),
         })
     }
@@ -88,13 +88,13 @@ pub struct BulkByQuery<'a> {
 /// The action on the rows.
 enum Work<'a> {
     Delete(BulkChange),
-    Update(Box<SealedUpdate<'a>>, Waiting),
+    Update(Box<SegmentUpdate<'a>>, Waiting),
 }
 
 /// Rows whose old values have not been read yet.
 #[derive(Default)]
 struct Waiting {
-    rows: Vec<SealedRow>,
+    rows: Vec<SegmentRow>,
     /// Of each row its new values and its number.
     values: Vec<(Arc<Vec<Value>>, u64)>,
     bytes: usize,
@@ -128,7 +128,7 @@ impl<'a> BulkByQuery<'a> {
             let read = defaults.filter_map(|(column, _)| default_expr(target, *column, &NewValue::Default));
             let read: Vec<&BoundExpr> = read.collect();
             let snapshot = places.snapshot.clone();
-            let update = SealedUpdate::new(target, snapshot, bulk, &assigned, read.into_iter());
+            let update = SegmentUpdate::new(target, snapshot, bulk, &assigned, read.into_iter());
             Work::Update(Box::new(update), Waiting::default())
         };
         let taken = vec![RoaringBitmap::new(); places.snapshot.segments.len()];
@@ -139,7 +139,7 @@ impl<'a> BulkByQuery<'a> {
     pub fn take(&mut self, found: &[u8]) -> SqlResult<Option<Place>> {
         let place = self.places.place(&self.change.target, found)?;
         let is_new = match &place {
-            Place::Sealed(row) => self.taken[row.segment].insert(row.position),
+            Place::InSegment(row) => self.taken[row.segment].insert(row.position),
             Place::Delta(key) => self.delta.insert(key.clone()),
         };
         Ok(is_new.then_some(place))
@@ -149,7 +149,7 @@ impl<'a> BulkByQuery<'a> {
     pub fn change(
         &mut self,
         context: &mut DmlContext<'_>,
-        row: SealedRow,
+        row: SegmentRow,
         values: &Arc<Vec<Value>>,
         number: u64,
     ) -> StoreResult<()> {
@@ -169,7 +169,7 @@ impl<'a> BulkByQuery<'a> {
         context.env.context.kill.check()?;
         let Waiting { rows, values, .. } = std::mem::take(waiting);
         let (target, snapshot) = (&self.change.target, update.snapshot.clone());
-        let chunk = SealedChunk::read(target, &snapshot, &rows, &update.columns)?;
+        let chunk = SegmentChunk::read(target, &snapshot, &rows, &update.columns)?;
         let keys = if update.changes_entries() { chunk.keys()? } else { Vec::new() };
         let strict = context.env.context.settings.sql_mode.is_strict() && !self.plan.ignore;
         for (at, (values, number)) in values.iter().enumerate() {

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use squall_catalog::{EngineName, TableDef};
 use squall_row_store::{
     BlockKeys, Direction, Durability, EngineTraits, IsolationLevel, KeyRange, LevelPlace, LockMode, LockRequest,
-    LockWait, ManifestEntry, Row, SealedBlock, SealedRows, SealedScan, SealedSource, SealedWriter, Sealing, StoreError,
-    Table, TableEngine, Transaction, TransactionOptions,
+    LockWait, ManifestEntry, Row, Sealing, SegmentBlock, SegmentRowWriter, SegmentScan, SegmentSnapshot, SegmentSource,
+    StoreError, Table, TableEngine, Transaction, TransactionOptions,
 };
 use squall_types::{ErrorCode, SqlResult, Value};
 use std::any::Any;
@@ -39,21 +39,21 @@ impl TableEngine for RowsInTheList {
         EngineTraits { seals_rows: true, keeps_copies: true, ..EngineTraits::ROWS }
     }
 
-    fn open(&self, _: &TableDef, _: LevelPlace) -> SqlResult<Arc<dyn SealedSource>> {
+    fn open(&self, _: &TableDef, _: LevelPlace) -> SqlResult<Arc<dyn SegmentSource>> {
         Ok(Arc::new(RowsInTheList))
     }
 }
 
-impl SealedSource for RowsInTheList {
+impl SegmentSource for RowsInTheList {
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
         self
     }
 
-    fn writer(self: Arc<Self>, table: &Arc<Table>) -> Box<dyn SealedWriter> {
+    fn writer(self: Arc<Self>, table: &Arc<Table>) -> Box<dyn SegmentRowWriter> {
         Box::new(Loaded(table.clone(), Vec::new()))
     }
 
-    fn block(&self, _: &Arc<Table>) -> Option<Box<dyn SealedBlock>> {
+    fn block(&self, _: &Arc<Table>) -> Option<Box<dyn SegmentBlock>> {
         None
     }
 
@@ -61,7 +61,7 @@ impl SealedSource for RowsInTheList {
 
     fn discard(&self) {}
 
-    fn open(&self, list: Vec<ManifestEntry>) -> SqlResult<Arc<dyn SealedRows>> {
+    fn open(&self, list: Vec<ManifestEntry>) -> SqlResult<Arc<dyn SegmentSnapshot>> {
         let mut rows = BTreeMap::new();
         for entry in list {
             for (key, row) in decode(&entry.content) {
@@ -78,14 +78,14 @@ impl SealedSource for RowsInTheList {
 /// Rows of a load.
 struct Loaded(Arc<Table>, Pairs);
 
-impl SealedWriter for Loaded {
+impl SegmentRowWriter for Loaded {
     fn push(&mut self, row: Row) -> SqlResult<()> {
         let encoded = self.0.encode_row(row.key_bytes(), &row.values(&self.0)?)?;
         self.1.push((row.key_bytes().to_vec(), encoded));
         Ok(())
     }
 
-    fn push_block(&mut self, _: Box<dyn SealedBlock>, _: &BlockKeys) -> SqlResult<()> {
+    fn push_block(&mut self, _: Box<dyn SegmentBlock>, _: &BlockKeys) -> SqlResult<()> {
         unreachable!("the source makes no blocks")
     }
 
@@ -103,7 +103,7 @@ impl SealedWriter for Loaded {
     fn keep(self: Box<Self>) {}
 }
 
-impl SealedRows for Rows {
+impl SegmentSnapshot for Rows {
     fn get(&self, _: &Table, key: &[u8]) -> SqlResult<Option<Vec<u8>>> {
         Ok(self.0.get(key).cloned())
     }
@@ -116,7 +116,7 @@ impl SealedRows for Rows {
         Ok(self.0.last_key_value().map(|(key, _)| key.clone()))
     }
 
-    fn scan(&self, _: &Arc<Table>, range: &KeyRange, direction: Direction) -> SqlResult<Box<dyn SealedScan>> {
+    fn scan(&self, _: &Arc<Table>, range: &KeyRange, direction: Direction) -> SqlResult<Box<dyn SegmentScan>> {
         let bounds = (range.start.clone(), range.end.clone());
         let within =
             self.0.iter().filter(|(key, _)| bounds.contains(*key)).map(|(key, row)| (key.clone(), row.clone()));
@@ -128,7 +128,7 @@ impl SealedRows for Rows {
     }
 }
 
-impl SealedScan for Scan {
+impl SegmentScan for Scan {
     fn next(&mut self) -> SqlResult<Option<(Vec<u8>, Vec<u8>)>> {
         Ok(self.0.next())
     }
@@ -280,7 +280,7 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
     #[test]
-    fn sealed_rows_are_rows(steps in prop::collection::vec(step(), 1..60)) {
+    fn segment_rows_are_rows(steps in prop::collection::vec(step(), 1..60)) {
         let (mut fixture, mut table) = fixture(true);
         let mut model = Model::new();
         let mut reader: Option<(Transaction, Model)> = None;

@@ -4,7 +4,7 @@ use super::super::DmlContext;
 use super::super::plan::NewValue;
 use super::super::rules::DefaultRule;
 use super::super::target::Target;
-use super::chunk::SealedChunk;
+use super::chunk::SegmentChunk;
 use super::{indexed_columns, note_columns};
 use arrow::array::{ArrayRef, UInt32Array};
 use squall_catalog::TableDef;
@@ -16,7 +16,7 @@ use squall_types::{SqlError, SqlResult, Value};
 use std::sync::Arc;
 
 /// An UPDATE of a table under way.
-pub struct SealedUpdate<'a> {
+pub struct SegmentUpdate<'a> {
     pub target: &'a Target,
     pub snapshot: Arc<ColumnSnapshot>,
     /// By ordinal: whether anything reads the column.
@@ -32,7 +32,7 @@ pub struct SealedUpdate<'a> {
     pending_bytes: usize,
 }
 
-impl<'a> SealedUpdate<'a> {
+impl<'a> SegmentUpdate<'a> {
     /// `assigned` columns and those that follow from them get other values; `also_read` is read for that.
     pub fn new<'e>(
         target: &'a Target,
@@ -40,7 +40,7 @@ impl<'a> SealedUpdate<'a> {
         change: BulkChange,
         assigned: &[usize],
         also_read: impl Iterator<Item = &'e BoundExpr>,
-    ) -> SealedUpdate<'a> {
+    ) -> SegmentUpdate<'a> {
         let changing = changing_columns(target, assigned);
         let indexed = indexed_columns(target.def());
         let indexed = if changing.iter().any(|ordinal| indexed.contains(ordinal)) { indexed } else { Vec::new() };
@@ -53,7 +53,7 @@ impl<'a> SealedUpdate<'a> {
         checks.chain(generated).for_each(|expr| note_columns(expr, &mut columns));
         also_read.for_each(|expr| note_columns(expr, &mut columns));
         let pending = snapshot.segments.iter().map(|_| Pending::new(target.def(), &changing)).collect();
-        SealedUpdate { target, snapshot, columns, changing, indexed, change, pending, pending_bytes: 0 }
+        SegmentUpdate { target, snapshot, columns, changing, indexed, change, pending, pending_bytes: 0 }
     }
 
     /// Whether entries of indexes change, for which a row's key has to be known.
@@ -65,7 +65,7 @@ impl<'a> SealedUpdate<'a> {
     pub fn put(
         &mut self,
         context: &mut DmlContext<'_>,
-        chunk: &SealedChunk<'_>,
+        chunk: &SegmentChunk<'_>,
         (row, key): (usize, Option<&[u8]>),
         updated: &[Value],
     ) -> StoreResult<()> {
