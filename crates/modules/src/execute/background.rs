@@ -65,7 +65,7 @@ impl Handler for ListHandler {
         let opened = |id| {
             job.on_cancel(Box::new(move || {
                 if let Some(database) = weak.upgrade() {
-                    squall_session::api::Backend::client_gone(&database, id);
+                    squall_session::api::FrontEndContext::client_gone(&database, id);
                 }
             }));
         };

@@ -177,8 +177,8 @@ impl Session {
         let native = account.plugin == "mysql_native_password";
         let right = self.blocking(move |_| {
             Ok(match native {
-                true => squall_wire::auth::native_auth_string(current.as_bytes()) == verifier,
-                false => squall_wire::auth::sha2_check(&verifier, current.as_bytes()),
+                true => squall_passwords::native_auth_string(current.as_bytes()) == verifier,
+                false => squall_passwords::sha2_check(&verifier, current.as_bytes()),
             })
         });
         if right.await? {
@@ -194,7 +194,7 @@ impl Session {
         let verifier = self.blocking(move |_| {
             kill.check()?;
             match native {
-                true => Ok(squall_wire::auth::native_auth_string(password.as_bytes()).into_bytes()),
+                true => Ok(squall_passwords::native_auth_string(password.as_bytes()).into_bytes()),
                 false => hash_password(&password).ok_or_else(|| failed(operation, &[key])),
             }
         });

@@ -10,11 +10,9 @@
 //! hypervisors for halted cores.)
 
 use std::cell::Cell;
-use std::pin::pin;
-use std::task::Poll;
+use std::future::poll_fn;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-
-use crate::packet_stream::{PacketStream, ReadError};
 
 /// A look at the clock that comes so much later than the one before means that another thread had the core meanwhile.
 const GAP_MAX: Duration = Duration::from_micros(100);
@@ -23,7 +21,7 @@ const DELAY_MAX: Duration = Duration::from_millis(10);
 
 /// Whether a loop may stay awake.
 #[derive(Debug, Default)]
-pub(crate) struct Awake {
+pub struct Awake {
     /// Some connection is looking: one is enough.
     is_looking: Cell<bool>,
     /// The loop has had to wait for its core.
@@ -34,7 +32,7 @@ pub(crate) struct Awake {
 
 impl Awake {
     /// Another second has passed.
-    pub(crate) fn tick(&self) {
+    pub fn tick(&self) {
         if let Some(delay) = run_delay() {
             self.is_crowded.set(delay - self.delay.replace(delay).min(delay) > DELAY_MAX);
         }
@@ -56,7 +54,7 @@ const SKIPPED_MAX_LOG2: u32 = 10;
 
 /// One connection's record of how quickly its client sends.
 #[derive(Debug)]
-pub(crate) struct BusyPoll {
+pub struct BusyPoll {
     waiting_since: Instant,
     /// Looks in vain since the last that was not.
     vain: u32,
@@ -66,17 +64,20 @@ pub(crate) struct BusyPoll {
 
 impl BusyPoll {
     /// Of a client that has been slow, for all that is known.
-    pub(crate) fn new() -> Self {
+    #[expect(clippy::new_without_default, reason = "it knows the time")]
+    pub fn new() -> Self {
         Self { waiting_since: Instant::now(), vain: 0, to_skip: 1 }
     }
 
-    /// Begins to wait for a command; looks for it for so long, if that is worth while. What has been read, if anything has.
-    pub(crate) async fn look(
+    /// Begins to wait for a command; looks for it for so long, if that is worth while, by `read`, which is polled anew each time and must
+    /// lose nothing by that. What has been read, if anything has.
+    #[inline]
+    pub async fn look<T>(
         &mut self,
-        io: &mut PacketStream,
+        mut read: impl FnMut(&mut Context<'_>) -> Poll<T>,
         awake: &Awake,
         time_max: Duration,
-    ) -> Option<Result<(), ReadError>> {
+    ) -> Option<T> {
         if time_max.is_zero() {
             return None;
         }
@@ -87,8 +88,8 @@ impl BusyPoll {
         let _last = Asleep(awake);
         let mut looked = self.waiting_since;
         loop {
-            let read = std::future::poll_fn(|cx| Poll::Ready(pin!(io.fill()).poll(cx))).await;
-            if let Poll::Ready(read) = read {
+            let looked_now = poll_fn(|context| Poll::Ready(read(context))).await;
+            if let Poll::Ready(read) = looked_now {
                 self.vain = 0;
                 return Some(read);
             }
@@ -107,6 +108,7 @@ impl BusyPoll {
     }
 
     /// Whether this command is not to be looked for.
+    #[inline]
     fn skips(&mut self) -> bool {
         let skips = self.to_skip > 0;
         self.to_skip = self.to_skip.saturating_sub(1);
@@ -119,7 +121,8 @@ impl BusyPoll {
     }
 
     /// A command has come without being looked for.
-    pub(crate) fn came(&mut self, time_max: Duration) {
+    #[inline]
+    pub fn came(&mut self, time_max: Duration) {
         if !time_max.is_zero() && self.waiting_since.elapsed() >= time_max * WAKING_FACTOR {
             self.to_skip = self.to_skip.max(1);
         }

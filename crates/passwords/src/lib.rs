@@ -1,18 +1,23 @@
-//! Password scrambles and authentication strings of the two password plugins.
+//! Passwords of accounts: scrambles and authentication strings of the two password plugins.
 //!
 //! A *scramble* is what a client sends in place of its password, bound to the connection's nonce. An *authentication
 //! string* is what an account keeps. With `mysql_native_password` the string is enough to check a scramble. With
 //! `caching_sha2_password` the string is a slow salted hash, which takes the password itself (*full authentication*); a
 //! server then remembers [`Sha2CacheEntry`], which is enough for scrambles (*fast authentication*).
+//!
+//! Must not know: packets, sockets, accounts.
 
 use std::fmt::Write as _;
 
 use sha1::{Digest as _, Sha1};
 use sha2::Sha256;
 
-use crate::handshake::Nonce;
-
 mod sha256_crypt;
+
+/// Length of the random bytes that a password is scrambled with.
+pub const NONCE_BYTES: usize = 20;
+/// The random bytes that a password is scrambled with.
+pub type Nonce = [u8; NONCE_BYTES];
 
 /// Name of the default plugin.
 pub const CACHING_SHA2_PASSWORD: &str = "caching_sha2_password";
@@ -23,16 +28,6 @@ pub const MYSQL_CLEAR_PASSWORD: &str = "mysql_clear_password";
 
 /// Length of the salt in a `caching_sha2_password` authentication string.
 pub const SHA2_SALT_BYTES: usize = 20;
-
-/// Bytes of the `caching_sha2_password` conversation.
-pub mod caching_sha2 {
-    /// Client: send me the public key.
-    pub const REQUEST_PUBLIC_KEY: u8 = 2;
-    /// Server: the scramble was right.
-    pub const FAST_AUTH_SUCCESS: u8 = 3;
-    /// Server: send the password itself, over TLS or encrypted.
-    pub const PERFORM_FULL_AUTHENTICATION: u8 = 4;
-}
 
 /// The scramble of `mysql_native_password`: `SHA1(password) ^ SHA1(nonce, SHA1(SHA1(password)))`.
 pub fn native_scramble(password: &[u8], nonce: &Nonce) -> [u8; 20] {
@@ -98,6 +93,11 @@ impl Sha2CacheEntry {
     /// The entry for a password that full authentication has confirmed.
     pub fn new(password: &[u8]) -> Self {
         Self(Sha256::digest(Sha256::digest(password)).into())
+    }
+
+    /// Whether it is the entry of this password.
+    pub fn is_of(&self, password: &[u8]) -> bool {
+        equal(&Self::new(password).0, &self.0)
     }
 
     /// Checks a scramble.
@@ -206,6 +206,7 @@ mod tests {
         let entry = Sha2CacheEntry::new(b"s3cret");
         assert!(entry.check(&sha2_scramble(b"s3cret", &NONCE), &NONCE));
         assert!(!entry.check(&sha2_scramble(b"other", &NONCE), &NONCE));
+        assert!(entry.is_of(b"s3cret") && !entry.is_of(b"s3cres"));
     }
 
     #[test]

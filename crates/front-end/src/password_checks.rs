@@ -21,7 +21,7 @@ type Asker = Option<IpAddr>;
 
 /// The places in which passwords are checked.
 #[derive(Debug)]
-pub(crate) struct PasswordChecks {
+pub struct PasswordChecks {
     places: Arc<Semaphore>,
     askers: Mutex<HashMap<Asker, Arc<Semaphore>>>,
 }
@@ -40,7 +40,10 @@ impl PasswordChecks {
     }
 
     /// Runs a check for a client of an address when the limits allow it.
-    pub(crate) async fn run<T: Send + 'static>(
+    ///
+    /// # Errors
+    /// When the check itself ended in panic.
+    pub async fn run<T: Send + 'static>(
         &self,
         address: Option<IpAddr>,
         check: impl FnOnce() -> T + Send + 'static,

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use tokio::sync::mpsc::{UnboundedSender, WeakUnboundedSender};
 
-use crate::transport::Socket;
+use crate::socket::Socket;
 
 /// Commands from one look to the next.
 const COMMANDS_PER_LOOK: u32 = 64;
@@ -95,7 +95,7 @@ impl<C> Loops<C> {
 
 /// One connection's record of its client's core.
 #[derive(Debug)]
-pub(crate) struct Steering {
+pub struct Steering {
     /// Commands until the next look.
     commands: u32,
     commands_per_look: u32,
@@ -105,16 +105,20 @@ pub(crate) struct Steering {
 
 impl Steering {
     /// Of a connection that has just come.
-    pub(crate) fn new() -> Self {
+    #[expect(clippy::new_without_default, reason = "as of the others beside it")]
+    pub fn new() -> Self {
         Self { commands: COMMANDS_PER_LOOK, commands_per_look: COMMANDS_PER_LOOK, found: (0, 0) }
     }
 
-    /// Counts a command; the number of the loop that the connection should move to, if it should.
-    pub(crate) fn look<C>(&mut self, loops: &Loops<C>, own: usize, socket: &Socket) -> Option<usize> {
+    /// Counts a command; whether it is time for a look.
+    #[inline]
+    pub(crate) fn is_due(&mut self) -> bool {
         self.commands -= 1;
-        if self.commands > 0 {
-            return None;
-        }
+        self.commands == 0
+    }
+
+    /// Looks where the client is; the number of the loop that the connection should move to, if it should.
+    pub(crate) fn look<C>(&mut self, loops: &Loops<C>, own: usize, socket: &Socket) -> Option<usize> {
         self.commands = self.commands_per_look;
         let places = loops.places();
         if places.len() < 2 {

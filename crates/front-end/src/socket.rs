@@ -9,31 +9,35 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use squall_session::api::TlsUse;
+use squall_instrumentation::{SocketUse, TlsUse};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 /// A TCP or Unix socket. Clones are the same socket: one reads and writes, another watches for the client to hang up.
-/// None is borrowed for longer than one call.
+/// None is borrowed for longer than one call, and none leaves its event loop's thread.
 #[derive(Debug, Clone)]
-pub(crate) enum Socket {
+pub enum Socket {
+    /// TCP.
     Tcp(Rc<RefCell<TcpStream>>),
+    /// Unix.
     Unix(Rc<RefCell<UnixStream>>),
 }
 
 impl Socket {
-    pub(crate) fn tcp(stream: TcpStream) -> Self {
+    /// Of a TCP stream.
+    pub fn tcp(stream: TcpStream) -> Self {
         Self::Tcp(Rc::new(RefCell::new(stream)))
     }
 
-    pub(crate) fn unix(stream: UnixStream) -> Self {
+    /// Of a Unix stream.
+    pub fn unix(stream: UnixStream) -> Self {
         Self::Unix(Rc::new(RefCell::new(stream)))
     }
 
     /// The operating system's number.
-    pub(crate) fn descriptor(&self) -> i32 {
+    pub fn descriptor(&self) -> i32 {
         match self {
             Self::Tcp(stream) => stream.borrow().as_raw_fd(),
             Self::Unix(stream) => stream.borrow().as_raw_fd(),
@@ -41,13 +45,13 @@ impl Socket {
     }
 
     /// The TCP socket without its event loop; `None` for another kind, or where it has other owners.
-    pub(crate) fn into_tcp(self) -> Option<std::net::TcpStream> {
+    pub fn into_tcp(self) -> Option<std::net::TcpStream> {
         let Self::Tcp(stream) = self else { return None };
         Rc::into_inner(stream)?.into_inner().into_std().ok()
     }
 
     /// Whether the client will send nothing more, as far as the event loop has heard; what it has sent may still be unread.
-    pub(crate) fn has_hung_up(&self) -> bool {
+    pub fn has_hung_up(&self) -> bool {
         fn now(ready: impl Future<Output = io::Result<Ready>>) -> bool {
             let polled = pin!(ready).poll(&mut Context::from_waker(Waker::noop()));
             matches!(polled, Poll::Ready(Ok(ready)) if ready.is_read_closed())
@@ -61,8 +65,10 @@ impl Socket {
 
 /// A socket, perhaps with TLS on it.
 #[derive(Debug)]
-pub(crate) enum Transport {
+pub enum Transport {
+    /// As it is.
     Plain(Socket),
+    /// Encrypted.
     Tls(Box<TlsStream<Socket>>),
     /// The socket was given away to a TLS handshake that failed.
     Closed,
@@ -70,12 +76,12 @@ pub(crate) enum Transport {
 
 impl Transport {
     /// Whether the bytes cannot be read on the way.
-    pub(crate) fn is_secure(&self) -> bool {
+    pub fn is_secure(&self) -> bool {
         matches!(self, Self::Tls(_) | Self::Plain(Socket::Unix(_)))
     }
 
     /// How it is encrypted, if it is.
-    pub(crate) fn tls_use(&self) -> Option<TlsUse> {
+    pub fn tls_use(&self) -> Option<TlsUse> {
         let Self::Tls(stream) = self else {
             return None;
         };
@@ -93,8 +99,17 @@ impl Transport {
         Some(TlsUse { version, cipher, resumed })
     }
 
+    /// The protocol that the client chose of those that were offered in the TLS handshake (ALPN).
+    pub fn application_protocol(&self) -> Option<&[u8]> {
+        let Self::Tls(stream) = self else { return None };
+        stream.get_ref().1.alpn_protocol()
+    }
+
     /// Answers the client's TLS handshake.
-    pub(crate) async fn accept_tls(&mut self, acceptor: &TlsAcceptor) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// When it fails; the socket is closed then.
+    pub async fn accept_tls(&mut self, acceptor: &TlsAcceptor) -> io::Result<()> {
         match std::mem::replace(self, Self::Closed) {
             Self::Plain(socket) => {
                 *self = Self::Tls(Box::new(acceptor.accept(socket).await?));
@@ -108,12 +123,8 @@ impl Transport {
     }
 }
 
-/// Makes the acceptor for a TLS configuration.
-pub(crate) fn acceptor(config: Arc<tokio_rustls::rustls::ServerConfig>) -> TlsAcceptor {
-    TlsAcceptor::from(config)
-}
-
 impl AsyncRead for Socket {
+    #[inline]
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(&mut *stream.borrow_mut()).poll_read(cx, buf),
@@ -123,6 +134,7 @@ impl AsyncRead for Socket {
 }
 
 impl AsyncWrite for Socket {
+    #[inline]
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(&mut *stream.borrow_mut()).poll_write(cx, buf),
@@ -130,6 +142,7 @@ impl AsyncWrite for Socket {
         }
     }
 
+    #[inline]
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(&mut *stream.borrow_mut()).poll_flush(cx),
@@ -137,6 +150,7 @@ impl AsyncWrite for Socket {
         }
     }
 
+    #[inline]
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(&mut *stream.borrow_mut()).poll_shutdown(cx),
@@ -146,6 +160,7 @@ impl AsyncWrite for Socket {
 }
 
 impl AsyncRead for Transport {
+    #[inline]
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(socket) => Pin::new(socket).poll_read(cx, buf),
@@ -156,6 +171,7 @@ impl AsyncRead for Transport {
 }
 
 impl AsyncWrite for Transport {
+    #[inline]
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(socket) => Pin::new(socket).poll_write(cx, buf),
@@ -164,6 +180,7 @@ impl AsyncWrite for Transport {
         }
     }
 
+    #[inline]
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(socket) => Pin::new(socket).poll_flush(cx),
@@ -172,11 +189,63 @@ impl AsyncWrite for Transport {
         }
     }
 
+    #[inline]
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(socket) => Pin::new(socket).poll_shutdown(cx),
             Self::Tls(stream) => Pin::new(stream.as_mut()).poll_shutdown(cx),
             Self::Closed => Poll::Ready(Ok(())),
         }
+    }
+}
+
+/// A transport whose reads and writes are counted, for protocols that are served by a library. Sessions of the connection are given the
+/// [`SocketUse`], too: it shows in performance_schema, and makes them sessions of a client.
+#[derive(Debug)]
+pub struct CountedStream {
+    transport: Transport,
+    counted: Arc<SocketUse>,
+}
+
+impl CountedStream {
+    /// Counts from here on.
+    pub fn new(transport: Transport, counted: Arc<SocketUse>) -> Self {
+        Self { transport, counted }
+    }
+
+    /// The transport.
+    pub fn transport(&self) -> &Transport {
+        &self.transport
+    }
+}
+
+impl AsyncRead for CountedStream {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buf.filled().len();
+        let read = Pin::new(&mut this.transport).poll_read(cx, buf);
+        if read.is_ready() && buf.filled().len() > before {
+            this.counted.read(buf.filled().len() - before);
+        }
+        read
+    }
+}
+
+impl AsyncWrite for CountedStream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let written = Pin::new(&mut this.transport).poll_write(cx, buf);
+        if let Poll::Ready(Ok(bytes)) = written {
+            this.counted.wrote(bytes);
+        }
+        written
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().transport).poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().transport).poll_shutdown(cx)
     }
 }
