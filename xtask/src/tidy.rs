@@ -57,6 +57,7 @@ pub fn run(root: &Path) -> Result<(), String> {
         source_file(root, path, &mut findings)?;
     }
     script_folders(root, &mut findings)?;
+    crate::document_names::check(root, &mut findings)?;
     one_feature_set(root, &mut findings)?;
     benchmarks(root, &mut findings)?;
     for finding in &findings {
@@ -66,6 +67,9 @@ pub fn run(root: &Path) -> Result<(), String> {
 }
 
 fn crate_order(root: &Path, findings: &mut Vec<String>) -> Result<(), String> {
+    for name in CRATE_ORDER.iter().filter(|name| !root.join("crates").join(name).exists()) {
+        findings.push(format!("tidy's CRATE_ORDER names {name}, which is no crate"));
+    }
     for entry in read_dir(&root.join("crates"))? {
         let name = entry.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
         let Some(position) = CRATE_ORDER.iter().position(|other| *other == name) else {

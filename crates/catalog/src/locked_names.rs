@@ -1,4 +1,4 @@
-//! What LOCK TABLES lets a session use.
+//! The tables that a session may use under LOCK TABLES.
 
 use squall_types::{ErrorCode, SqlError, SqlResult};
 

@@ -1,4 +1,4 @@
-//! Which tables refer to which by foreign keys.
+//! References between tables by foreign keys, in both directions.
 
 use crate::{TableDef, TableEntry};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! What a table is: columns, keys, constraints and options.
+//! Definitions of tables: columns, keys, constraints and options.
 
 use crate::ids::{ColumnId, IndexId, TableId};
 use crate::name::eq_ignore_case;

@@ -1,4 +1,4 @@
-//! What can go wrong here, grouped by what the caller does next.
+//! Errors of the column store, grouped by what the caller does next.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

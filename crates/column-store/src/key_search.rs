@@ -1,4 +1,4 @@
-//! From a key to its rows, in a segment whose rows are in the key's order.
+//! Finds the rows of a key in a segment whose rows are in the key's order.
 
 use crate::coded::{Code, CodedColumn, CodedValues, Codes, with_codes};
 use crate::domain::Datum;

@@ -1,8 +1,8 @@
 //! Changes many segment rows of a table at a time, by its manifest.
 //!
-//! The session that deletes or replaces them has the exclusive lock of the table
-//! (`row_store::Transaction::begin_bulk_change`). Segments get longer bitmaps of deleted positions, and new versions of rows
-//! are segments of their own, in the same commit. Delta rows are changed one by one, as always.
+//! The session that deletes or replaces them has the exclusive lock of the table (`row_store::Transaction::begin_bulk_change`). The
+//! commit marks more positions of segments as deleted, and adds segments with the new versions of rows. Delta rows are changed one by
+//! one, as always.
 
 use crate::columns::TableColumns;
 use crate::entry::{SegmentEntry, entry_name};

@@ -1,4 +1,4 @@
-//! Column copies of row tables: made of all rows once, and of changed rows from then on.
+//! Column copies of row tables. The first copy takes all rows, later ones only the rows that have changed.
 //!
 //! A row that has changed since it was copied has a mark in the row store, written by the commit of the change. A reader takes
 //! marked rows from the row store, and the others from segments. Sealing copies them and removes the marks. An incomplete copy

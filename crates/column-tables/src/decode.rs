@@ -1,4 +1,4 @@
-//! From stored rows to Arrow arrays, without a value object in between.
+//! Decodes stored rows into Arrow arrays, without a value object in between.
 
 use arrow::array::ArrayRef;
 use arrow::datatypes::i256;

@@ -1,4 +1,4 @@
-//! Tables that wait for the background to seal them.
+//! The tables that wait for the background job to seal them.
 
 use parking_lot::{Condvar, Mutex};
 use rustc_hash::FxHashSet;

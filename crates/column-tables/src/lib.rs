@@ -1,7 +1,7 @@
 //! The storage engine of column tables: segments as a level below the row store's tables.
 //!
 //! A column table is a table of the row store whose rows move into segments ([`ColumnTable::seal`]). Readers by key, changes and
-//! transactions see no difference: the row store asks the level below it (`level`) for the rows that it does not have itself. See
+//! transactions see no difference: the row store asks the level below it (`level`) for rows that it does not have. See
 //! `docs/decisions/0015-column-tables.md`.
 //!
 //! Knows: table definitions, the row store, segments. Must not know: SQL text, plans, sessions.

@@ -1,4 +1,4 @@
-//! Delta rows become a segment.
+//! Turns delta rows into a segment.
 
 use crate::decode::{ColumnDecoder, append_column};
 use crate::entry::{SegmentEntry, entry_name};

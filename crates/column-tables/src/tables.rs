@@ -1,4 +1,4 @@
-//! The engine of column tables: what their definitions may have, and where their folders are.
+//! The engine of column tables: the rules for their definitions, and the places of their folders.
 
 use crate::background::BackgroundSealer;
 use crate::due_tables::{DueTables, SEAL_FROM};

@@ -1,4 +1,4 @@
-//! Rows of one definition of a table made into rows of another.
+//! Converts rows of one definition of a table into rows of another.
 
 use crate::execute::DdlEnv;
 use squall_catalog::{ColumnDefault, ForeignKey, IndexId, TableDef};

@@ -1,5 +1,4 @@
-//! Expressions of a definition are bound before the definition is published: otherwise a table could be made that takes
-//! no row.
+//! Binds the expressions of a definition before it is published. Otherwise a table could exist that accepts no row.
 
 use crate::constant;
 use crate::context::DdlContext;

@@ -1,8 +1,9 @@
 //! Physical plans that several executions of one query run, one after another.
 //!
-//! A plan may be kept if nothing in it belongs to one execution: its functions depend only on their arguments, it reads rows of tables along
-//! paths that constants decide, and its operators find the statement, its snapshot and its memory when they are executed. Expressions find the
-//! statement in the plan's [`ExecutionSlot`]. Before each run the operators are copied as if they had never run (`ExecutionPlan::reset_state`).
+//! A plan may be kept if nothing in it belongs to one execution. Its functions depend only on their arguments. Constants decide its
+//! paths to rows. Its operators find the statement, its snapshot and its memory when they run, and expressions find the statement in
+//! the plan's [`ExecutionSlot`]. Before each run the operators are copied without the state of former runs
+//! (`ExecutionPlan::reset_state`).
 //!
 //! Operators are listed one by one: a plan with an operator that is not in the list is not kept.
 

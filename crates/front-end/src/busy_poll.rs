@@ -1,13 +1,13 @@
 //! Busy polling: a loop looks for a client's next command for a short time before it sleeps.
 //!
-//! To put a core to sleep and wake it again takes tens of microseconds, mostly in a virtual machine: several times the time of a
-//! small statement. A client that sends its next command as soon as it has the answer is served faster, and with less of the
-//! machine's time, by a loop that stays awake for it. Between two looks the loop serves its other connections. A client that
-//! takes longer is polled more and more rarely.
+//! To put a core to sleep and wake it again takes tens of microseconds, above all in a virtual machine: several times the time of a
+//! small statement. Some clients send the next command as soon as they have the answer. A loop that stays awake serves them faster, and
+//! uses less processor time. Between two polls the loop serves its other connections. A client that takes longer is polled less and
+//! less often.
 //!
-//! Where threads wait for cores, polling is wrong: a thread that stays awake uses up its share of the core and then waits longer than one that slept.
-//! So a loop that had to wait for its core sleeps as soon as it can. (The kernel does the same for network devices, `net.core.busy_poll`, and
-//! hypervisors for halted cores.)
+//! Polling is wrong if threads wait for cores: a thread that stays awake uses up its share of the core, and then waits longer than a
+//! thread that slept. So a loop that had to wait for its core sleeps as soon as it can. (The kernel does the same for network devices,
+//! `net.core.busy_poll`, and hypervisors for halted cores.)
 
 use std::cell::Cell;
 use std::future::poll_fn;

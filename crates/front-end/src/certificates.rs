@@ -1,7 +1,7 @@
 //! The server's certificate: read from the data directory, made there at the first start.
 //!
-//! The files have MySQL's names: `ca.pem`, `ca-key.pem`, `server-cert.pem`, `server-key.pem`. Users who have certificates of
-//! their own puts them there under those names.
+//! The files have MySQL's names: `ca.pem`, `ca-key.pem`, `server-cert.pem`, `server-key.pem`. Users can put their own certificates
+//! there under those names.
 
 use std::io;
 use std::path::Path;

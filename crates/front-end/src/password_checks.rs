@@ -1,7 +1,7 @@
-//! Password checks run on threads of the pool: a few at once, and a share of these for each address.
+//! Runs password checks on threads of the pool: a few at once, and only a part of these for one address.
 //!
-//! A check takes milliseconds of a core, and the client has not proved anything yet. So connections from one address wait for
-//! each other, and cores are free for other addresses and for statements.
+//! A check takes milliseconds of a core, for a client that is still unknown. So connections from one address wait for each other, and
+//! cores are free for other addresses and for statements.
 
 use parking_lot::Mutex;
 use squall_types::SqlError;

@@ -1,11 +1,12 @@
-//! Connections move to the event loop that runs on the core of their client.
+//! Moves connections to the event loop that runs on the core of their client.
 //!
-//! A client on the same machine and the loop that serves it wake each other with every command. On one core that is a switch of the running
-//! thread; between two cores it is an interrupt, in a virtual machine an exit to the hypervisor on both sides, and the packet's memory moves
-//! between caches. A new connection gets any loop. So each connection checks now and then from which core its client sends (`SO_INCOMING_CPU`),
-//! and moves if that is the core of another loop, as long as all loops have about as much to do, and there are more clients than cores.
+//! A client on the same machine and its loop wake each other with every command. On one core that is a switch of threads. Between two
+//! cores it is an interrupt, in a virtual machine an exit to the hypervisor on both sides, and the packet moves between caches. A new
+//! connection gets any loop. So each connection checks now and then from which core its client sends (`SO_INCOMING_CPU`). It moves if
+//! that is the core of another loop. The condition is that all loops have about the same load, and that there are more clients than
+//! cores.
 //!
-//! Loops are not bound to cores: the system decides where they run, and each check asks for it.
+//! Loops are not bound to cores: the system chooses their cores, and each check reads the current one.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};

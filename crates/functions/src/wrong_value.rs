@@ -1,4 +1,4 @@
-//! What happens when a value does not fit an operation.
+//! Errors and warnings for values that do not fit an operation.
 
 use squall_registry::StatementContext;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult};

@@ -1,4 +1,4 @@
-//! All slices of a directory: appending, and removing old ones.
+//! All slices of a directory: appends snapshots and removes old slices.
 
 pub(crate) mod reader;
 pub(crate) mod slice;

@@ -1,4 +1,4 @@
-//! A request from its begin to its end.
+//! Runs a request from its URL to its answer.
 
 use crate::connection::{Connection, Key, Pool, connect, system_tls};
 use crate::decode::{ACCEPTED, Unpacker};

@@ -1,4 +1,4 @@
-//! Connections: made to addresses that were checked, kept for a while for the next request.
+//! Connections: they go to checked addresses, and stay open for a while for the next request.
 
 use crate::error::HttpError;
 use crate::proxy::Proxy;

@@ -1,4 +1,4 @@
-//! How many requests run at once.
+//! Limits the number of requests that run at once.
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;

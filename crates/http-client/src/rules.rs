@@ -1,4 +1,4 @@
-//! Which destinations may be reached.
+//! The rules for allowed destinations.
 
 use crate::address::{Network, is_public};
 use crate::error::HttpError;

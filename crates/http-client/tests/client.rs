@@ -1,4 +1,4 @@
-//! The client against resolvers and certificates that are not what they should be.
+//! The client with false resolvers and false certificates.
 
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::{ClientConfig, RootCertStore, ServerConfig, ServerConnection, StreamOwned};

@@ -1,4 +1,4 @@
-//! The process list: the connections, and what each is doing.
+//! The process list: the connections and their current statements.
 
 use crate::errors::CountedErrors;
 use crate::prepared::PreparedUses;

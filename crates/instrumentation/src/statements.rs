@@ -1,8 +1,8 @@
 //! Statements by digest and by kind.
 //!
-//! Each session counts its own, under a lock that only readers of performance_schema share. The server keeps the
-//! counts of ended sessions, and what is too much for one. Nothing is counted twice, and no statement writes to
-//! memory that another session writes to.
+//! Each session counts its own, under a lock that only readers of performance_schema share. The server keeps the counts of ended
+//! sessions, and the counts that exceed a session's list. Nothing is counted twice, and no statement writes to memory that another
+//! session writes to.
 
 use crate::recent::{Recent, RecentStatement, SAMPLE_BYTES_MAX, Shown};
 use crate::totals::{Histogram, Measured, Totals};

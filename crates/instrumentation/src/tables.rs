@@ -1,10 +1,10 @@
 //! Rows read and changed, by table and index.
 //!
-//! A session counts its own, in a short list under a lock that only readers share. The server keeps the counts of ended
-//! sessions, and what is too much for one.
+//! A session counts its own, in a short list under a lock that only readers share. The server keeps the counts of ended sessions, and
+//! the counts that exceed a session's list.
 //!
-//! A scan of many rows is timed by itself. A look-up or a change of single rows is not, as two looks at the clock would cost
-//! as much as the look-up: a statement's time, less the known parts, is divided among the rows that it used.
+//! A scan of many rows is timed. A look-up or a change of single rows is not, since reading the clock twice would cost as much as the
+//! look-up: the statement's remaining time is divided among the rows that it used.
 
 use crate::timed::Timed;
 use parking_lot::Mutex;

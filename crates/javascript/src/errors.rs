@@ -1,4 +1,4 @@
-//! What a failed script is in SQL.
+//! Turns failures of scripts into SQL errors.
 
 use crate::engine::Failure;
 use squall_registry::StatementContext;

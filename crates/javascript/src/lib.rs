@@ -1,7 +1,7 @@
 //! JavaScript in SQL: `JS()` and `JS_JSON()`, on QuickJS.
 //!
-//! Reading order: [`functions`] (what SQL calls), [`convert`] (values), [`pool`] (realms and compiled scripts),
-//! [`engine`] (the only place that knows the engine). See `docs/decisions/0056-javascript.md`.
+//! Reading order: [`functions`] (the functions of SQL), [`convert`] (values), [`pool`] (realms and compiled scripts), [`engine`] (the
+//! only place that knows the engine). See `docs/decisions/0056-javascript.md`.
 
 pub mod convert;
 #[expect(unsafe_code, reason = "the engine is a C library")]

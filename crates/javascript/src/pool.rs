@@ -1,4 +1,4 @@
-//! The engine as the server has it: realms, compiled scripts, limits and counts.
+//! The server's pool of engines: realms, compiled scripts, limits and counts.
 
 use crate::engine::{Bytecode, Failure, Output, Realm, Task};
 use crate::limits::TotalMemory;

@@ -1,4 +1,4 @@
-//! Compiled scripts that are kept.
+//! The cache of compiled scripts.
 
 use crate::engine::Bytecode;
 use parking_lot::Mutex;

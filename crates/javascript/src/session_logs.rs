@@ -1,4 +1,4 @@
-//! What scripts have said to their sessions by `console.log`.
+//! Messages that scripts have written by `console.log`, for each session.
 
 use parking_lot::Mutex;
 use squall_registry::{SessionMemory, StatementContext};

@@ -1,4 +1,4 @@
-//! What scripts give, what they cannot do, and what stops them.
+//! Results of scripts, forbidden actions, and limits that stop scripts.
 
 use squall_javascript::engine::{Failure, Input, Limits, Output, ResultForm, Task};
 use squall_javascript::pool::{Engine, LastScript};

@@ -1,4 +1,4 @@
-//! [`JobSystem`] and [`Kind`]: submitting, cancelling, waiting, and what others see.
+//! [`JobSystem`] and [`Kind`]: submitting jobs, cancelling them, waiting for them, and showing them.
 
 pub(crate) mod at_once;
 pub(crate) mod ended;

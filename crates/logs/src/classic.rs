@@ -1,7 +1,7 @@
-//! The forms that MySQL's general and slow logs have.
+//! The forms of MySQL's general and slow logs.
 //!
-//! An entry stands by itself, since entries of other sessions come before and after it: unlike in MySQL every slow entry
-//! names its default database.
+//! Every entry is complete, since entries of other sessions come before and after it. So, unlike in MySQL, every slow entry names its
+//! default database.
 
 use crate::entry::Entry;
 use crate::text::{push_number, push_on_one_line};

@@ -1,4 +1,4 @@
-//! Texts on their way into an entry: cut, without secrets, with values in place of `?`, escaped.
+//! Prepares texts for an entry: cuts them, hides secrets, puts values in place of `?`, and escapes them.
 
 use squall_parser::ParseOptions;
 use squall_types::Value;

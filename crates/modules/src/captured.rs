@@ -1,4 +1,5 @@
-//! What a text is queued with: its session as it was then, as bytes. Kinds of jobs that run texts later share it.
+//! The state of a session as bytes. It is stored with a queued text, so that the text runs later as in its session. Several kinds of
+//! jobs use it.
 
 use squall_catalog::{AccountKey, NameKey};
 use squall_registry::{Registry, ValueTable};

@@ -1,5 +1,5 @@
-//! The modules that a Squall server has: each brings functions, procedures, tables, variables or background work through
-//! [`squall_session::Module`], and nothing else of the server knows it by name.
+//! The modules of a Squall server. Each brings functions, procedures, tables, variables or background work through
+//! [`squall_session::Module`], and no other part of the server knows it by name.
 
 pub mod async_queries;
 mod captured;

@@ -1,4 +1,4 @@
-//! Strings whose character set stands before them.
+//! Strings with an introducer: a character set before the string.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The lexer: bytes to tokens, one at a time and without allocating.
+//! The lexer: turns bytes into tokens, one at a time and without allocating.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! MySQL's SQL as text: lexer, syntax tree, grammar, digest and printer. No name is looked up here.
+//! The text of MySQL's SQL: lexer, syntax tree, grammar, digest and printer. No name is looked up here.
 
 pub mod ast;
 mod digest;

@@ -1,7 +1,7 @@
 //! Normalized statements: a text with a `?` in place of each plain literal.
 //!
-//! Statements with the same normalized text differ only in their literals, so a plan with parameters serves all of them and the next one
-//! need not be parsed. Normalizing is one pass over the bytes and makes no token. A text with comments, escapes, strings of other character
+//! Statements with the same normalized text differ only in their literals. So one plan with parameters serves all of them, and only the
+//! first is parsed. Normalizing reads the bytes once and makes no token. A text with comments, escapes, strings of other character
 //! sets, user variables or several statements is not normalized.
 
 use std::ops::Range;

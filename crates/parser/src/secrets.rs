@@ -1,6 +1,6 @@
-//! The parts of a statement's text that must not be logged: passwords, tokens, and credentials inside of addresses.
+//! Finds the parts of a statement's text that must not be logged: passwords, tokens, and credentials in addresses.
 //!
-//! Works on tokens, so it also serves text that no grammar accepts. It hides everything that it is unsure of.
+//! It works on tokens, so it also serves texts with syntax errors. In doubt it hides a part.
 
 use std::ops::Range;
 

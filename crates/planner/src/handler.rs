@@ -1,4 +1,4 @@
-//! HANDLER … READ: one step through a table along an index, from the end of the step before.
+//! HANDLER … READ: reads the next rows of a table along an index, from the end of the last step.
 
 use crate::bind::{Binder, BoundQuery, OutputColumn, RowTable};
 use crate::dml::target::{RowMaker, Target};

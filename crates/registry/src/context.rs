@@ -1,4 +1,4 @@
-//! The context of a running statement: its session's settings at its start, and what it writes to.
+//! The context of a running statement: its session's settings at its start, and the state that it writes.
 
 pub mod fulltext;
 pub mod nested;

@@ -1,8 +1,8 @@
-//! Functions: how they are declared, typed and run.
+//! Functions: their declaration, types and execution.
 //!
-//! A function is looked up by name, *bound* to its argument types once per statement, and then run many times through
-//! the kernel that binding returned. Kernels have one meaning, defined on single values; a kernel may also offer a
-//! vectorised form, which must give the same answers and exists for speed alone.
+//! A function is looked up by name, *bound* to its argument types once per statement, and then run many times through the kernel that
+//! binding returned. A kernel is defined on single values. It may also have a vectorised form for speed, which must give the same
+//! answers.
 
 use crate::context::StatementContext;
 use arrow::array::ArrayRef;

@@ -1,4 +1,4 @@
-//! The one place where functions, system variables, virtual tables and modules are declared.
+//! Declarations of functions, system variables, virtual tables and modules.
 //!
 //! The core knows no function or module by name: the binary builds a [`Registry`] from the lists that the crates
 //! offer, and the planner and the session look names up in it.

@@ -1,4 +1,4 @@
-//! Everything that is declared, by name.
+//! The registry: finds declarations by name.
 
 use crate::function::{AggregateFunction, ScalarFunction, TableFunction};
 use crate::function_resolver::FunctionResolver;

@@ -1,5 +1,5 @@
-//! Prints what single operations cost, so that a regression can be seen:
-//! `cargo run --release -p squall-row-store --example micro [rows] [directory]`.
+//! Prints the cost of single operations, to find regressions: `cargo run --release -p squall-row-store --example micro [rows]
+//! [directory]`.
 
 use squall_catalog::{
     Catalog, ColumnDef, ColumnDefault, ColumnId, Database, DatabaseId, IndexDef, IndexId, IndexPart, TableDef,

@@ -1,4 +1,4 @@
-//! The changes of a commit, for the engine and for those who have to know of them.
+//! The changes of a commit, for the engine and for other parts that must know of them.
 
 use crate::batch::{Batch, Part};
 use crate::engine::{Engine, Slice};

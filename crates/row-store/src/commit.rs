@@ -1,8 +1,8 @@
 //! Commits: one atomic batch each, and one sync for all commits that wait (group commit).
 //!
-//! A commit's thread checks the changes, appends them to the log and applies them to the engine's buffers; a thread of its own
-//! syncs the log, and while it does so, the next commits are applied and gather. A commit becomes visible, and its locks are
-//! released, when it is as durable as `durability` asks: no session reads what a power cut or a failed sync could take back.
+//! The session's thread checks the changes, appends them to the log and applies them to the engine's buffers. The commit thread syncs
+//! the log; meanwhile the next commits are applied and wait. A commit becomes visible, and releases its locks, when it is as durable as
+//! `durability` requires. So no session reads a change that a power cut or a failed sync could lose.
 
 use crate::batch::{Batch, Part};
 use crate::changes::{CHANGE_OVERHEAD_BYTES, Changes, Counts};

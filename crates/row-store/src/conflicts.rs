@@ -1,4 +1,4 @@
-//! Rows of a bulk load that have the unique key of another row, and which of the two stays.
+//! Resolves conflicts of a bulk load: decides which of two rows with the same unique key stays.
 
 use crate::index_key::{is_exclusive_entry, split_index_id};
 use crate::sorter::{Record, Sorted};

@@ -1,8 +1,8 @@
-//! Whether changes may go on: there is space for them, and no write has failed before.
+//! The gate for changes: they go on while there is space for them and no write has failed.
 //!
-//! The engine stops for good at its first failed write, so a full disk has to be found before the engine meets it. So a
-//! part of the free space is reserved for what the engine still has to write (buffers that become files, and the largest
-//! merge of files that may come). See `docs/decisions/0004-full-disk.md`.
+//! The engine stops at its first failed write, so a full disk must be noticed before a write fails. So a part of the free space is
+//! reserved for the engine's next writes: buffers that become files, and the largest possible merge of files. See
+//! `docs/decisions/0004-full-disk.md`.
 
 use crate::engine::Error;
 use crate::error::{engine_error, io_error_text};

@@ -1,4 +1,4 @@
-//! The redo log of a store that is not open: checks its contents, and can set a new end.
+//! Checks the redo log of a store that is not open, and can set a new end.
 
 use crate::directory_lock::DirectoryLock;
 use crate::error::io_error;

@@ -1,4 +1,4 @@
-//! Whether a value suits a system variable, and what it becomes.
+//! Checks values of system variables, and converts them.
 
 use crate::charset;
 use crate::locales::LOCALES;

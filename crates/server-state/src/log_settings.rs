@@ -1,4 +1,4 @@
-//! The variables of logs: what they mean to [`Logs`](squall_logs::Logs), and which values they take.
+//! The variables of logs: their allowed values, and the options of [`Logs`](squall_logs::Logs) that they set.
 
 use crate::state::ServerState;
 use crate::variables::{Values, ids};

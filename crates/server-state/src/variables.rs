@@ -1,4 +1,4 @@
-//! System variables that the server knows by name, and how their values are read.
+//! System variables that the server itself reads, with their decoded values.
 
 use squall_registry::{ValueTable, VariableId};
 use squall_row_store::IsolationLevel;

@@ -1,4 +1,4 @@
-//! Reads commands and has the session answer them.
+//! Reads commands and lets the session answer them.
 
 use std::borrow::Cow;
 use std::future::Future as _;

@@ -1,4 +1,4 @@
-//! What the server knows of a connection after the handshake.
+//! The properties of a connection after the handshake.
 
 use squall_front_end::Peer;
 use squall_front_end::connection_limit::Place;

@@ -1,4 +1,4 @@
-//! Where a server listens, and how large it is.
+//! Options of a server: addresses, limits, threads.
 
 use std::io;
 use std::num::NonZeroUsize;

@@ -1,5 +1,4 @@
-//! Parameters of prepared statements: the types that the protocol keeps between packets, and the values as SQL
-//! values.
+//! Parameters of prepared statements: keeps their types between packets, and decodes their values.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! A database as front ends see it.
+//! A database, as front ends see it.
 
 use crate::api::{
     Account, Backend, CompressionAlgorithms, Connection, FrontEndContext, FrontEndSettings, HandshakeSettings,

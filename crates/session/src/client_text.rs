@@ -1,7 +1,8 @@
-//! Statements as clients write them: in `character_set_client`.
+//! Converts statements from `character_set_client` to UTF-8.
 //!
-//! A text becomes UTF-8 before anything else looks at it. Names, literals, comments and messages are UTF-8 from then on, and the character
-//! set that a literal has is a property of its value. The bytes of a string behind a word like `_latin1` or `_binary` stay as they are.
+//! A text is converted before any other code reads it. From then on names, literals, comments and messages are UTF-8, and the character
+//! set of a literal is a property of its value. The bytes of a string after an introducer such as `_latin1` or `_binary` stay as they
+//! are.
 
 use squall_parser::ParseOptions;
 use squall_types::collation::Charset;

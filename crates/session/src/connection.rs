@@ -1,4 +1,4 @@
-//! What a front end asks a session to do.
+//! The requests of a front end to a session.
 
 use crate::api::{Connection, PreparedInfo};
 use crate::plans::long_statement::{ParsedStatement, Text};

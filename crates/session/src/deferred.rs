@@ -1,4 +1,4 @@
-//! Statements that a worker runs for an account; the worker commits what they have changed.
+//! Statements that a worker runs for an account. The worker commits their changes.
 
 use crate::plans::{AtOnce, ChangePlan, Route, Unanswered};
 use crate::query::change::runs_inline;

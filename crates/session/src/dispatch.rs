@@ -1,4 +1,4 @@
-//! Which part of the session runs a statement.
+//! Calls the part of the session that runs a statement.
 
 use crate::authorization::AuthorizedStatement;
 use crate::key_cache::cache_index;

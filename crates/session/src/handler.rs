@@ -1,4 +1,4 @@
-//! HANDLER … OPEN, READ and CLOSE: tables that a session steps through row by row.
+//! HANDLER … OPEN, READ and CLOSE: reads of a table step by step.
 
 use crate::authorization::programs::tables_of_triggers;
 use crate::query::SessionTables;

@@ -1,7 +1,7 @@
-//! The session inside of a statement: where the bodies of stored functions run, in the statement's own transaction.
+//! The inner session of a statement. It runs the bodies of stored functions and triggers, in the statement's own transaction.
 //!
-//! It is made once for a statement and lives on a thread of its own, which is no event loop and no thread of the query pool. Each call lends it the
-//! transaction.
+//! It is made once for a statement and runs on its own thread, which is neither an event loop nor a thread of the query pool. Each call
+//! lends it the transaction.
 
 use crate::result::writer::LocalFuture;
 use crate::session::inside::UsedTable;

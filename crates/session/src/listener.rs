@@ -1,7 +1,7 @@
 //! Listeners: the server tells modules of connections, statements and definitions.
 //!
-//! They are called on the thread of the event, mostly an event loop that serves other connections too. So a listener must not block: longer work
-//! goes to a thread of the module's own.
+//! They are called on the thread of the event, mostly an event loop that serves other connections too. So a listener must not block:
+//! the module does longer work on its own thread.
 
 use std::fmt::Debug;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! What a session writes to the logs.
+//! Writes the log entries of a session.
 //!
-//! With all logs off a statement pays for one relaxed load ([`Logs::active`](squall_logs::Logs::active)) and nothing else.
+//! With all logs off, a statement costs one relaxed load ([`Logs::active`](squall_logs::Logs::active)) and nothing else.
 
 use crate::session::{Session, StatementRun};
 use crate::state::log::{BUFFER_BYTES_KEPT, Logged};

@@ -1,4 +1,4 @@
-//! Opens a data directory, and makes sessions of the process itself.
+//! Opens a data directory, and makes sessions for the process itself.
 
 use crate::database::{Database, Module, Procedures, Shared, TEMPORARY_FOLDER};
 use crate::event_scheduler::EventScheduler;

@@ -1,4 +1,4 @@
-//! Errors of stored programs, as MySQL numbers and words them.
+//! Errors of stored programs, with MySQL's numbers and texts.
 
 use squall_parser::ast::Ident;
 use squall_types::{ErrorCode, SqlError};

@@ -1,6 +1,6 @@
-//! One connection's state, and how one statement runs in it.
+//! The state of one connection, and its methods that run texts.
 //!
-//! [`Session::run_text`] goes through the statements of a text; `statement` is the life of one.
+//! [`Session::run_text`] runs the statements of a text one by one; `statement` has the life of one statement.
 
 mod command;
 mod counted;

@@ -1,4 +1,4 @@
-//! Kinds of statements: which make definitions, and which end transactions.
+//! Kinds of statements: definitions, and statements that end transactions.
 
 use squall_parser::ast::{MaintenanceKind, Set, Statement, Transaction};
 use squall_types::{ErrorCode, SqlError, SqlResult};

@@ -1,7 +1,7 @@
 //! Stored functions in expressions.
 //!
-//! A function whose body only computes its own variables is compiled and runs like any kernel, without a session. Any other body is run by
-//! the interpreter, in the [session inside of the statement](crate::inner_session) that calls it.
+//! A function whose body only computes its own variables is compiled and runs like any kernel, without a session. The interpreter runs
+//! any other body, in the [inner session](crate::inner_session) of the calling statement.
 
 use crate::compiled::{CompiledProgram, Compiler, Ended, Machine, NotCompiled, Variable, may_be_compiled, stored};
 use crate::database::Shared;

@@ -1,7 +1,8 @@
 //! Triggers around the changes of rows.
 //!
-//! A trigger whose body computes (SET of NEW's columns, of local and `@variables`, IF, CASE, loops, SIGNAL) is compiled, and runs where a row is
-//! changed, without a session. Any other body is run by the interpreter, in the [session inside of the statement](crate::inner_session).
+//! A trigger whose body only computes (SET of NEW's columns, of local and `@variables`, IF, CASE, loops, SIGNAL) is compiled, and runs
+//! on the thread that changes the row, without a session. The interpreter runs any other body, in the [inner
+//! session](crate::inner_session) of the statement.
 
 use crate::compiled::{Compiler, Machine, NEW_ALIAS, NotCompiled, OLD_ALIAS, RowSlots, may_be_compiled};
 use crate::inner_session::{InnerSession, Work, no_place};

@@ -1,5 +1,4 @@
-//! Transactions of a session: which one is open, when statements commit, savepoints, and the statements for
-//! transactions.
+//! Transactions of a session: the open one, commits at the ends of statements, savepoints, and the statements for transactions.
 
 use crate::result::Outcome;
 use crate::result::writer::SessionChange;

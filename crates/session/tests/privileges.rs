@@ -1,5 +1,5 @@
-//! Each kind of statement with the privileges that it needs, as MySQL 8.4's manual names them: it runs with exactly these,
-//! and fails with the right error when any one of them is missing. The table is in `privileges/table.rs`.
+//! Each kind of statement with the privileges that MySQL 8.4's manual names for it. It runs with exactly these, and fails with the
+//! right error if any one of them is missing. The table is in `privileges/table.rs`.
 
 #[path = "privileges/table.rs"]
 mod table;

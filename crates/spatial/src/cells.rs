@@ -1,9 +1,10 @@
-//! The cells that a spatial key files geometries under.
+//! The cells of a spatial key, by which it finds geometries.
 //!
-//! The plane is cut into cells of a few sizes, each an eighth of the one before. A geometry has entries for its own cells, of the finest
-//! size of which a few cover its rectangle, and for the larger cells around them. A search takes the finest size of which a few cells
-//! cover its rectangle. There, and at each larger size, it finds geometries whose own cells these are; at its own size it also finds those
-//! within. So a search is a list of cells, for large and small geometries.
+//! The plane is divided into cells of a few sizes, each an eighth of the next larger one. The *own cells* of a geometry have the
+//! smallest size of which a few cells cover its rectangle. It has entries for these, and for the larger cells around them. A search
+//! also takes the smallest size of which a few cells cover its rectangle. For these cells, and the larger ones around them, it finds
+//! the geometries whose own cells they are. For its own size it also finds geometries with smaller own cells, inside. So one list of
+//! cells finds large and small geometries.
 
 use crate::SpatialValue;
 use crate::parts;

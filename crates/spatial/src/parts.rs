@@ -1,4 +1,4 @@
-//! Geometries taken apart and put together, and the lines that they are drawn with.
+//! Splits geometries into parts, joins parts, and gives the lines that draw a geometry.
 
 use geo::{
     BoundingRect, Coord, CoordsIter, Geometry, GeometryCollection, Line, LineString, LinesIter, MultiLineString,

@@ -1,4 +1,4 @@
-//! Geometries made of one geometry: hulls, and simpler forms of it.
+//! Geometries made from one geometry: hulls and simplified forms.
 
 use crate::parts::{self, Parts};
 use geo::{Area, Centroid, Coord, Distance, Euclidean, Geometry, Line, LineString, MapCoords, Point, Polygon};

@@ -1,4 +1,4 @@
-//! A database in this process, for one user that owns the files anyway.
+//! A database in this process, for one user who owns the files anyway.
 
 use std::io;
 use std::net::IpAddr;

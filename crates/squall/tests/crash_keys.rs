@@ -1,7 +1,7 @@
-//! `kill -9` at random moments under writers of a table with functional keys, multi-valued keys and an index of its documents:
-//! afterwards each finds exactly the rows that plain columns say.
+//! `kill -9` at random times under writers of a table with functional keys, multi-valued keys and an index of its documents. Afterwards
+//! each index finds exactly the rows that plain columns give.
 //!
-//! Every row has its document's values in columns of their own, too. `SQUALL_CRASH_ROUNDS=500` makes the long run.
+//! Every row has its document's values in plain columns too. `SQUALL_CRASH_ROUNDS=500` makes the long run.
 
 use mysql::prelude::Queryable;
 use squall_test_support::random::Random;

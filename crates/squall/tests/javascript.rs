@@ -1,4 +1,4 @@
-//! Scripts in a server: what stops them, what they leave alone, and how functions in JavaScript are dumped.
+//! Scripts in a server: limits that stop them, their isolation, and dumps of functions in JavaScript.
 
 use mysql::prelude::Queryable;
 use squall_test_support::server::{TestServer, error_code};

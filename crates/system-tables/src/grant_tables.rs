@@ -1,5 +1,5 @@
-//! `mysql.user`, `mysql.db` and the other tables of accounts and of what is granted to them, with MySQL's columns. They are read only:
-//! statements about accounts change what they show. Reading one, or one of its columns, needs grants as for other tables.
+//! `mysql.user`, `mysql.db` and the other tables of accounts and grants, with MySQL's columns. They are read-only: statements about
+//! accounts change them. Reading one, or one of its columns, needs grants as for other tables.
 
 use crate::source::Source;
 use crate::spec::{ColumnSpec, TableSpec, blob, choice, json, local_time, long_text, s, small_uint, text, time, u};

@@ -1,5 +1,4 @@
-//! `mysql.general_log`, `mysql.slow_log` and `data_dictionary.query_log`: the newest entries of the logs, where
-//! `log_output` has TABLE.
+//! `mysql.general_log`, `mysql.slow_log` and `data_dictionary.query_log`: the newest entries of the logs, if `log_output` has TABLE.
 
 use super::{
     Source, TableSpec, blob, duration, int32, local_micros, medium_text, moment, s, s_or_null, small_uint, text, u,

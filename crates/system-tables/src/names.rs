@@ -1,4 +1,4 @@
-//! Databases and tables by name: which have no storage, and which accounts may read them.
+//! The names of system databases and tables, and the accounts that may read them.
 
 /// The database of performance tables.
 pub const PERFORMANCE: &str = "performance_schema";

@@ -1,4 +1,4 @@
-//! performance_schema's tables of sockets: those of clients, which are counted and not timed, as no thread waits at them.
+//! performance_schema's tables of clients' sockets. They are counted and not timed, because no thread waits for them.
 
 use super::performance_sums::timed;
 use super::{DescribedTable, Source, s, u};

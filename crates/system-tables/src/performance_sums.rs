@@ -1,5 +1,4 @@
-//! performance_schema's sums by their origin: of statements, errors, transactions, waits and stages, by thread, account, user and
-//! host, and of all.
+//! performance_schema's sums of statements, errors, transactions, waits and stages: by thread, account, user and host, and in total.
 
 use super::background_threads::{BACKGROUND_THREADS_FROM, TASKS};
 use super::{DescribedTable, Source, local_time, s, s_or_null, u};

@@ -1,4 +1,4 @@
-//! performance_schema's tables of single waits: for commits and locks by sessions, for files by threads.
+//! performance_schema's tables of single waits: of sessions for commits and locks, of threads for files.
 
 use super::background_threads::BACKGROUND_THREADS_FROM;
 use super::performance_events::timer;

@@ -1,4 +1,4 @@
-//! information_schema's tables of roles: those that the reader has, and what is granted to those that are active.
+//! information_schema's tables of roles: the reader's roles, and the grants of its active ones.
 
 use super::{ColumnSpec, Source, TableSpec, s, text, yes_no};
 use crate::grant_tables::words;

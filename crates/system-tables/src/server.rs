@@ -1,4 +1,4 @@
-//! What the server is and does: engines, character sets, processes, privileges, variables, status.
+//! Tables about the server: engines, character sets, processes, privileges, variables, status.
 
 use super::{PERFORMANCE, Source, TableSpec, int, long_text, moment, s, s_or_null, text, u, uint, yes_no};
 use squall_catalog::{AccountDef, Privileges};

@@ -1,5 +1,5 @@
-//! Tables of `mysql` that tools read, beside those of accounts: time zones, as the bundled database has them, and lists of plugins and components,
-//! which are empty here; and other servers that CREATE SERVER has named. They are read only.
+//! Tables of `mysql` that tools read, besides those of accounts. Time zones come from the bundled database, lists of plugins and
+//! components are empty, and `servers` has the servers of CREATE SERVER. All are read-only.
 
 use crate::source::Source;
 use crate::spec::{TableSpec, choice, int, int32, long_text, moment, no_rows, s, small_uint, text, time, u};

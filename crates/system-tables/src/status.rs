@@ -1,4 +1,4 @@
-//! Status variables: what SHOW STATUS and performance_schema's tables of them have.
+//! Status variables of SHOW STATUS and of performance_schema.
 //!
 //! Sessions count statements ([`SessionStatus`](squall_instrumentation::process::SessionStatus)); performance_schema counts rows, files,
 //! sockets and waits, so they do not change while `performance_schema` is off.

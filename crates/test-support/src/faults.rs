@@ -1,4 +1,4 @@
-//! A server whose disk and clock fail when a test says so.
+//! A server whose disk and clock fail on a test's command.
 //!
 //! A small library (`faults.c`, made with `cc`) is preloaded into the server's process. It is between the server and the
 //! system's calls for writing, syncing and telling the time. Linux only.

@@ -1,8 +1,8 @@
-//! What a power cut may leave of a server's files at any time.
+//! Simulates power cuts: makes the files that a power cut could leave at any time.
 //!
 //! A small library (`recorder.c`, made with `cc`) is preloaded into the server's process and records all changes of the files and names
-//! of its data directory, in order. From that, the remains at any time can be made: what was synced by then is there; of what was not,
-//! any part is, each block of a file and each name for itself, and of a folder's names those that came first or any. Linux only.
+//! of its data directory, in order. From the records it makes the files after a cut at a given time. All synced data is there. Of the
+//! unsynced data, each block of a file is there or not; of a folder's unsynced names, the first ones are there, or any. Linux only.
 
 use crate::random::Random;
 use crate::server::TestServer;

@@ -1,4 +1,4 @@
-//! Tests that cannot be run here.
+//! Skips tests that cannot run on this machine.
 
 use std::io::Write as _;
 

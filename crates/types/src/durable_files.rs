@@ -1,7 +1,7 @@
-//! Names of files that outlive a power cut.
+//! Makes, renames and removes files so that their names survive a power cut.
 //!
-//! To sync a file syncs its content. Its name is in its folder, which has to be synced too; likewise a folder's own name. Code that
-//! makes, renames or removes a file on which other code relies uses these functions.
+//! Syncing a file syncs only its content. Its name is in its folder, which must be synced too, and so must the folder of that folder.
+//! Code that makes, renames or removes important files uses these functions.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};

@@ -1,8 +1,8 @@
-//! How files are read and written: counts, bytes and times of each.
+//! The use of files: counts, bytes and times of reads and writes.
 //!
-//! The use of a file has a name of MySQL's kind (`wait/io/file/…`). Each file of the process has counters. Threads that use one file many
-//! thousands of times a second wait for the system, not for these counters. Sums by thread and by session, and the last events of a
-//! thread, are in [`events`].
+//! The use of a file has a name as in MySQL (`wait/io/file/…`). Each file of the process has counters, which all threads share: threads
+//! that use one file many thousands of times a second wait for the system, not for these counters. [`events`] has the sums by thread
+//! and by session, and the last events of a thread.
 
 mod events;
 

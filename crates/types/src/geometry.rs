@@ -1,5 +1,4 @@
-//! The kinds of geometries, and the form in which values hold them: four bytes of SRID and Well-Known Binary, all of it
-//! little endian.
+//! The kinds of geometries, and their bytes in values: four bytes of SRID, then Well-Known Binary, all little-endian.
 //!
 //! Calculations with them are in the crate `spatial`; a store only checks whether bytes are a geometry.
 

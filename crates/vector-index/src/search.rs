@@ -1,4 +1,4 @@
-//! Searches.
+//! Searches the graph.
 
 use crate::graph::Graph;
 use crate::measure::distance;

@@ -1,13 +1,13 @@
-//! Packets that are compressed on their way.
+//! Compressed packets.
 //!
 //! ```text
 //! +-----------------------------+----------+------------------------------------+---------+
-//! | length as it is sent (3)    | sequence | length before it, 0 if as it was (3) | payload |
+//! | compressed length (3)       | sequence | length before, 0: not compressed (3) | payload |
 //! +-----------------------------+----------+------------------------------------+---------+
 //! ```
 //!
-//! What is compressed is the stream of packets, cut anywhere: one compressed packet may hold several, or a part of one. Sequence ids count
-//! compressed packets within one command; those of the packets inside mean nothing.
+//! Compression works on the stream of packets and cuts it anywhere: one compressed packet may hold several packets, or a part of one.
+//! Sequence ids count compressed packets within one command; the sequence ids inside have no meaning.
 
 use ::bytes::{Buf as _, BytesMut};
 use flate2::{Compress, Decompress, FlushCompress, FlushDecompress, Status};

@@ -1,4 +1,4 @@
-//! Values on their way into a script and back are the same, and any text may be a script.
+//! Values that pass to a script and back stay the same, and any text may be a script.
 
 use squall_javascript::engine::{Failure, Input, Limits, Output, ResultForm, Task};
 use squall_javascript::pool::{Engine, LastScript};

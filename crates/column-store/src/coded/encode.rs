@@ -1,4 +1,4 @@
-//! From values to codes.
+//! Encodes values as codes.
 
 use super::dictionary::{DICTIONARY_VALUES_MAX, Dictionary};
 use super::strings::ByteStrings;

@@ -1,4 +1,4 @@
-//! From a condition to rows.
+//! Evaluates a condition: finds the rows that match.
 
 use super::Test;
 use super::mask::Mask;

@@ -1,4 +1,4 @@
-//! Writing a segment: Parquet row groups, then our blocks, then the footer, then a sync.
+//! Writes a segment: Parquet row groups, then our blocks, then the footer, then a sync.
 
 use super::directory::{ColumnEntry, Directory, IndexBlock};
 use super::parquet_form::{Form, parquet_type, to_parquet};

@@ -1,4 +1,4 @@
-//! A star query in the codes of its sources.
+//! Translates a star query into the codes of its sources.
 
 use super::code_table::{CodeTable, CodeTables};
 use super::expression::{BoundExpression, Expression, integer_codes};

@@ -1,4 +1,4 @@
-//! Groups of a column alone, from dictionaries and indexes: for COUNT(DISTINCT) and DISTINCT, without reading codes.
+//! Distinct values of one column for COUNT(DISTINCT) and DISTINCT: from dictionaries and indexes, without reading codes.
 
 use super::{Group, GroupBy, GroupKey, StarQuery, StarSource};
 use crate::domain::Datum;

@@ -1,4 +1,4 @@
-//! From a dimension's key to the group code of its row.
+//! Maps a dimension's key to the group code of its row.
 
 use crate::error::{Error, Result};
 use rustc_hash::FxHashMap;

@@ -1,4 +1,4 @@
-//! All zones of all sources, on some threads.
+//! Runs a star query over all zones of all sources, on several threads.
 
 use super::accumulate::Groups;
 use super::bind::{BoundSource, GroupKeys};

@@ -1,4 +1,4 @@
-//! Rows of a load as columns, made by the threads that read the text.
+//! Turns rows of a load into columns, on the threads that read the text.
 
 use crate::decode::ColumnDecoder;
 use arrow::array::ArrayRef;

@@ -1,4 +1,4 @@
-//! What MATCH reads from FULLTEXT keys beside rows: how often words occur, and the texts of some rows.
+//! Reads for MATCH from FULLTEXT keys: how often words occur, and the texts of some rows.
 
 use super::key::{storage_index_id, storage_range};
 use super::range::EncodedRange;

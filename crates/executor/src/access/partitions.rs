@@ -1,4 +1,4 @@
-//! Which partitions of a table a condition leaves.
+//! Partition pruning: finds the partitions that a condition leaves.
 
 use super::predicate::{CompareOp, Predicate};
 use squall_catalog::PartitionSet;

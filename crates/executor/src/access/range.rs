@@ -1,4 +1,4 @@
-//! From a [`Predicate`] to ranges of index keys.
+//! Turns a [`Predicate`] into ranges of index keys.
 //!
 //! Keys are the store's order-preserving, prefix-free encodings, so a range of the first parts of a key is a half-open
 //! range of bytes, and this module only compares bytes.

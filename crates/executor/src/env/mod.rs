@@ -1,4 +1,4 @@
-//! The environment of a statement: the sequence number it reads at, and what else its operators need.
+//! The environment of a statement: its sequence number for reads, and the other inputs of its operators.
 
 mod shared_transaction;
 

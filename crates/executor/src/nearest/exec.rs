@@ -1,4 +1,4 @@
-//! The operator.
+//! The physical operator that reads rows near a vector by a vector index.
 
 use crate::access::scan::{RowScanExec, decode_columns, make_batch};
 use crate::env::StatementEnv;

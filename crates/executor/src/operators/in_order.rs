@@ -1,5 +1,4 @@
-//! The parts of a UNION one after another, as they were written: the order of rows does not depend on which part is
-//! faster.
+//! Gives the parts of a UNION one after another, as they were written, so the order of rows does not depend on which part is faster.
 
 use crate::operators::pass_through::{PassThrough, PassThroughExec};
 use datafusion::common::Result;

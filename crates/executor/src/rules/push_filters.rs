@@ -1,4 +1,4 @@
-//! Moves conditions down to where the fewest rows are made, but never to where they would mean something else.
+//! Moves conditions down to the operators with the fewest rows, but never to a place where they would mean something else.
 
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, ScalarValue};

@@ -1,4 +1,4 @@
-//! Where query plans run: one memory pool, one folder for spilled data and one pool of threads for all statements.
+//! Runs query plans: one memory pool, one folder for spilled data and one pool of threads for all statements.
 
 mod counted_pool;
 pub mod output;

@@ -1,4 +1,4 @@
-//! What a subquery that is the same for every row gives, as a bound of the column that orders the parts of a table.
+//! The value of a subquery that is the same for all rows, used as a bound of the column that orders the parts of a table.
 
 use arrow::record_batch::RecordBatch;
 use datafusion::logical_expr::Operator;

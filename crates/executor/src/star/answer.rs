@@ -1,4 +1,4 @@
-//! From the kernel's groups to the aggregation's rows.
+//! Turns the kernel's groups into the aggregation's rows.
 
 use super::dimension::DimensionRows;
 use super::spec::{GroupPart, Output, StarSpec};

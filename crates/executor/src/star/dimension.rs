@@ -1,4 +1,4 @@
-//! A dimension's rows as the kernel looks them up.
+//! Turns a dimension's rows into the kernel's map of keys.
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::concat_batches;

@@ -1,4 +1,4 @@
-//! Queries as trees.
+//! The syntax tree of a query.
 
 use super::functions::{Aggregate, Function};
 use std::fmt;

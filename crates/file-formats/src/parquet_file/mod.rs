@@ -1,4 +1,4 @@
-//! Parquet files as other programs write and read them.
+//! Parquet files that other programs can read, or have written.
 //!
 //! | MySQL | Parquet |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Rows into a Parquet file.
+//! Writes rows into a Parquet file.
 
 use super::reason;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, StringViewArray, StringViewBuilder};

@@ -1,4 +1,4 @@
-//! Building arrays out of values.
+//! Builds arrays of values.
 
 use super::column_builder::ColumnBuilder;
 use arrow::array::ArrayRef;

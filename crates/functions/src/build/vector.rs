@@ -1,4 +1,4 @@
-//! Operations that refuse vectors: these are no numbers and no texts.
+//! Operations that refuse vectors, because vectors are neither numbers nor texts.
 
 use super::{BuildResult, CastTarget, ExprBuilder};
 use crate::expr::{BoundExpr, CompareOp};

@@ -1,9 +1,9 @@
 //! Large expressions as single calls.
 //!
-//! DataFusion asks for the type and the name of every part of an expression by asking its parts, again and again; some of its
-//! rules, and some operators of MySQL (`BETWEEN`, `NULLIF`, `CASE x WHEN …`), name a part twice. For large or deep parts that
-//! costs squares and powers of the text's length. Such an expression becomes one call whose arguments are the columns that it
-//! reads, evaluated row by row: so its cost is in proportion to its length.
+//! DataFusion asks for the type and the name of every part of an expression by asking its parts, again and again; some of its rules,
+//! and some operators of MySQL (`BETWEEN`, `NULLIF`, `CASE x WHEN …`), name a part twice. For large or deep parts that costs quadratic
+//! time or more. Such an expression becomes one call whose arguments are the columns that it reads, and is evaluated row by row. So its
+//! cost is in proportion to its length.
 
 use super::{BoundExpr, Call, ColumnRef};
 use squall_registry::{ScalarKernel, StatementContext, Volatility};

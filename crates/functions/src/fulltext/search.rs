@@ -1,4 +1,4 @@
-//! A search, taken apart.
+//! A parsed search.
 
 use super::Parser;
 use super::boolean;

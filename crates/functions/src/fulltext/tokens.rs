@@ -1,4 +1,4 @@
-//! Which searched words a row's texts have.
+//! Finds the searched words in a row's texts.
 
 use super::Parser;
 use super::search::{Clause, What, is_filed, prefix_range, token};

@@ -1,4 +1,4 @@
-//! COMPRESS and its reverse: zlib's form behind the length of what is in it.
+//! COMPRESS and UNCOMPRESS: zlib's form after the length of the uncompressed text.
 
 use super::support::{Args, Def, result};
 use flate2::Compression;

@@ -1,4 +1,4 @@
-//! Sets of identifiers of transactions: `UUID[:tag]:first-last:…`, several behind commas.
+//! Sets of transaction identifiers: `UUID[:tag]:first-last:…`, separated by commas.
 
 use super::support::{Args, Def, result};
 use squall_types::hex::{parse_uuid, write_uuid};

@@ -1,4 +1,4 @@
-//! What the server knows of itself, the session and the expression; SLEEP and BENCHMARK.
+//! Information about the server, the session and the expression; SLEEP and BENCHMARK.
 
 use super::support::{Args, Binding, Def, result};
 use crate::expr::boolean_type;

@@ -1,4 +1,4 @@
-//! JSON: making documents and asking them.
+//! JSON functions that make and search documents.
 
 use super::support::{Args, Binding, Def, MANY, result};
 use crate::operators::json_compare::to_json;

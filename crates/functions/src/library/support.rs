@@ -1,4 +1,4 @@
-//! How functions of the library are declared and run.
+//! Declares and runs the functions of the library.
 
 pub use crate::documents::{document_of, document_text, stored_of, tree_charge};
 

@@ -1,5 +1,5 @@
-//! A value taken as another kind of value, as MySQL takes arguments of functions and operators: a value that does not
-//! fit gives a warning (an error in a strict write) and the nearest value.
+//! Takes a value as another kind of value, as MySQL does with arguments of functions and operators. A value that does not fit gives a
+//! warning (an error in a strict write) and becomes the nearest value.
 
 use crate::wrong_value::report;
 use squall_registry::StatementContext;

@@ -1,4 +1,4 @@
-//! IN with a long list of constants: a look into a sorted set, which takes a few bytes more than the constants do.
+//! IN with a long list of constants: a search in a sorted set, which takes a few bytes more than the constants.
 
 use arrow::array::{ArrayRef, AsArray, Int64Array};
 use arrow::datatypes::{Int64Type, UInt64Type};

@@ -1,7 +1,7 @@
-//! The nodes of a text.
+//! The nodes of an XML text.
 //!
-//! The reader takes what MySQL's takes: several elements side by side, attributes without quotes or value, no entities. Nodes are a list in
-//! the order in which they begin, so any depth is possible.
+//! The reader accepts the same texts as MySQL's: several elements side by side, attributes without quotes or value, no entities. Nodes
+//! are a list in the order in which they begin, so any depth is possible.
 
 use squall_registry::GrowingCharge;
 use squall_types::SqlResult;

@@ -1,4 +1,4 @@
-//! What a query finds in a document.
+//! Evaluates a query on a document.
 
 use super::document::{Document, Kind};
 use super::xpath::{Axis, Expr, Function, Operator, Query, Start, Step};

@@ -1,4 +1,4 @@
-//! The grammar of XPath queries, as far as MySQL has it.
+//! The grammar of XPath queries that MySQL supports.
 
 use squall_types::{ErrorCode, SqlError, SqlResult};
 

@@ -1,4 +1,4 @@
-//! Reading snapshots in the order of time.
+//! Reads snapshots in the order of time.
 
 use crate::block::{Columns, read_block, unpack};
 use crate::codec::Damaged;

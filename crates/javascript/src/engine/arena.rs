@@ -1,4 +1,4 @@
-//! The memory of one realm: everything that the engine allocates is here, in one piece that can be copied and set back.
+//! The memory of one realm. The engine allocates everything in this one piece, which can be copied and restored.
 
 use super::guard::shield;
 use crate::limits::TotalMemory;

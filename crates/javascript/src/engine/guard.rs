@@ -1,4 +1,4 @@
-//! The way into the engine, and out of it.
+//! Guards calls into the engine: a script that does not stop, or crashes, returns here.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};

@@ -1,4 +1,4 @@
-//! What scripts may call of the server.
+//! The functions of the server that scripts may call.
 
 use super::guard::{hold_off, shield};
 use super::task::Leave;

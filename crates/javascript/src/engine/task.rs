@@ -1,4 +1,4 @@
-//! What goes into the engine, and what comes out of it.
+//! The input and the result of a call of the engine.
 
 use squall_registry::KillState;
 use squall_types::SqlError;

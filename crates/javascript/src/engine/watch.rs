@@ -1,4 +1,4 @@
-//! Looks after scripts that do not stop when they should.
+//! Watches the time of scripts, and stops those that run too long.
 
 use parking_lot::Mutex;
 use squall_registry::KillState;

@@ -1,7 +1,7 @@
-//! Jobs that are done where they are submitted, because handing them to a worker takes longer.
+//! Jobs that run where they are submitted, because handing them to a worker would take longer.
 //!
-//! Such a job gets its number when it is done, and its row says from the first that it has ended. What it has changed is in the
-//! same commit: after a crash the store has both or neither, so they need no claim and are never repeated.
+//! Such a job gets its number when it is done, and its row is written as ended. One commit has the row and the job's changes. After a
+//! crash the store has both or neither, so these jobs need no claim and are never repeated.
 
 use crate::system::ending::Ending;
 use crate::system::kind::{JobState, NewJob};

@@ -1,4 +1,4 @@
-//! The bytes that a kind's ended durable jobs keep.
+//! The bytes that the ended durable jobs of a kind use.
 
 use crate::system::kind::JobInfo;
 use std::sync::atomic::{AtomicU64, Ordering};

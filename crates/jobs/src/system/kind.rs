@@ -1,4 +1,4 @@
-//! What a kind of job is, and what its handler gets.
+//! Kinds of jobs, and the input of their handlers.
 
 use crate::system::output::Output;
 use crate::system::queue::Live;

@@ -1,4 +1,4 @@
-//! Jobs that have not come to an end, and the queue of those that wait for a worker.
+//! Jobs that have not ended, and the queue of those that wait for a worker.
 
 use crate::claims::Claim;
 use crate::system::kind::{Cancel, JobInfo, JobState, Progress};

@@ -1,4 +1,4 @@
-//! Removes finished jobs whose time is over, and the oldest ones where there are too many.
+//! Removes expired jobs, and the oldest ended jobs if there are too many.
 
 use crate::system::kept::bytes_of;
 use crate::system::record::{JobRecord, job_key};

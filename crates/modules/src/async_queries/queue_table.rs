@@ -1,4 +1,4 @@
-//! `async.q`: the queries, as the original shows them.
+//! `async.q`: the queries, in the form of the original.
 
 use super::{NAME, Shared};
 use crate::captured;

@@ -1,4 +1,4 @@
-//! Runs a queued query on a worker's thread, or a brief one where it is queued.
+//! Runs a queued query on a worker's thread, or a short one on the thread that queues it.
 
 use super::kept_sessions::leaves_nothing;
 use super::recording::{Bound, Recorder};

@@ -1,6 +1,7 @@
 //! Lists of statements as durable jobs: queued by EXECUTE in the background, run by workers in child sessions.
 //!
-//! A job that was running when the process ended has failed: what it had not committed is gone, and it is not known what it had.
+//! A job that was running when the process ended has failed. Its uncommitted changes are lost, and nothing tells which of its
+//! statements had committed.
 
 use crate::captured;
 use squall_jobs::{Handler, Kind, NewJob, RunningJob};

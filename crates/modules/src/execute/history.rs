@@ -1,4 +1,4 @@
-//! `data_dictionary.execute_history`: lists of statements that were queued, and how they have ended.
+//! `data_dictionary.execute_history`: the lists of statements that were queued, and their ends.
 
 use super::background::{Jobs, read_outcome};
 use squall_catalog::Privileges;

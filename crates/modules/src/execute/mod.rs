@@ -1,8 +1,8 @@
 //! The module `execute`: the function EXECUTE(), and lists of statements in the background.
 //!
-//! What runs a list of statements in a child session is the session's own ([`squall_session::execute`]), as for the statement
-//! `EXECUTE … CONCURRENT`. The module adds the function (`SELECT EXECUTE('…')`), the jobs that run lists later (`background`) and the table
-//! that tells of them, `data_dictionary.execute_history` (`history`).
+//! The crate `session` runs lists of statements in child sessions ([`squall_session::execute`]), as for the statement `EXECUTE …
+//! CONCURRENT`. This module adds the function (`SELECT EXECUTE('…')`), jobs that run lists later (`background`), and the table
+//! `data_dictionary.execute_history` that shows them (`history`).
 
 mod background;
 mod history;

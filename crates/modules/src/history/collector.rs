@@ -1,4 +1,4 @@
-//! One copy of everything.
+//! Takes one copy of all tables.
 
 use super::settings::Settings;
 use super::{NAME, SOURCE};

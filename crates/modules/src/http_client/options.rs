@@ -1,4 +1,4 @@
-//! What a call asks for beside its URL: the documents `options` and `request`.
+//! The options of a call: the documents `options` and `request`.
 
 use super::settings::{BYTES_MAX, REDIRECTS_MAX, Settings, TIMEOUT_MAX};
 use squall_http_client::client::may_be_given;

@@ -1,4 +1,4 @@
-//! Requests on their way: on threads of the module's own, while whoever asked waits for them.
+//! Runs requests on the module's own threads, while the session waits for them.
 
 use super::requests::RequestEntry;
 use super::settings::Settings;

@@ -1,7 +1,7 @@
-//! `statement_performance_analyzer`: counts of statements, in all or since a snapshot, in the form of the views of statements.
+//! `statement_performance_analyzer`: total counts of statements, or counts since a snapshot, in the form of the views of statements.
 //!
-//! A snapshot is a copy of events_statements_summary_by_digest in a TEMPORARY table of the session. The views are functions, so they
-//! take a snapshot or a difference of two as they take the table itself.
+//! A snapshot is a copy of events_statements_summary_by_digest in a TEMPORARY table of the session. The views are functions, so their
+//! input can be the table, a snapshot, or the difference of two snapshots.
 
 use super::config::{form, setting};
 use super::procedures::{literal, message, quoted, texts};

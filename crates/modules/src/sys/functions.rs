@@ -1,4 +1,4 @@
-//! Functions that go with performance_schema: units, digests, threads, names of files.
+//! Functions for performance_schema: units, digests, threads, names of files.
 
 use super::DATABASE;
 use super::config::{directories, statement_characters};

@@ -1,4 +1,4 @@
-//! `diagnostics`: the state of the server, and its changes over a time.
+//! `diagnostics`: the state of the server, and its changes during a time.
 
 use super::analyzer::{drop_temporary, shown};
 use super::config::setting;

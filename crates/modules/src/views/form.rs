@@ -1,4 +1,4 @@
-//! Times, sizes and statements as people read them.
+//! Formats times, sizes and statements for people.
 
 /// Which way of writing: they differ in times above a minute and sizes below a kibibyte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Connections and what they are doing, and which others they wait for.
+//! Connections, their current statements, and the connections that they wait for.
 
 use super::source::{Row, Rows, Tables};
 use super::sums::{n, order};

@@ -1,4 +1,4 @@
-//! Going through a query to change names in it.
+//! Walks a query to change its names.
 
 use super::expr_parts::{PartMut, push_aggregate_mut, push_parts_mut};
 use super::{

@@ -1,5 +1,5 @@
-//! Rows of VALUES and lists of IN, of which a statement may have millions: behind the first few, values are kept as bytes
-//! of about the length of their text instead of as trees.
+//! Rows of VALUES and lists of IN. A statement may have millions of values, so all but the first few are kept as bytes of about the
+//! length of their text, not as trees.
 
 use super::{Expr, Literal, SqlString, StringLiteral, TemporalKind, UnaryOp};
 use std::fmt;

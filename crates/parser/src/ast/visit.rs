@@ -1,4 +1,4 @@
-//! Going through the tree of an expression.
+//! Walks the tree of an expression.
 
 use super::Expr;
 use super::expr_parts::{Part, push_parts};

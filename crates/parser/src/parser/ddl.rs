@@ -1,4 +1,4 @@
-//! CREATE, ALTER, DROP and RENAME: which object they are about, and the smaller objects.
+//! CREATE, ALTER, DROP and RENAME: finds the kind of object, and parses the smaller objects.
 
 use super::*;
 

@@ -1,7 +1,7 @@
 //! The grammar, by recursive descent.
 //!
-//! Each file adds the methods of one part of the language to [`Parser`]. A method named after a rule begins at the
-//! rule's first token and ends behind its last.
+//! Each file adds the methods of one part of the language to [`Parser`]. A method named after a rule begins at the rule's first token
+//! and ends after its last.
 
 mod account;
 mod admin;

@@ -1,4 +1,4 @@
-//! Which statement it is, by its first words.
+//! Finds the kind of a statement by its first words.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Which statement it is.
+//! Prints a statement of any kind.
 
 use super::*;
 

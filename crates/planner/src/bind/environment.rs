@@ -1,4 +1,4 @@
-//! What the binder asks its caller for.
+//! The input of the binder: catalog, registry, settings and tables.
 
 use super::trigger::RowTriggers;
 use datafusion::catalog::TableProvider;

@@ -1,4 +1,4 @@
-//! What binding gives.
+//! The results of binding.
 
 use arrow::datatypes::SchemaRef;
 use datafusion::common::Column;

@@ -1,4 +1,4 @@
-//! Which rows a query locks as it reads them.
+//! The row locks of a locking read.
 
 use squall_parser::ast::{LockStrength, LockWait, Locking, ObjectName};
 

@@ -1,4 +1,4 @@
-//! Calls: by name, and those with a syntax of their own.
+//! Calls of functions by name, and calls with their own syntax.
 
 use super::context::Context;
 use super::expr::interval_unit;

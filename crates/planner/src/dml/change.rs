@@ -1,4 +1,4 @@
-//! UPDATE and DELETE of one table, and the single row changes that every statement is made of.
+//! UPDATE and DELETE of one table, and the changes of single rows that all statements use.
 
 use super::find::{RowChange, change_keys, choose_path, find_by_columns, for_each_selected, note_use, push_returned};
 use super::foreign_key::{self, Cause};

@@ -1,4 +1,4 @@
-//! Values of a statement become complete rows: defaults, AUTO_INCREMENT values, generated columns.
+//! Completes rows: adds defaults, AUTO_INCREMENT values and generated columns.
 
 use super::plan::InsertPlan;
 use super::rules::DefaultRule;

@@ -1,4 +1,4 @@
-//! Finding the rows that UPDATE and DELETE change: an access path, locked row by row.
+//! Finds the rows that UPDATE and DELETE change: by an access path, locking row by row.
 
 use super::plan::{Returned, Selection};
 use super::segment_rows::FoundRows;

@@ -1,10 +1,10 @@
 //! FOREIGN KEY constraints: checked row by row, after each row is written.
 //!
-//! Both ends look in the newest rows, whatever the transaction's snapshot is. A transaction that writes a child first takes
-//! a shared lock of its parent and keeps it. A transaction that deletes a parent, or changes its key, has its exclusive
-//! lock before it looks for children. So the second of the two finds what the first has done, or waits for it. The tables
-//! at both ends are locked as in the statement's catalog. If one has been redefined since, the statement ends (1412) and
-//! begins again with the current catalog.
+//! Both ends read the newest rows, not those of the transaction's snapshot. A transaction that writes a child first takes a shared lock
+//! of its parent and keeps it. A transaction that deletes a parent, or changes its key, has its exclusive lock before it looks for
+//! children. So the second of the two sees the change of the first, or waits for it. The tables at both ends are locked with their
+//! definitions in the statement's catalog. If one has been redefined since, the statement ends (1412) and begins again with the current
+//! catalog.
 
 use super::DmlContext;
 use super::change::{delete_row_as, update_row_as};

@@ -1,4 +1,4 @@
-//! The values of functional key parts: errors name the key, as the hidden column has no name that users know.
+//! The values of functional key parts. Errors name the key, because users do not know the name of the hidden column.
 
 use super::target::RowMaker;
 use squall_catalog::ColumnDef;

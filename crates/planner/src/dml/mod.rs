@@ -1,8 +1,8 @@
-//! Statements that change rows: INSERT, REPLACE, UPDATE, DELETE, and what LOAD DATA does with each line.
+//! Statements that change rows: INSERT, REPLACE, UPDATE, DELETE, and the rows of LOAD DATA.
 //!
-//! A statement is bound once into a plan (see [`plan`]) and then run row by row in the caller's transaction.
-//! Everything here may block on a lock. So the caller runs it on a thread that may block, or tells the transaction to
-//! report [`StoreError::WouldBlock`] and then starts the statement again on another thread.
+//! A statement is bound once into a plan (see [`plan`]) and then run row by row in the caller's transaction. It may block on a lock. So
+//! the caller runs it on a thread that may block, or lets the transaction report [`StoreError::WouldBlock`] and starts the statement
+//! again on another thread.
 //!
 //! Reading order: [`plan`], [`target`], `view`, `trigger`, [`insert`], [`find`], [`change`], `segment_rows`, [`foreign_key`],
 //! [`query`].

@@ -1,4 +1,4 @@
-//! What rows are divided by, bound.
+//! The bound partitioning expression or columns.
 
 use super::key_hash::KeyHash;
 use super::own_exprs;

@@ -1,13 +1,12 @@
-//! Small queries, run row by row: nested loops over indexes, with conditions, groups and an order, straight on the store.
+//! Small queries, run row by row: nested loops over indexes, with conditions, groups and an order, directly on the store.
 //!
-//! Planning such a query in DataFusion takes many times as long as answering it. Here its tables are put in an order by
-//! greedy choice, each is read along an index for every row of those before it, and rows are evaluated one at a time by
-//! the same expressions that changes of rows use. Nothing is written before the whole answer is complete. So a query
-//! that turns out to be large, or that fails, can still go to the full planner, which reports errors and warnings; this
-//! module never reports any.
+//! For such a query, DataFusion's planning takes many times as long as the answer. Here a greedy choice orders the tables. Each table
+//! is read along an index for every row of the tables before it, and the expressions that changes of rows use evaluate the rows one at
+//! a time. Nothing is written before the answer is complete. So a query that is large after all, or fails, can still go to the full
+//! planner, which reports errors and warnings; this module never reports any.
 //!
-//! Reading order: [`plan`] (which queries), `from` (their tables), `outputs` (select list, groups, order), `loops` (the
-//! order of tables, and their indexes), `covering` (indexes that have all that is read), `run`, `collect` (groups, order, what is written).
+//! Reading order: [`plan`] (the queries that qualify), `from` (their tables), `outputs` (select list, groups, order), `loops` (the
+//! order of tables, and their indexes), `covering` (covering indexes), `run`, `collect` (groups, order, output).
 
 mod collect;
 mod covering;

@@ -1,4 +1,4 @@
-//! A database in memory: just enough of CREATE TABLE, CREATE VIEW and INSERT to have rows to ask for.
+//! A database in memory, with as much of CREATE TABLE, CREATE VIEW and INSERT as the tests need.
 
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;

@@ -1,4 +1,4 @@
-//! What one system variable is: scope, type, range, default and doc, in a form that can be written as a constant.
+//! The declaration of one system variable: scope, type, range, default and text, written as a constant.
 
 use squall_types::{CollationId, ErrorCode, SqlError, SqlType, Value};
 

@@ -1,4 +1,4 @@
-//! Names that MySQL 8.4 no longer has, or only MariaDB, and that clients still read. They are not shown.
+//! Variables that MySQL 8.4 no longer has, or that only MariaDB has, and that clients still read. They are not shown.
 
 use super::definition::{
     Scope::{Both, Global},

@@ -1,4 +1,4 @@
-//! How statements are understood and run.
+//! Parsing, planning and running of statements.
 
 use super::definition::{
     Kind,

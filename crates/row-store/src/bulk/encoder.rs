@@ -1,4 +1,4 @@
-//! Values become stored rows and index entries.
+//! Encodes values as stored rows and index entries.
 
 use crate::engine::Slice;
 use crate::index_key::{Entry, TermScratch};

@@ -1,4 +1,4 @@
-//! Sorted records become files of a table.
+//! Writes sorted records to files of a table.
 
 use super::EncodedRows;
 use crate::batch::Batch;

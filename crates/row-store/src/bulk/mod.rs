@@ -1,11 +1,11 @@
 //! Loading many rows at once, and building indexes over existing rows.
 //!
-//! [`BulkEncoder`]s, one for each thread that makes rows, turn values into stored rows and index entries. Rows of a table
-//! without a primary key come in the order of their keys: a [`BulkWriter`] makes files of the table of them while others
-//! are still being made. All other records are sorted, and merged at the end. The files become the table's in one atomic
-//! step, without the log. Memory is bounded by the sort buffer, however many rows there are.
+//! Each thread that makes rows has a [`BulkEncoder`], which encodes stored rows and index entries. Rows of a table without a primary
+//! key come in the order of their keys, so a [`BulkWriter`] writes files of the table during the load. All other records are sorted,
+//! and merged at the end. The files become part of the table in one atomic step, without the log. The sort buffer bounds the memory for
+//! any number of rows.
 //!
-//! [`BulkLoad`] does all this for callers that have one row after the other.
+//! [`BulkLoad`] does all this for callers that make one row after the other.
 
 mod encoder;
 mod index;

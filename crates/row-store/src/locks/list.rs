@@ -1,4 +1,4 @@
-//! The locks as a list, for tables that show what a statement waits for.
+//! The list of all locks, for tables that show waits.
 
 use super::{LockTable, OWN_FAMILY, Owner};
 use crate::index_key::KeyRange;

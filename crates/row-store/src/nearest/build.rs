@@ -1,4 +1,4 @@
-//! Making graphs, and folding changes into them.
+//! Makes graphs, and adds changes to them.
 
 use crate::engine::Slice;
 use crate::index_key::{Direction, ValueRange};

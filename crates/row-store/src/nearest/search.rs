@@ -1,4 +1,4 @@
-//! Searches of readers.
+//! Runs searches of readers.
 
 use super::build::OTHERS_MAX;
 use crate::index_key::index_range;

@@ -1,4 +1,4 @@
-//! Reading in one snapshot: committed rows as of a sequence number, with a transaction's own writes over them.
+//! Reads in one snapshot: committed rows as of a sequence number, merged with a transaction's own writes.
 
 mod cursor;
 mod merged;

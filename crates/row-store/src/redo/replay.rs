@@ -1,11 +1,10 @@
-//! Reading the log after a crash.
+//! Reads the log after a crash.
 //!
-//! The log ends at the first fragment that is not as it was written, if a crash explains that: it was never durable, so no
-//! client was told of its commit. The disk may have any part of what was written and never synced: earlier blocks may be
-//! missing where later ones exist. So whole fragments behind the end are no damage. The fragments themselves tell the
-//! difference: each names the fragment before which all were durable when it was made
-//! ([`FragmentHeader::durable`](super::record::FragmentHeader)). If any later fragment says that the unreadable one was
-//! durable, it was on the disk once, and this is damage.
+//! The log ends at the first unreadable fragment, if a crash explains it: the fragment was never durable, so no client was told of its
+//! commit. The disk may have any part of the bytes that were written and never synced, so earlier blocks may be missing while later
+//! ones exist. So whole fragments after the end do not mean damage. The fragments themselves tell the difference: each names the
+//! fragment before which all were durable when it was made ([`FragmentHeader::durable`](super::record::FragmentHeader)). If any later
+//! fragment says that the unreadable one was durable, the disk once had it, and this is damage.
 
 use super::checkpoint::{Checkpoint, Found};
 use super::place::{LogContents, LogDamage, LogError, LogPlace};

@@ -1,3 +1,5 @@
+//! The log is written, replayed, cut and damaged.
+
 use super::record::HEADER_BYTES;
 use super::segment::{numbers, path_of};
 use super::*;

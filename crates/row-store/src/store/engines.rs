@@ -1,4 +1,4 @@
-//! The storage engines of a store, and questions to the engine of a table.
+//! The storage engines of a store, and calls of a table's engine.
 
 use super::table_engine::{LevelBytes, LevelFault, Optimized, ReplacedEngine, TableEngine, WorkFailed};
 use super::{HeldTable, RowStore};

@@ -1,4 +1,4 @@
-//! The store: opening, tables, transactions.
+//! The store: it opens directories, finds tables and begins transactions.
 
 mod ddl;
 mod dictionaries;

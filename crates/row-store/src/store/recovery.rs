@@ -1,4 +1,4 @@
-//! Opening a store: its files, the changes that only the log has, and the remains of unfinished work.
+//! Opens a store: its files, the changes that only the log has, and the remains of unfinished work.
 
 use crate::batch::Batch;
 use crate::commit::Committer;

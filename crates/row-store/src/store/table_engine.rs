@@ -1,4 +1,4 @@
-//! What a storage engine must do.
+//! [`TableEngine`]: the interface that a storage engine implements.
 
 use super::{HeldTable, RowStore};
 use crate::gate::DiskRoom;

@@ -1,4 +1,4 @@
-//! What all partitions of a table have in common.
+//! The common state of all partitions of a table.
 
 use crate::locks::{LargeWriters, SearchedRanges};
 use squall_catalog::TableId;

@@ -1,4 +1,4 @@
-//! A table as its readers and writers hold it.
+//! A table, as its readers and writers use it.
 
 mod column;
 mod engine_traits;

@@ -1,14 +1,13 @@
-//! Segment rows: rows outside of the store, as a last level below it.
+//! Segment rows: rows outside the store, in a level below it.
 //!
-//! A column table keeps most of its rows in files of its own. All code above sees them as rows: they are found by
-//! key, scanned in key order, locked, changed and deleted.
+//! A column table keeps most of its rows in its own files. All code above uses them as rows: it finds them by key, scans them in key
+//! order, locks, changes and deletes them.
 //!
-//! - An entry of the store hides the segment row with its key. A DELETE leaves a [marker](DELETED) instead of
-//!   nothing.
-//! - The *manifest* lists the segments. It is entries of the table's keyspace too: it changes in a commit, and a reader at a
-//!   sequence number reads the manifest of that number. The [`SegmentSource`] defines what an entry means.
-//! - Rows are sealed by a [`Sealing`]: its caller reads the store's rows in one snapshot, makes new entries of the manifest,
-//!   and commits. Rows that have not changed meanwhile leave the store in the same step. Readers see no change.
+//! - An entry of the store hides the segment row with its key. A DELETE leaves a [marker](DELETED) instead of nothing.
+//! - The *manifest* lists the segments. Its entries are in the table's keyspace too: it changes in a commit, and a reader at a sequence
+//!   number reads the manifest of that number. The [`SegmentSource`] defines the meaning of an entry.
+//! - A [`Sealing`] seals rows: its caller reads the store's rows in one snapshot, makes new entries of the manifest, and commits. Rows
+//!   that have not changed meanwhile leave the store in the same step. Readers see no change.
 
 use super::Table;
 use super::row::ValueRef;

@@ -1,4 +1,4 @@
-//! Changes many segment rows of a column table at a time: by its manifest, and by entries of its indexes.
+//! Changes many segment rows of a column table at a time, by its manifest and by entries of its indexes.
 
 use super::Transaction;
 use crate::StoreError;

@@ -1,4 +1,4 @@
-//! A transaction that has locked very many rows keeps no locks of the rows that it has written.
+//! A transaction that has locked very many rows gives up the locks of the rows that it has written.
 
 use super::Transaction;
 use crate::error::{StoreError, StoreResult};

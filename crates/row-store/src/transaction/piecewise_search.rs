@@ -1,4 +1,4 @@
-//! Searches whose ranges are locked piece by piece as they go on, because LIMIT may end them before the end.
+//! Searches that lock their range piece by piece, because LIMIT may end them early.
 
 use super::{LockingScan, Transaction};
 use crate::error::StoreResult;

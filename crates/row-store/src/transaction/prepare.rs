@@ -1,4 +1,4 @@
-//! A transaction that is prepared: its writes and locks stay until any session commits it or rolls it back.
+//! Prepared transactions: their writes and locks stay until any session commits them or rolls them back.
 
 use super::Transaction;
 use crate::commit::{CommitRequest, HeldLocks};

@@ -1,4 +1,4 @@
-//! Ranges that a transaction has searched stay as they are, and its writes respect the ranges of others.
+//! Locks the ranges that a transaction has searched, and lets its writes respect the ranges of others.
 
 use super::change::EntryChange;
 use super::{LockedRow, Transaction, table_lock};

@@ -1,10 +1,9 @@
 //! The uncommitted writes of a transaction.
 //!
-//! Every write carries the number of the step it belongs to. A savepoint is such a number: rolling back to it drops the
-//! later ones. A scan is opened at a number too, so a statement never meets its own later writes.
+//! Every write has the number of its step. A savepoint is such a number: rolling back to it drops the later steps. A scan is opened at
+//! a number too, so a statement never sees its own later writes.
 //!
-//! Writes beyond the memory bound go to [files](spill). They keep their steps there; steps that are rolled back are remembered as
-//! dead.
+//! Writes beyond the memory bound go to [files](spill). They keep their steps there; the set remembers which steps are rolled back.
 
 mod entries;
 mod postings;

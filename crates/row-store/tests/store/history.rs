@@ -1,5 +1,5 @@
-//! A history checker: transactions read lists and append their own number to some. From the lists that remain, the order
-//! of all versions is known, and with it the dependencies of transactions; a cycle of dependencies is an anomaly.
+//! A history checker: transactions read lists and append their own number to some. The final lists give the order of all versions, and
+//! so the dependencies of transactions. A cycle of dependencies is an anomaly.
 
 use crate::fixture::*;
 use parking_lot::Mutex;

@@ -1,4 +1,4 @@
-//! Rows that leave the store for a level below it: no answer changes.
+//! Rows that leave the store for a level below it: all answers stay the same.
 
 use crate::fixture::*;
 use proptest::prelude::*;

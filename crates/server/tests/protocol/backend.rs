@@ -1,4 +1,4 @@
-//! A database whose statements are a fixed list: everything that a server may have to say, nothing that a database does.
+//! A database whose statements are a fixed list: it gives all kinds of answers that a server can send.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

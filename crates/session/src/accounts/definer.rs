@@ -1,5 +1,4 @@
-//! Views, triggers and events whose definer is an account: which of them lose their definer when the account is dropped, and
-//! which get one when it is made.
+//! Views, triggers and events lose their definer when the account is dropped, and get it when the account is created.
 
 use crate::database::Shared;
 use crate::session::Session;

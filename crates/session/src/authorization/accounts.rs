@@ -1,4 +1,4 @@
-//! What statements about accounts need.
+//! The privileges that statements about accounts need.
 
 use crate::authorization::SecurityContext;
 use squall_catalog::{AccountKey, Accounts, Need, Object, Privileges};

@@ -1,4 +1,4 @@
-//! Limits for new connections beside those of the account: `offline_mode` and `max_user_connections`.
+//! Limits for new connections besides those of the account: `offline_mode` and `max_user_connections`.
 
 use crate::session::Session;
 use squall_catalog::{AccountKey, Accounts};

@@ -1,5 +1,5 @@
-//! What each kind of statement needs before it is run. The binder records the needs for rows; this module records
-//! what names alone say.
+//! The privileges that each kind of statement needs. The binder records the needs for rows; this module records the needs that names
+//! alone tell.
 
 use super::AuthorizedStatement;
 use super::show::needs_of_show;

@@ -1,4 +1,4 @@
-//! Makes operations of syntax trees.
+//! Compiles syntax trees to operations.
 
 use super::{CompiledProgram, Operation, RowSlots, Slot, Variable};
 use crate::signalled::{SignalItem, state_of};

@@ -1,6 +1,6 @@
-//! An open data directory, and what extends the server: modules and their procedures.
+//! An open data directory, and the extensions of the server: modules and their procedures.
 //!
-//! Reading order: [`Database`], `Shared`, `module`, `procedure`, `statement_runner` (how a procedure runs statements).
+//! Reading order: [`Database`], `Shared`, `module`, `procedure`, `statement_runner` (statements of a procedure).
 
 mod module;
 mod procedure;

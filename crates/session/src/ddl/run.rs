@@ -1,4 +1,4 @@
-//! Definition statements as a session runs them: privileges, then the work on a thread that may block.
+//! Runs a definition statement: checks privileges, then works on a thread that may block.
 
 use crate::authorization::SecurityContext;
 use crate::authorization::definition::is_virtual_already;

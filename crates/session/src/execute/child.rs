@@ -1,7 +1,7 @@
-//! Child sessions: sessions that run a list of statements for another one, beside its transaction.
+//! Child sessions: they run a list of statements for another session, outside its transaction.
 //!
-//! A child is made of who has logged in, with a few settings of the caller, and a KILL of its own. While the caller waits for it, locks of
-//! the caller are no use to wait for: the lock tables know of the call.
+//! A child has the account that has logged in, a few settings of the caller, and its own KILL. The caller waits for it, so the child
+//! can never get a lock that the caller holds. The lock tables know of the call, and end such a wait as a deadlock.
 
 use crate::api::KillCallback;
 use crate::database::{Database, Shared};

@@ -1,4 +1,4 @@
-//! A list of statements in one text, which is run to its end or up to the first that fails, all or nothing.
+//! Runs a list of statements in one text, to its end or to the first failure, as a whole or not at all.
 
 use crate::collector::LastError;
 use crate::plans::long_statement::Text;

@@ -1,8 +1,9 @@
 //! EXECUTE of texts: `EXECUTE {@variable | 'text'} [USING …] [WITH NO RETURN] [CONCURRENT] [WAIT]`.
 //!
-//! A text is one statement that runs as if it stood there; with `WITH NO RETURN` a [`list`] of them, all or nothing; with `CONCURRENT`
-//! a list in a session of its own, a [`child`]. The function EXECUTE() of a module uses the same child sessions. Whatever runs, it runs as who has
-//! logged in: the text may be a caller's, so a routine's definer lends it nothing.
+//! A text is one statement, which runs in place. With `WITH NO RETURN` it is a [`list`] of statements, all or nothing. With
+//! `CONCURRENT` the list runs in its own session, a [`child`]. The function EXECUTE() of a module uses the same child sessions. All
+//! texts run with the privileges of the account that has logged in: a text may come from a caller, so it must not get the privileges of
+//! a routine's definer.
 
 pub mod child;
 pub mod list;

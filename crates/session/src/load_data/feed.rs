@@ -1,4 +1,4 @@
-//! Where the text comes from: a file of the server, the client, or a URL.
+//! The source of the text: a file of the server, the client, or a URL.
 
 use super::xml::XmlRows;
 use crate::result::writer::ResultWriter;

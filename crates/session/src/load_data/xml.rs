@@ -1,4 +1,4 @@
-//! LOAD XML: elements become the text that LOAD DATA reads without clauses; the rest is as for other files.
+//! LOAD XML: converts elements to LOAD DATA's default format, and then loads them like other files.
 //!
 //! A row is an element with a given name. Its fields are attributes, elements with text, and `<field name="…">` elements, in the row or
 //! around it. An empty text is no field, as in MySQL: the column is NULL.

@@ -1,5 +1,5 @@
-//! Long statements: to parse them, to bind them and to drop their trees takes so long that the query pool does it. A
-//! connection's thread is shared with other connections.
+//! Long statements. Parsing them, binding them and dropping their trees takes long, so the query pool does it: a connection's thread
+//! also serves other connections.
 
 use bytes::Bytes;
 use squall_executor::runtime::{QueryRuntime, ReservedMemory};

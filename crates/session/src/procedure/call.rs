@@ -1,4 +1,4 @@
-//! CALL, and what a procedure gets to work with.
+//! Runs CALL, and makes the [`ProcedureCall`](crate::database::ProcedureCall) of a procedure.
 
 use super::arguments::Destination;
 use super::stack::OnGrowingStack;

@@ -1,4 +1,4 @@
-//! Sessions that are made like another: for statements that functions run, and for later work of an account.
+//! Makes sessions from another session's state: for statements that functions run, and for later work of an account.
 
 use crate::api::KillCallback;
 use crate::collector::Collector;

@@ -1,4 +1,4 @@
-//! A session that runs statements from inside of its own statement.
+//! Runs statements in a session inside its own statement.
 
 use crate::database::{Shared, StatementRunner};
 use crate::plans::long_statement::Text;

@@ -1,4 +1,4 @@
-//! Errors of a stored program that do not depend on its tables; CREATE reports them.
+//! Checks a stored program for errors that do not depend on its tables; CREATE reports them.
 
 use crate::program_errors as errors;
 use crate::statement_kind::{refused_for_its_rows, refused_in_function};

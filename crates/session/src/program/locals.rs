@@ -1,4 +1,4 @@
-//! Local variables as statements see and set them.
+//! Local variables, as statements read and set them.
 
 use crate::converted::converted;
 use crate::program_errors::undeclared_variable;

@@ -1,7 +1,7 @@
-//! Repeated queries of the full planner: their plans are in the shared plan cache, by the text as it was sent.
+//! Repeated queries of the full planner. The shared plan cache has their plans, by the exact text of the query.
 //!
-//! A plan is kept when its text comes for the second time. Its inputs have to be the same: the catalog and the session's settings. No name may
-//! mean a TEMPORARY table or a variable of a stored program. The sizes of tables are compared before each run
+//! A plan is cached when its text comes for the second time. It is used while its inputs are the same: the catalog and the session's
+//! settings. No name may mean a TEMPORARY table or a variable of a stored program. The sizes of tables are compared before each run
 //! ([`ReusablePlan::holds`](squall_executor::reusable::ReusablePlan::holds)). The session that runs it checks its own privileges.
 
 use super::RunningQuery;

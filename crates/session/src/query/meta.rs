@@ -1,4 +1,4 @@
-//! Columns of results as clients are told of them.
+//! The columns of a result, as a client is told of them before it runs the statement.
 
 use crate::connection::CursorBuffer;
 use crate::query::virtual_change::changed_virtual_table;

@@ -1,4 +1,4 @@
-//! What the planner asks the session for: tables and variables.
+//! Resolves tables and variables for the planner.
 
 use crate::database::Shared;
 use crate::query::view::FoundColumns;

@@ -1,5 +1,4 @@
-//! INSERT, UPDATE and DELETE of virtual tables that take changes: rows are found by a query, and handed to the table one
-//! by one.
+//! INSERT, UPDATE and DELETE of virtual tables that accept changes. A query finds the rows, and the table gets them one by one.
 
 use crate::authorization::SecurityContext;
 use crate::result::Outcome;

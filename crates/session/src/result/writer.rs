@@ -1,7 +1,7 @@
-//! Where a session's results go, and its client: what a front end gives a session.
+//! The interface of a session to its client: a front end implements it.
 //!
-//! A front end implements [`ResultWriter`]; a session calls it. The writer lives on the connection's thread, so rows
-//! of other threads reach it through a bounded channel: a slow reader delays its own query and no other session.
+//! A front end implements [`ResultWriter`]; a session calls it. The writer lives on the connection's thread, so rows of other threads
+//! reach it through a bounded channel: a slow reader delays only its own query.
 
 use squall_front_end::Peer;
 use squall_instrumentation::{SocketUse, TlsUse};

@@ -1,4 +1,4 @@
-//! Statements that are answered on the connection's own thread, before anything is parsed.
+//! Answers statements on the connection's own thread, without parsing them.
 
 use crate::plans::{Answered, AtOnce, ConstantPlan, Found, Route, RowsPlan, SelectPlan, Unanswered};
 use crate::result::writer::{ResultWriter, StatusInfo};

@@ -1,4 +1,4 @@
-//! Choosing a route.
+//! Chooses the route of a statement.
 
 use crate::authorization::SecurityContext;
 use crate::plans::{ChangePlan, ConstantPlan, QueryRoute, Route, RowsPlan, SelectPlan};

@@ -1,4 +1,4 @@
-//! The body of a stored procedure at work in the session that calls it.
+//! Runs the body of a stored procedure in the session that calls it.
 
 use crate::collector::Collector;
 use crate::compiled::Variable;

@@ -1,4 +1,4 @@
-//! Routines as SHOW and information_schema have them: the stored ones, and the procedures that are part of the server.
+//! Routines for SHOW and information_schema: the stored ones, and the built-in procedures.
 
 use crate::authorization::SecurityContext;
 use crate::database::{Parameter, ParameterMode, ProcedureHead, Shared};

@@ -1,4 +1,4 @@
-//! `information_schema.PLAN_CACHE`: the parsed statements and plans that sessions share, and how often they use them.
+//! `information_schema.PLAN_CACHE`: the shared statements and plans, and the number of their uses.
 
 use crate::database::Shared;
 use crate::plans::shared_cache::{CacheEntry, PlanKind, PlanUse, Totals};

@@ -1,4 +1,4 @@
-//! Counts statements at their ends; waits, transactions and prepared statements where they happen.
+//! Counts statements at their ends, and waits, transactions and prepared statements when they happen.
 
 use crate::plans::{Answered, Route};
 use crate::session::{Session, StatementRun};

@@ -1,4 +1,4 @@
-//! A session that runs stored programs inside of another's statement.
+//! Sessions that run stored programs inside another session's statement.
 
 use super::{CommandState, Identity, PreviousStatement, Session, SessionLog};
 use crate::plans::session_cache::SessionPlanCache;

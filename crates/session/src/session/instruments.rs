@@ -1,4 +1,4 @@
-//! What a session is measured with.
+//! The counters and meters of a session.
 
 use crate::database::Shared;
 use crate::plans::prepared::PreparedStatement;

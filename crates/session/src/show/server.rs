@@ -1,4 +1,4 @@
-//! SHOW of the server: variables, status, processes, engines, character sets, and empty lists of what is not supported.
+//! SHOW of the server: variables, status, processes, engines, character sets, and empty lists for unsupported features.
 
 use crate::authorization::SecurityContext;
 use crate::result::{ResultSet, number_column, text_column, typed_column};

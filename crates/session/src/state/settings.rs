@@ -1,4 +1,4 @@
-//! A session's variables decoded, so that statements need not look them up by name.
+//! Decoded variables of a session, so that statements need not look them up by name.
 
 use crate::client_text::is_read_as_utf8;
 use crate::plans::QueryRoute;

@@ -1,4 +1,4 @@
-//! Which transaction of a session is open.
+//! The open transaction of a session.
 
 use squall_parser::ast::{IsolationLevel as AstLevel, TransactionCharacteristics};
 use squall_row_store::{IsolationLevel, Savepoint, Transaction};

@@ -1,4 +1,4 @@
-//! The body of a trigger at work, statement by statement, in the session inside of the statement that changes a row.
+//! Runs the body of a trigger statement by statement, in the inner session of the statement that changes a row.
 
 use crate::collector::Collector;
 use crate::plans::trigger_cache::ParsedTriggers;

@@ -1,4 +1,4 @@
-//! The table: statements and what they need.
+//! The table of statements and the privileges that they need.
 
 use squall_parser::ast::Statement;
 

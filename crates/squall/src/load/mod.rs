@@ -1,8 +1,8 @@
-//! `squall load`: files into a table of a server.
+//! `squall load`: loads files into a table of a server.
 //!
-//! The files' records go to the server as one LOAD DATA LOCAL statement, so that they become visible all at once or not at
-//! all. Rows that the server cannot store are left out as long as `--max-rejects` allows it (REJECT LIMIT); their numbers
-//! come back as warnings, and the files are read a second time to find their lines.
+//! The files' records go to the server as one LOAD DATA LOCAL statement, so they become visible at once or not at all. Rows that the
+//! server cannot store are left out, up to `--max-rejects` (REJECT LIMIT). The server returns their numbers as warnings, and the files
+//! are read a second time to find their lines.
 
 mod source;
 

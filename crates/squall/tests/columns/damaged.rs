@@ -1,4 +1,4 @@
-//! Segments that are damaged.
+//! Damaged segments.
 
 use super::{CORRUPTED, answer, run};
 use mysql::prelude::Queryable;

@@ -1,4 +1,4 @@
-//! The statements by which lists are read and appended to: by every kind of key, in every kind of table, as text and prepared.
+//! The statements that read and append to lists: by every kind of key, in every kind of table, as text and prepared.
 
 use crate::record::{Level, List, Operation};
 use crate::workload::{Failure, Shared, attempt};

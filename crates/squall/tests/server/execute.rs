@@ -1,4 +1,4 @@
-//! EXECUTE with several sessions: who runs a text and who may, KILL, limits, what others see of a child, and lists in the background.
+//! EXECUTE with several sessions: privileges, KILL, limits, the visibility of a child session, and lists in the background.
 
 use super::{connect, error, options, run, start, value, wait_until};
 use squall_client::{Client, ConnectOptions};

@@ -1,5 +1,5 @@
-//! Log files of a server in use: whole entries from many clients, rotation, files that cannot be written, and what must
-//! not be in them.
+//! Log files of a busy server: whole entries from many clients, rotation, files that cannot be written, and secrets that must not be in
+//! them.
 
 use super::{connect, error, options, run, start, value};
 use mysql::prelude::Queryable as _;

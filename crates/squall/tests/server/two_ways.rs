@@ -1,5 +1,5 @@
-//! Small queries run row by row must answer what a query plan answers. A common table expression that nothing reads keeps a
-//! query from being small, and changes nothing else about it.
+//! Small queries that run row by row give the same answers as a query plan. An unused common table expression sends a query to the full
+//! planner, and changes nothing else.
 
 use super::{connect, run, start, value};
 use squall_client::{Client, ClientError, Column, QueryResult};

@@ -1,4 +1,4 @@
-//! `LIKE` patterns and searching in text by a collation.
+//! `LIKE` patterns, and searches in texts by a collation.
 
 use super::ascii_search::AsciiSearch;
 use super::icu::UnicodeCollator;

@@ -1,4 +1,4 @@
-//! Documents as arrays of values of one type: what `CAST(document AS type ARRAY)` makes of them for a multi-valued key.
+//! Converts documents to arrays of values of one type: `CAST(document AS type ARRAY)` for multi-valued keys.
 
 use super::{ConversionContext, store_value};
 use crate::json::Json;

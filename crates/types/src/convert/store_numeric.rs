@@ -1,4 +1,4 @@
-//! Storing into integer, DECIMAL, FLOAT, DOUBLE, BIT and YEAR columns.
+//! Stores values into integer, DECIMAL, FLOAT, DOUBLE, BIT and YEAR columns.
 
 use super::context::{ConversionContext, Stored};
 use super::number::{parse_f64, parse_integer_rounded, round_f64, temporal_to_decimal};

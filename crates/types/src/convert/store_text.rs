@@ -1,4 +1,4 @@
-//! Storing into string, ENUM, SET and JSON columns.
+//! Stores values into string, ENUM, SET and JSON columns.
 
 use super::context::{ConversionContext, Severity, Stored};
 use super::text::write_text;

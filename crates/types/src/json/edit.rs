@@ -1,4 +1,4 @@
-//! Changing a document in its stored form: text around a change is copied, and only names and brackets on the path to it are read.
+//! Changes a document in its stored form. It copies the text around a change, and reads only the names and brackets on the path to it.
 
 use super::quote;
 use super::stored::{MemberPlace, Neighbour, end_of_value, find, is_array, member_place, nth_element};

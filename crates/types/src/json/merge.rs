@@ -1,5 +1,5 @@
-//! Merging documents in their stored form: members of two objects are taken in the order of their names, and members of one side only
-//! are copied as text.
+//! Merges documents in their stored form. It takes the members of two objects in the order of their names, and copies members of one
+//! side as text.
 
 use super::print::write_string;
 use super::stored::{Member, members};

@@ -1,4 +1,4 @@
-//! Sort keys: bytes that compare as documents do, and are the same for equal ones.
+//! Sort keys: bytes that have the order of documents, and are equal for equal documents.
 
 use super::stored::{elements, members, root};
 use super::{DEPTH_MAX, Json, JsonError};

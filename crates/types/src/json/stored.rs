@@ -1,7 +1,7 @@
-//! Reads parts of a document in its stored form ([`super::document`]), which has each name of an object once, shorter names before longer ones, and a
-//! blank behind colons and commas.
+//! Reads parts of a document in its stored form ([`super::document`]). In that form an object has each name once, with shorter names
+//! before longer ones, and a blank follows each colon and comma.
 //!
-//! Other parts are skipped by searching for quotes and brackets only, many bytes at a time.
+//! It skips other parts by searching only for quotes and brackets, many bytes at a time.
 
 use super::lines::{Scalar, scalars_stored};
 use super::parse::{Marked, Parser};

@@ -1,4 +1,4 @@
-//! Plans of rows that a join already has, or of inputs that run in another environment than the join.
+//! Plans that give rows which a join already has, or run an input in another environment than the join.
 
 use crate::operator::{Operator, execution_plan};
 use arrow::datatypes::SchemaRef;

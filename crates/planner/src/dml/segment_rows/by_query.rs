@@ -1,4 +1,4 @@
-//! Rows that a query finds, by joins or subqueries, changed many at a time.
+//! Changes of segment rows that a query finds by joins or subqueries: many at a time.
 
 use super::super::DmlContext;
 use super::super::plan::{QueryChangePlan, TableChange};

@@ -1,4 +1,4 @@
-//! Segment rows, some thousand at a time: values of a few of their columns, from any segments.
+//! Chunks of some thousand segment rows: values of a few of their columns, from any segments.
 
 use super::super::DmlContext;
 use super::super::target::Target;

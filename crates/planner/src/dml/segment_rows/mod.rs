@@ -1,8 +1,8 @@
-//! UPDATE and DELETE of column tables: rows are found by columns, and many of them changed at a time.
+//! UPDATE and DELETE of column tables: finds rows by columns, and changes many at a time.
 //!
-//! A condition, or its parts that segments can answer, become bitmaps of positions. A few rows are then locked, read and
-//! changed one by one, as rows of other tables are. Many rows are changed by the table's manifest ([`BulkChange`]),
-//! which needs the exclusive lock of the table; where other sessions have locks in it, rows are changed one by one.
+//! The parts of the condition that segments can evaluate become bitmaps of positions. A few rows are then locked, read and changed one
+//! by one, as in other tables. Many rows are changed by the table's manifest ([`BulkChange`]), which needs the exclusive lock of the
+//! table. If other sessions have locks in the table, rows are changed one by one.
 
 mod by_query;
 mod chunk;

@@ -1,4 +1,4 @@
-//! Writes new versions of segment rows into segments of their own.
+//! Writes new versions of segment rows into new segments.
 
 use super::super::DmlContext;
 use super::super::plan::NewValue;
