@@ -218,6 +218,10 @@ pub trait AggregateKernel: Any + Debug + Send + Sync {
     fn keeps_order(&self) -> bool {
         false
     }
+    /// Whether it holds for one statement alone, so that no other may run its plan.
+    fn is_of_statement(&self) -> bool {
+        false
+    }
 }
 
 /// The state of one group of one aggregate.

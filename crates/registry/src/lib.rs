@@ -30,7 +30,9 @@ pub use function::{
 pub use function_resolver::FunctionResolver;
 pub use plan_counts::PlanCounts;
 pub use registry::Registry;
-pub use routine_language::RoutineLanguage;
+pub use routine_language::{
+    CallerError, CallerStatement, CallerStatements, ExternalCall, ExternalKind, RoutineLanguage, RowsOf,
+};
 pub use squall_types::session_memory::{Charge, GrowingCharge, MemoryBudget, SessionMemory};
 pub use table_uses::{TableOperation, TableUse, TableUses};
 pub use user_variables::UserVariables;

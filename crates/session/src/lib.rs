@@ -53,6 +53,7 @@ mod show;
 mod signalled;
 mod state;
 mod statement_kind;
+mod stored_aggregates;
 mod stored_functions;
 mod table_locks;
 mod table_triggers;

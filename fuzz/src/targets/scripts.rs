@@ -44,7 +44,7 @@ pub fn run(input: &[u8]) {
 
 fn call(source: &str, arguments: &[(Option<&str>, Input<'_>)], form: ResultForm) -> Result<Output, Failure> {
     let (kill, zone) = (Arc::<KillState>::default(), Arc::new(TimeZone::utc()));
-    let task = Task { arguments, form, limits: LIMITS, kill: &kill, zone: &zone };
+    let task = Task { arguments, form, limits: LIMITS, kill: &kill, zone: &zone, statements: None, is_abandoned: None };
     ENGINE.call(source, &mut LastScript::default(), &task, 16).0
 }
 

@@ -15,7 +15,7 @@ use datafusion::functions_aggregate::count::count_udaf;
 use datafusion::functions_aggregate::min_max::{max_udaf, min_udaf};
 use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::{AggregateUDF, Expr};
-use squall_registry::{AggregateKernel, Coercibility, ExprType};
+use squall_registry::{AggregateFunction as AggregateFunctionDef, AggregateKernel, Coercibility, ExprType};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::any::Any;
 use std::fmt::{self, Display, Formatter};
@@ -138,9 +138,7 @@ impl ExprBuilder<'_> {
             refuse_vectors(function.name(), &args)?;
         }
         let Some(family) = native::family(function.name()) else {
-            let types = types_for(function.name(), &args);
-            let bound = function.bind(&arguments_of(&args, &types), distinct, self.context())?;
-            return Ok(Arc::new(AggregateCall::new(function.name(), bound.kernel, args, bound.result)));
+            return self.call_aggregate(&*function, args, distinct);
         };
         if family == Family::Count {
             return self.count(args, distinct);
@@ -157,6 +155,21 @@ impl ExprBuilder<'_> {
         let matters = distinct && family != Family::Extreme && family != Family::AnyValue;
         let kernel = if matters { self.distinct(bound.kernel, &args) } else { bound.kernel };
         Ok(Arc::new(AggregateCall::new(function.name(), kernel, args, bound.result)))
+    }
+
+    /// A call of an aggregate function that the grammar does not know.
+    ///
+    /// # Errors
+    /// Those of the function for these arguments.
+    pub fn call_aggregate(
+        &self,
+        function: &dyn AggregateFunctionDef,
+        args: Vec<BoundExpr>,
+        distinct: bool,
+    ) -> SqlResult<Arc<AggregateCall>> {
+        let types = types_for(function.name(), &args);
+        let bound = function.bind(&arguments_of(&args, &types), distinct, self.context())?;
+        Ok(Arc::new(AggregateCall::new(function.name(), bound.kernel, args, bound.result)))
     }
 
     fn distinct(&self, inner: Arc<dyn AggregateKernel>, args: &[BoundExpr]) -> Arc<dyn AggregateKernel> {

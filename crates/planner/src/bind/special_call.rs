@@ -192,6 +192,9 @@ impl Context<'_> {
         let no_such = |shown: &str| SqlError::new(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &shown]);
         let Some(database) = database else { return Err(no_such(name)) };
         let shown = format!("{database}.{name}");
+        if let Some(aggregate) = self.binder.tables.stored_aggregate(database, name, &self.invoker)? {
+            return self.bind_stored_aggregate(&*aggregate, arguments);
+        }
         let function = self.binder.tables.stored_function(database, name, &self.invoker)?;
         let function = function.ok_or_else(|| no_such(&shown))?;
         let (expected, got) = (function.arity().0, arguments.len());

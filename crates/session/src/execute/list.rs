@@ -2,6 +2,7 @@
 
 use crate::collector::LastError;
 use crate::plans::long_statement::Text;
+use crate::result::writer::ResultWriter;
 use crate::session::{Request, Session, parse_error};
 use bytes::Bytes;
 use squall_parser::ast::Statement;
@@ -138,29 +139,48 @@ impl Session {
             let shown = self.shown(request.statement, request.sql);
             self.process.begin("Execute", &String::from_utf8_lossy(&shown), now_micros());
         }
-        let prepared;
-        let request = match parameters {
-            [] => request,
-            _ => {
-                prepared = self.prepare_text(request.sql).await?.0;
-                Request {
-                    statement: &prepared.statement,
-                    sql: &prepared.sql,
-                    parameters,
-                    placeholders: prepared.placeholders,
-                    prepared: Some(&prepared),
-                    long: prepared.statement.long(),
-                    ..request
-                }
-            }
-        };
         let mut writer = LastError::default();
         // Nothing is sent, so nothing can be refused.
-        let ran = Box::pin(self.run(request, false, &mut writer)).await.map_err(SqlError::internal)?;
+        let ran = Box::pin(self.run_with_values(request, parameters, false, &mut writer)).await;
+        let ran = ran.map_err(SqlError::internal)?;
         match writer.error {
             Some(error) if !ran => Err(error),
             _ => Ok(writer.affected_rows),
         }
+    }
+
+    /// Runs a statement with a value for each `?` of it; tells whether it succeeded.
+    ///
+    /// # Errors
+    /// When the client is gone.
+    pub(crate) async fn run_with_values(
+        &mut self,
+        request: Request<'_>,
+        parameters: &[Value],
+        more_results: bool,
+        writer: &mut dyn ResultWriter,
+    ) -> std::io::Result<bool> {
+        if parameters.is_empty() {
+            return self.run(request, more_results, writer).await;
+        }
+        let prepared = match self.prepare_text(request.sql).await {
+            Ok((prepared, _)) => prepared,
+            Err(error) => {
+                self.finish_with_error(&error, None);
+                writer.error(&error);
+                return Ok(false);
+            }
+        };
+        let request = Request {
+            statement: &prepared.statement,
+            sql: &prepared.sql,
+            parameters,
+            placeholders: prepared.placeholders,
+            prepared: Some(&prepared),
+            long: prepared.statement.long(),
+            ..request
+        };
+        self.run(request, more_results, writer).await
     }
 
     /// The beginning of a statement without secrets.

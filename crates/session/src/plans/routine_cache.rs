@@ -2,6 +2,7 @@
 
 use crate::compiled::CompiledProgram;
 use crate::plans::slot::SchemaVersions;
+use crate::routine_language::{ExternalRoutine, ParsedBody};
 use parking_lot::{Mutex, RwLock};
 use squall_catalog::{AccountKey, Invoker, RoutineDef, RoutineName};
 use squall_parser::ast::{Span, Statement};
@@ -24,6 +25,8 @@ pub(crate) struct ParsedRoutine {
     pub body: Statement,
     /// Where that is in the text of the definition.
     pub span: Span,
+    /// The body, if it is in another language than SQL; `body` is that of a function then, and empty otherwise.
+    pub external: Option<ExternalRoutine>,
     /// A function's body, compiled, and what for.
     compiled: Mutex<Option<(CompiledFor, Arc<CompiledProgram>)>>,
 }
@@ -80,18 +83,19 @@ impl RoutineCache {
         &self,
         database: &str,
         def: &Arc<RoutineDef>,
-        parse: impl FnOnce() -> SqlResult<(Statement, Span)>,
+        parse: impl FnOnce() -> SqlResult<ParsedBody>,
     ) -> SqlResult<Arc<ParsedRoutine>> {
         let key: Key = (database.into(), def.key());
         if let Some(known) = self.0.read().get(&key).filter(|known| Arc::ptr_eq(&known.def, def)) {
             return Ok(known.clone());
         }
-        let (body, span) = parse()?;
+        let ParsedBody { statement: body, span, external } = parse()?;
         let parsed = Arc::new(ParsedRoutine {
             database: key.0.clone(),
             def: def.clone(),
             body,
             span,
+            external,
             compiled: Mutex::default(),
         });
         let mut routines = self.0.write();

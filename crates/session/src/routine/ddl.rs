@@ -51,11 +51,11 @@ impl Session {
             };
         }
         let external = ExternalBody::of(create, kind, &self.shared.registry)?.map(Arc::new);
+        let (database, routine) = self.routine_of(create, kind, external.as_deref(), run)?;
         if let Some(external) = external.clone() {
             let context = context.clone();
             self.blocking(move |_| external.check(&context)).await?;
         }
-        let (database, routine) = self.routine_of(create, kind, external.as_deref(), run)?;
         note_missing_definer(&self.security(), create.definer.as_ref(), context)?;
         let registry = &self.shared.registry;
         let native = registry.declared_scalar(&routine.name).is_some() || registry.aggregate(&routine.name).is_some();
@@ -99,7 +99,7 @@ impl Session {
         if create.or_replace && create.if_not_exists {
             return Err(SqlError::new(ErrorCode::WrongUsage, &[&"OR REPLACE", &"IF NOT EXISTS"]));
         }
-        if create.aggregate {
+        if create.aggregate && external.is_none() {
             return Err(SqlError::unsupported("AGGREGATE functions in SQL"));
         }
         let program = match kind {
@@ -138,6 +138,7 @@ impl Session {
             parameters_text: text(create.parameters_span),
             returns,
             body: external.map(ExternalBody::prefix).unwrap_or_default() + &text(create.body_span),
+            aggregate: create.aggregate,
             deterministic: false,
             data_access: SqlDataAccess::default(),
             security_invoker: false,

@@ -89,6 +89,12 @@ impl Session {
         self.check_recursion(routine)?;
         let outer = self.enter_body(&BodyOf::routine(routine), &routine.runs_as(&Invoker::Session))?;
         self.nesting.calls.push(routine.clone());
+        if let Some(external) = &routine.external {
+            let ran = Box::pin(self.run_external(routine, external, arguments, writer)).await;
+            self.nesting.calls.pop();
+            self.leave_body(outer);
+            return ran;
+        }
         let parameters = routine.def.parameters.iter().zip(arguments);
         let locals = Locals::of_parameters(
             parameters.map(|(parameter, value)| (&*parameter.name, parameter.sql_type.clone(), value)),
