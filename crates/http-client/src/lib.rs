@@ -4,10 +4,11 @@
 //! ([`address`], [`rules`]), and the connection goes to an address that was checked, redirects included. Whatever a peer sends is cut
 //! off at a number of bytes and at a moment.
 //!
-//! Reading order: [`target`] (what a URL asks for), [`address`] and [`rules`] (what may be reached), [`resolver`], [`connection`],
+//! Reading order: [`target`] (what a URL asks for), `below` (within a base URL), [`address`] and [`rules`] (what may be reached), [`resolver`], [`connection`],
 //! [`decode`] and [`text`] (what a body is), [`client`] (a request from its begin to its end).
 
 pub mod address;
+mod below;
 pub mod client;
 pub mod connection;
 pub mod decode;
