@@ -65,6 +65,7 @@ const MARKS: &[(&[u8], usize)] = &[
     (b"authorization", 7),
     (b"api_key", 4),
     (b"://", 0),
+    (b"endpoint", 3),
 ];
 
 /// The letters that [`MARKS`] are found by.
@@ -117,6 +118,8 @@ struct Finder<'a> {
     sets_password: bool,
     /// IDENTIFIED has been read.
     identified: bool,
+    /// HTTP ENDPOINT has been read: its headers and its secret are strings.
+    is_endpoint: bool,
     /// The value of something secret is being read: up to the next comma outside of parentheses.
     assigning: bool,
     depth: u32,
@@ -137,6 +140,7 @@ impl<'a> Finder<'a> {
             is_data: false,
             sets_password: false,
             identified: false,
+            is_endpoint: false,
             assigning: false,
             depth: 0,
             word: None,
@@ -208,7 +212,15 @@ impl<'a> Finder<'a> {
             self.sets_password = after_set && token.keyword == K::Password;
         }
         self.identified |= token.keyword == K::Identified;
+        self.is_endpoint |= !self.is_data
+            && self.text(token).eq_ignore_ascii_case(b"endpoint")
+            && self.word.is_some_and(|(word, _)| self.text(word).eq_ignore_ascii_case(b"http"));
         self.word = Some((token, Between::Nothing));
+    }
+
+    /// Whether the string here is the address of an endpoint, of which the credentials alone are hidden.
+    fn follows_url(&self) -> bool {
+        self.word.is_some_and(|(word, _)| self.text(word).eq_ignore_ascii_case(b"url"))
     }
 
     fn expects_secret(&self) -> bool {
@@ -217,7 +229,7 @@ impl<'a> Finder<'a> {
 
     /// Whether a string at this place is a secret.
     fn is_secret_here(&self, after_assignment: bool) -> bool {
-        if self.assigning {
+        if self.assigning || self.is_endpoint && !self.follows_url() {
             return true;
         }
         let Some((word, between)) = self.word else { return self.sets_password && after_assignment };
@@ -242,8 +254,10 @@ impl<'a> Finder<'a> {
             || holds(text, b"identified\n")
             || (holds(text, b"passw") || holds(text, b"token") || holds(text, b"secret") || holds(text, b"api_key"))
                 && text[1..text.len().saturating_sub(1).max(1)].iter().any(|byte| matches!(byte, b'\'' | b'"' | b'='));
+        // Whatever a query says, an endpoint's has no business there.
+        let endpoint = holds(text, b"http") && holds(text, b"endpoint") || self.is_endpoint && text.contains(&b'?');
         let header = holds(text, b"authorization") && (holds(text, b"bearer") || holds(text, b"basic"));
-        if statement || header {
+        if statement || header || endpoint {
             self.found.push(whole);
             return;
         }
@@ -315,6 +329,17 @@ mod tests {
         );
         check("START REPLICA USER='u' PASSWORD='x'", "START REPLICA USER='u' PASSWORD=*");
         check("CREATE SERVER s OPTIONS (USER 'u', PASSWORD 'x')", "CREATE SERVER s OPTIONS (USER 'u', PASSWORD *)");
+        check(
+            "CREATE HTTP ENDPOINT e URL 'https://h/' HEADER 'X-K: v' SECRET 's' 't' FOR 'u'@'h'",
+            "CREATE HTTP ENDPOINT e URL 'https://h/' HEADER * SECRET * * FOR *@*",
+        );
+        check(
+            "ALTER http /* */ endpoint e URL 'https://u:p@h/' HEADER 'X-K: v', x 'y",
+            "ALTER http /* */ endpoint e URL 'https://*@h/' HEADER *, x *",
+        );
+        check("ALTER HTTP ENDPOINT e URL 'https://h/?key=1'", "ALTER HTTP ENDPOINT e URL *");
+        check("SELECT EXECUTE('ALTER HTTP ENDPOINT e HEADER ''X-K: v''')", "SELECT EXECUTE(*)");
+        check("SELECT 'x' FROM endpoint", "SELECT 'x' FROM endpoint");
         check("SET GLOBAL a_token = CONCAT('a', 'b'), b = 'c'", "SET GLOBAL a_token = CONCAT(*, *), b = 'c'");
         check("SET @`my password` := 'a' 'b', c = 'd'", "SET @`my password` := * *, c = 'd'");
         check("SELECT HTTP_GET('http://u:p@h/?q=a@b')", "SELECT HTTP_GET('http://*@h/?q=a@b')");

@@ -2,7 +2,6 @@
 
 use crate::charset;
 use crate::locales::LOCALES;
-use squall_catalog::AccountKey;
 use squall_registry::variables::{Effect, Kind, VariableDef};
 use squall_row_store::{Engines, TableFeature};
 use squall_types::temporal::Interval;
@@ -29,6 +28,29 @@ impl From<Value> for Checked {
 /// 1231 and 1232 for what the variable does not take, those of engines, character sets and the like, and 1235 for a value that would
 /// promise what is not done.
 pub fn check(definition: &VariableDef, value: &Value, engines: &Engines, strict: bool) -> SqlResult<Checked> {
+    let checked = check_kept(definition, value, engines, strict)?;
+    match definition.form {
+        Some(form) if !form.accepts(&checked.value) => {
+            Err(SqlError::new(ErrorCode::WrongValueForVar, &[&definition.name, &without_password(&text(value))]))
+        }
+        _ => Ok(checked),
+    }
+}
+
+/// A text as messages show it: of a URL with a user and a password, or what was meant as one, neither.
+fn without_password(text: &str) -> String {
+    match text.rsplit_once('@') {
+        Some((before, behind)) if before.contains(':') => format!("<secret>@{behind}"),
+        _ => text.to_string(),
+    }
+}
+
+/// As [`check`], but for the form of the value: one that is kept already means to whoever reads it what it meant before. A list of what is denied must
+/// not become empty because it cannot be read.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_kept(definition: &VariableDef, value: &Value, engines: &Engines, strict: bool) -> SqlResult<Checked> {
     let checked = check_kind(definition, value, engines, strict)?;
     match definition.effect {
         Effect::OnlyDefault { instead } if checked.value != definition.default.to_value() => {
@@ -61,9 +83,6 @@ fn check_kind(definition: &VariableDef, value: &Value, engines: &Engines, strict
         Kind::Switches(names) => switches(definition, value, names),
         Kind::Locale => locale(definition, value),
         Kind::Text | Kind::NullableText => match value {
-            Value::String(list) if definition.name == "mandatory_roles" && AccountKey::list(list).is_none() => {
-                Err(wrong(list))
-            }
             Value::String(_) => Ok(value.clone().into()),
             _ => Err(wrong_type(definition)),
         },

@@ -10,7 +10,8 @@ use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
 use crate::state::locals::Locals;
 use crate::statement_kind::{
-    commits_first, is_definition, is_held_up_by_locks, is_routine_definition, is_server_definition, never_read_only,
+    commits_first, is_definition, is_held_up_by_locks, is_module_definition, is_routine_definition,
+    is_server_definition, never_read_only,
 };
 use squall_instrumentation::stages;
 use squall_instrumentation::statement_kind::StatementKind;
@@ -140,6 +141,9 @@ impl Session {
                 outcome
             }
             statement if is_server_definition(statement) => Ok(Box::pin(self.run_server_definition(statement)).await?),
+            statement if is_module_definition(statement) => {
+                Ok(Box::pin(self.define_module_object(statement, &run.context)).await?)
+            }
             statement if is_routine_definition(statement) => Ok(Box::pin(self.run_routine_definition(run)).await?),
             other => Err(SqlError::unsupported(statement_name(other)).into()),
         }

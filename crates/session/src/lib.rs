@@ -35,6 +35,7 @@ mod key_cache;
 pub mod listener;
 mod load_data;
 mod logging;
+mod module_objects;
 mod opening;
 mod plans;
 pub mod procedure;
@@ -64,7 +65,7 @@ mod trigger;
 mod trigger_rows;
 mod xa;
 
-pub use database::{Database, Module, Procedure, ProcedureCall, UrlSource, WeakDatabase};
+pub use database::{Database, Module, ModuleObjects, ModuleRecords, Procedure, ProcedureCall, UrlSource, WeakDatabase};
 pub use listener::{EndedStatement, ListenedSession, Listener};
 pub use opening::{OpenOptions, machine_memory};
 pub use result::Failure;

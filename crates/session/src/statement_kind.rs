@@ -20,7 +20,7 @@ pub(crate) fn is_held_up_by_locks(statement: &Statement) -> bool {
         Statement::TableMaintenance(maintenance) => {
             matches!(maintenance.kind, MaintenanceKind::Optimize | MaintenanceKind::Repair)
         }
-        other => is_routine_definition(other) || is_server_definition(other),
+        other => is_routine_definition(other) || is_server_definition(other) || is_module_definition(other),
     }
 }
 
@@ -104,6 +104,14 @@ pub(crate) fn is_definition(statement: &Statement) -> bool {
 /// Statements about names of other servers.
 pub(crate) fn is_server_definition(statement: &Statement) -> bool {
     matches!(statement, Statement::CreateServer(_) | Statement::AlterServer { .. } | Statement::DropServer { .. })
+}
+
+/// Statements about objects that modules keep.
+pub(crate) fn is_module_definition(statement: &Statement) -> bool {
+    matches!(
+        statement,
+        Statement::CreateHttpEndpoint { .. } | Statement::AlterHttpEndpoint(_) | Statement::DropHttpEndpoint { .. }
+    )
 }
 
 /// Statements about stored procedures and functions.

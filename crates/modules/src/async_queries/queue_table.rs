@@ -4,6 +4,7 @@ use super::{NAME, Shared};
 use crate::captured;
 use squall_catalog::{AccessMap, Privileges};
 use squall_jobs::{JobInfo, JobState};
+use squall_parser::ParseOptions;
 use squall_registry::{RowParts, StatementContext, VirtualColumn, VirtualScan, VirtualTable};
 use squall_types::{CollationId, SqlResult, SqlType, StringKind, TextSize, Value};
 use std::sync::Arc;
@@ -33,6 +34,13 @@ pub(super) fn columns() -> Vec<(&'static str, SqlType, bool)> {
     ]
 }
 
+/// A query's text as logs have it: without secrets.
+fn shown(sql: &str) -> String {
+    let mut text = Vec::new();
+    squall_logs::text::push_statement(&mut text, sql.as_bytes(), &ParseOptions::default(), usize::MAX, false);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
 /// A query's row.
 pub(super) fn row(info: &JobInfo, payload: &[u8], context: &StatementContext) -> SqlResult<Vec<Value>> {
     let time = |micros: Option<i64>| {
@@ -51,7 +59,7 @@ pub(super) fn row(info: &JobInfo, payload: &[u8], context: &StatementContext) ->
     let started = info.started_micros.or(info.finished_micros);
     Ok(vec![
         Value::Int(info.number as i64),
-        Value::from(captured::split(payload)?.0),
+        Value::String(shown(captured::split(payload)?.0)),
         time(Some(info.created_micros)),
         time(started),
         time(info.finished_micros),

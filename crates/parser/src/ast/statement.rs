@@ -41,6 +41,16 @@ pub enum Statement {
         if_exists: bool,
         name: Ident,
     },
+    CreateHttpEndpoint {
+        or_replace: bool,
+        if_not_exists: bool,
+        endpoint: Box<HttpEndpoint>,
+    },
+    AlterHttpEndpoint(Box<HttpEndpoint>),
+    DropHttpEndpoint {
+        if_exists: bool,
+        name: Ident,
+    },
 
     CreateProcedure(Box<CreateRoutine>),
     CreateFunction(Box<CreateRoutine>),

@@ -48,6 +48,9 @@ impl Parser<'_> {
             _ => {}
         }
         let or_replace = prefix.or_replace;
+        if !prefix.temporary && self.accept_http("ENDPOINT") {
+            return self.create_http_endpoint(or_replace);
+        }
         let start = self.current.start;
         self.advance();
         match keyword {
@@ -136,6 +139,7 @@ impl Parser<'_> {
                 return self.create_event(prefix, true);
             }
             _ if !unnamed => return Err(self.unexpected()),
+            _ if self.accept_http("ENDPOINT") => return self.alter_http_endpoint(),
             K::Online | K::Ignore => {
                 let online = self.accept(K::Online);
                 let ignore = self.accept(K::Ignore);
@@ -193,6 +197,9 @@ impl Parser<'_> {
         let keyword = self.current.keyword;
         if temporary && !matches!(keyword, K::Table | K::Tables | K::Sequence) {
             return Err(self.unexpected());
+        }
+        if !temporary && self.accept_http("ENDPOINT") {
+            return Ok(Statement::DropHttpEndpoint { if_exists: self.if_exists()?, name: self.ident()? });
         }
         let single = |parser: &mut Self| {
             parser.advance();

@@ -14,6 +14,7 @@ mod dml;
 mod event;
 mod explain;
 mod expr;
+mod http_endpoint;
 mod literal;
 mod load;
 mod memory;

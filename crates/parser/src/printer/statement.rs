@@ -58,6 +58,22 @@ impl Printer {
                 self.ident_or_string(name);
             }
 
+            Statement::CreateHttpEndpoint { or_replace, if_not_exists, endpoint } => {
+                self.put("CREATE ");
+                self.put_if(*or_replace, "OR REPLACE ");
+                self.put("HTTP ENDPOINT ");
+                self.put_if(*if_not_exists, "IF NOT EXISTS ");
+                self.http_endpoint(endpoint);
+            }
+            Statement::AlterHttpEndpoint(endpoint) => {
+                self.put("ALTER HTTP ENDPOINT ");
+                self.http_endpoint(endpoint);
+            }
+            Statement::DropHttpEndpoint { if_exists, name } => {
+                self.put("DROP HTTP ENDPOINT ");
+                self.put_if(*if_exists, "IF EXISTS ");
+                self.ident(name);
+            }
             Statement::CreateProcedure(routine) => self.create_routine("PROCEDURE ", routine),
             Statement::CreateFunction(routine) => self.create_routine("FUNCTION ", routine),
             Statement::CreateLoadableFunction(function) => self.create_loadable_function(function),

@@ -110,6 +110,10 @@ fn needs_of(security: &SecurityContext<'_>, statement: &Statement) -> SqlResult<
         Statement::CreateServer(_) | Statement::AlterServer { .. } | Statement::DropServer { .. } => {
             Ok(vec![Need::server(Privileges::SUPER, &[], "SUPER")])
         }
+        // The module that keeps them asks.
+        Statement::CreateHttpEndpoint { .. } | Statement::AlterHttpEndpoint(_) | Statement::DropHttpEndpoint { .. } => {
+            Ok(Vec::new())
+        }
         Statement::Shutdown | Statement::Restart => Ok(vec![Need::server(Privileges::SHUTDOWN, &[], "SHUTDOWN")]),
         Statement::Show(show) => Ok(needs_of_show(show).into_iter().collect()),
         // What is seen depends on grants.

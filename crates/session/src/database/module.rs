@@ -4,7 +4,8 @@ use super::{Database, Procedure};
 use crate::listener::Listener;
 use crate::state::image::SessionImage;
 use squall_front_end::Listeners as FrontEndListeners;
-use squall_registry::{Registry, StatementContext};
+use squall_parser::ast::{Show, Statement};
+use squall_registry::{NestedResult, Registry, StatementContext};
 use squall_types::{SqlResult, Value};
 use std::fmt::Debug;
 use std::io::Read;
@@ -18,6 +19,22 @@ pub trait UrlSource: Debug + Send + Sync {
     /// # Errors
     /// Whatever is refused.
     fn open(&self, url: &str, context: &StatementContext) -> SqlResult<Box<dyn Read + Send>>;
+}
+
+/// Keeps objects that the grammar has statements for, and the core nothing else: what CREATE, ALTER and DROP of them do, and what SHOW shows.
+pub trait ModuleObjects: Debug + Send + Sync {
+    /// Whether a statement is about these objects.
+    fn defines(&self, statement: &Statement) -> bool;
+
+    /// Carries out such a statement, on a thread that may wait, with no other definition beside it; the session has ended its transaction. It asks for
+    /// the privileges itself. What it has changed is durable when it returns.
+    ///
+    /// # Errors
+    /// The statement's; nothing has changed then.
+    fn define(&self, statement: &Statement, context: &StatementContext) -> SqlResult<()>;
+
+    /// The rows of a SHOW that is about these objects, before LIKE and WHERE; `None` for any other.
+    fn show(&self, show: &Show, context: &StatementContext) -> Option<SqlResult<NestedResult>>;
 }
 
 /// A part of the server that brings functions, variables, tables, procedures and background work, and that can be left
@@ -55,6 +72,10 @@ pub trait Module: Debug + Send + Sync {
     }
     /// What reads URLs for LOAD DATA FROM URL; of several modules the first that does counts.
     fn url_source(&self) -> Option<Arc<dyn UrlSource>> {
+        None
+    }
+    /// What keeps its objects, if statements of the grammar define them.
+    fn objects(&self) -> Option<Arc<dyn ModuleObjects>> {
         None
     }
     /// Its status variables: names and numbers.

@@ -222,6 +222,10 @@ impl NestedStatements for SessionStatements {
         if is_granted { Ok(()) } else { Err(SqlError::new(ErrorCode::SpecificAccessDenied, &[&name])) }
     }
 
+    fn is_among(&self, accounts: &[AccountKey]) -> bool {
+        self.shared().is_ok_and(|shared| self.access(&shared).is_among(accounts))
+    }
+
     fn as_account(&self, account: &AccountKey) -> Option<Arc<dyn NestedStatements>> {
         let shared = self.shared().ok()?;
         let accounts = shared.accounts.load_full();

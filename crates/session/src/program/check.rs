@@ -118,6 +118,10 @@ impl<'a> Names<'a> {
         match statement {
             Statement::Program(program) => self.program(program),
             Statement::Handler(_) => Err(SqlError::new(ErrorCode::SpBadStatement, &[&"HANDLER"])),
+            // What a program says is kept and shown as it is, secrets too.
+            Statement::CreateHttpEndpoint { .. } | Statement::AlterHttpEndpoint(_) => {
+                Err(SqlError::new(ErrorCode::SpBadStatement, &[&"HTTP ENDPOINT"]))
+            }
             Statement::CreateEvent(_) | Statement::DropEvent(_) if matches!(self.kind, ProgramKind::Event) => {
                 Err(SqlError::new(ErrorCode::EventRecursionForbidden, &[]))
             }

@@ -1,7 +1,8 @@
 //! The client with false resolvers and false certificates.
 
-use rustls::pki_types::PrivatePkcs8KeyDer;
-use rustls::{ClientConfig, RootCertStore, ServerConfig, ServerConnection, StreamOwned};
+mod certificates;
+mod reach;
+
 use squall_http_client::header::HeaderMap;
 use squall_http_client::{
     Client, HttpError, Limits, Method, Proxy, Request, Resolve, Response, Rules, SystemResolver, Target,
@@ -13,7 +14,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::runtime::Builder;
-use tokio_rustls::TlsConnector;
 
 /// Answers each look-up with the next of its lists, and the last for ever.
 #[derive(Debug)]
@@ -48,7 +48,8 @@ fn limits(allow_private: bool) -> Limits {
 
 fn get(client: &Client, url: &str, limits: &Limits) -> Result<Response, HttpError> {
     let target = Target::parse(url)?;
-    let request = Request { method: Method::GET, target, headers: HeaderMap::new(), body: Default::default() };
+    let request =
+        Request { method: Method::GET, target, headers: HeaderMap::new(), body: Default::default(), scope: None };
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(client.fetch(request, limits, &mut |_| true))
 }
@@ -105,53 +106,17 @@ fn connections_are_used_again_until_the_peer_closes_them() {
     runtime.block_on(async {
         for path in ["/hello", "/hello", "/status/500", "/hello"] {
             let target = Target::parse(&peer.url(path)).unwrap();
-            let request = Request { method: Method::GET, target, headers: HeaderMap::new(), body: Default::default() };
+            let request = Request {
+                method: Method::GET,
+                target,
+                headers: HeaderMap::new(),
+                body: Default::default(),
+                scope: None,
+            };
             client.fetch(request, &limits(true), &mut |_| true).await.unwrap();
         }
     });
     assert_eq!((peer.requests(), peer.connections()), (4, 1));
-}
-
-/// A server with a certificate of its own making for `localhost`; gives its port and the certificate.
-fn secure_peer() -> (u16, rustls::pki_types::CertificateDer<'static>) {
-    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_string()]).unwrap();
-    let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
-    let certificate = made.cert.der().clone();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-    let config = config.with_no_client_auth().with_single_cert(vec![certificate.clone()], key.into()).unwrap();
-    let (listener, config) = (TcpListener::bind("127.0.0.1:0").unwrap(), Arc::new(config));
-    let port = listener.local_addr().unwrap().port();
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let mut stream = StreamOwned::new(ServerConnection::new(config.clone()).unwrap(), stream);
-            let mut request = [0; 4096];
-            if stream.read(&mut request).is_ok() {
-                let _ =
-                    stream.write_all(b"HTTP/1.1 302 Found\r\nLocation: http://localhost/\r\nContent-Length: 0\r\n\r\n");
-            }
-        }
-    });
-    (port, certificate)
-}
-
-#[test]
-fn certificates_are_verified() {
-    let (port, certificate) = secure_peer();
-    let client = || Client::new(Lists::new(&[&["127.0.0.1"]]));
-    let url = format!("https://localhost:{port}/");
-    let message = error(&client(), &url, &limits(true));
-    assert!(message.starts_with("TLS: "), "{message}");
-    let mut roots = RootCertStore::empty();
-    roots.add(certificate).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-    let tls = TlsConnector::from(Arc::new(config.with_root_certificates(roots).with_no_client_auth()));
-    let trusting = client().with_tls(tls);
-    // There is a way there, but none from https to http.
-    assert_eq!(error(&trusting, &url, &limits(true)), "a redirect from https to http");
-    let message = error(&trusting, &format!("https://other.example:{port}/"), &limits(true));
-    assert!(message.starts_with("TLS: "), "{message}");
 }
 
 #[test]
