@@ -14,7 +14,7 @@ use crate::statement_kind::{
 };
 use squall_instrumentation::stages;
 use squall_instrumentation::statement_kind::StatementKind;
-use squall_parser::ast::{Statement, Transaction};
+use squall_parser::ast::{Set, Statement, Transaction};
 use squall_types::{ErrorCode, SqlError};
 
 impl Session {
@@ -74,6 +74,9 @@ impl Session {
             Statement::Empty => Ok(Outcome::done()),
             Statement::Transaction(Transaction::Xa(xa)) => Ok(Box::pin(self.run_xa(xa, &run.context)).await?),
             Statement::Transaction(transaction) => Ok(self.run_transaction(transaction).await?),
+            Statement::Set(Set::Statement { items, statement }) => {
+                Box::pin(self.run_set_for_statement(items, statement, run, writer)).await
+            }
             Statement::Set(set) => Ok(Box::pin(self.run_set(set, run)).await?),
             Statement::Use(name) => {
                 self.use_database(name)?;

@@ -491,6 +491,7 @@ error_codes! {
     AccessDeniedChangeUser = 1873, b"28000", "Access denied trying to change to user '%s'@'%s' (using password: %s). Disconnecting.";
     AesInvalidIv = 1882, b"HY000", "The initialization vector supplied to %s is too short. Must be at least %s bytes long";
     GeneratedValueIgnored = 1906, b"HY000", "The value specified for generated column '%s' in table '%s' has been ignored";
+    VariableNotForStatement = 1971, b"42000", "The system variable %s cannot be set in SET STATEMENT.";
     ForeignKeyDepthExceeded = 3008, b"HY000", "Foreign key cascade delete/update exceeds max depth of %s.";
     ReferencedTriggerDoesNotExist = 3011, b"HY000", "Referenced trigger '%s' for the given action time and event type does not exist.";
     InvalidFieldSize = 3013, b"42000", "Invalid size for column '%s'.";

@@ -144,6 +144,8 @@ pub struct VariableDef {
     pub fixed_in_session: bool,
     /// What is to be used instead of a variable whose use is warned of (1287); empty where nothing takes its place.
     pub replacement: Option<&'static str>,
+    /// Switches that another server has and clients set: kept behind the others once they are set, by their whole names.
+    pub foreign_switches: &'static [&'static str],
 }
 
 const fn define(name: &'static str, scope: Scope, kind: Kind, default: DefaultValue, doc: &'static str) -> VariableDef {
@@ -160,6 +162,7 @@ const fn define(name: &'static str, scope: Scope, kind: Kind, default: DefaultVa
         hidden: false,
         fixed_in_session: false,
         replacement: None,
+        foreign_switches: &[],
     }
 }
 
@@ -287,6 +290,12 @@ impl VariableDef {
     /// Its use is warned of, with what to use in its place; empty for nothing.
     pub const fn deprecated(mut self, replacement: &'static str) -> Self {
         self.replacement = Some(replacement);
+        self
+    }
+
+    /// It also keeps these switches of another server.
+    pub const fn with_foreign_switches(mut self, names: &'static [&'static str]) -> Self {
+        self.foreign_switches = names;
         self
     }
 

@@ -6,7 +6,7 @@ use crate::result::{Failure, Outcome, put_rows};
 use crate::state::timer::TimerGuard;
 use parking_lot::Mutex;
 use squall_instrumentation::process::count;
-use squall_parser::ast::Statement;
+use squall_parser::ast::{Set, Statement};
 use squall_planner::dml::DmlResult;
 use squall_registry::{FulltextSlot, NestedStatements, Programs, StatementContext, TableUses, VariableValues};
 use squall_server_state::now_micros;
@@ -201,7 +201,7 @@ impl Session {
     }
 
     /// Whether the session is in a state to run the statement at all.
-    fn check_state(&mut self, statement: &Statement) -> SqlResult<()> {
+    pub(crate) fn check_state(&mut self, statement: &Statement) -> SqlResult<()> {
         self.refresh_access();
         self.process.kill.check()?;
         if self.password_expired && !sets_password(statement) {
@@ -211,7 +211,7 @@ impl Session {
     }
 
     /// Stops a SELECT after `max_execution_time`.
-    fn start_timer(&self, run: &StatementRun<'_>) -> Option<TimerGuard> {
+    pub(crate) fn start_timer(&self, run: &StatementRun<'_>) -> Option<TimerGuard> {
         let Statement::Query(query) = run.request.statement else { return None };
         // The time is that of the statement around.
         if self.inside.is_some() {
@@ -240,7 +240,7 @@ impl Session {
     fn finish(&mut self, outcome: &Outcome, run: &StatementRun<'_>) {
         let context = &*run.context;
         // SET last_insert_id has set the session's own.
-        let sets = matches!(run.request.statement, Statement::Set(_));
+        let sets = matches!(run.request.statement, Statement::Set(set) if !matches!(set, Set::Statement { .. }));
         if !sets || context.insert_id_is_given.load(Ordering::Relaxed) {
             self.last_insert_id = context.last_insert_id.load(Ordering::Relaxed);
         }
