@@ -27,6 +27,7 @@ impl Session {
         self.process.status.statements.count(StatementKind::of(run.request.statement));
         self.check_inside(run.request.statement)?;
         self.check_branch(run.request.statement)?;
+        self.check_backup_stage(run.request.statement)?;
         if self.is_read_only_now() && never_read_only(run.request.statement) {
             return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]).into());
         }
@@ -114,7 +115,10 @@ impl Session {
                     self.commit().await?;
                     self.table_locks = None;
                 }
-                self.global_read_lock = None;
+                // A backup ends at its own statement.
+                if self.backup_stage.is_none() {
+                    self.global_read_lock = None;
+                }
                 Ok(Outcome::done())
             }
             Statement::LockInstance => Ok(self.lock_instance().await?),
@@ -122,6 +126,7 @@ impl Session {
                 self.backup_lock = None;
                 Ok(Outcome::done())
             }
+            Statement::Backup(backup) => Ok(self.run_backup(backup).await?),
             Statement::Shutdown => Ok(self.shut_down_server().map(|()| Outcome::done())?),
             Statement::Restart => Err(not_supervised().into()),
             Statement::CacheIndex { tables, cache } => Ok(cache_index(&self.security(), tables, cache)?),

@@ -657,6 +657,10 @@ error_codes! {
     InvalidCastRingDirection = 4033, b"22S04", "Invalid cast from %s to %s. A polygon ring is in the wrong direction.";
     GisDifferentSridsAggregation = 4034, b"22S05", "Arguments to function %s contains geometries with different SRIDs: %s and %s. All geometries must have the same SRID.";
     XaTempTable = 4091, b"HY000", "Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON";
+    BackupStageActive = 4145, b"HY000", "Can't execute the command as you have a BACKUP STAGE active";
+    BackupNotRunning = 4146, b"HY000", "You must start backup with \"BACKUP STAGE START\"";
+    BackupWrongStage = 4147, b"HY000", "Backup stage '%s' is same or before current backup stage '%s'";
+    BackupUnknownStage = 4149, b"HY000", "Unknown backup stage: '%s'. Stage should be one of START, FLUSH, BLOCK_DDL, BLOCK_COMMIT or END";
     ForeignKeyMissingUniqueKey = 6125, b"HY000", "Failed to add the foreign key constraint. Missing unique key for constraint '%s' in the referenced table '%s'";
     NonScalarUsedAsKey = 6134, b"HY000", "Non-scalar (e.g., vector) column '%s' cannot be used as key";
     DataIncompatibleWithVector = 6136, b"HY000", "Value of type '%s, size: %s' cannot be converted to 'vector' type.";

@@ -210,14 +210,22 @@ impl Session {
         Ok(())
     }
 
-    /// Stops a SELECT after `max_execution_time`.
+    /// Stops a SELECT after `max_execution_time`, any statement after `max_statement_time`.
     pub(crate) fn start_timer(&self, run: &StatementRun<'_>) -> Option<TimerGuard> {
-        let Statement::Query(query) = run.request.statement else { return None };
         // The time is that of the statement around.
         if self.inside.is_some() {
             return None;
         }
-        let millis = crate::hints::max_execution_millis(query).unwrap_or(self.settings.max_execution_millis);
+        let of_query = match run.request.statement {
+            Statement::Query(query) => {
+                crate::hints::max_execution_millis(query).unwrap_or(self.settings.max_execution_millis)
+            }
+            _ => 0,
+        };
+        let millis = match (of_query, self.settings.max_statement_millis) {
+            (0, millis) | (millis, 0) => millis,
+            (of_query, of_any) => of_query.min(of_any),
+        };
         self.start_timer_of(millis, &run.context)
     }
 
