@@ -15,7 +15,10 @@ impl Parser<'_> {
         self.expect(K::For)?;
         let variable = self.ident()?;
         self.expect(K::In)?;
-        let reverse = self.accept(K::Reverse);
+        let reverse = self.at_word("reverse") && !self.peek_kind(1, TokenKind::LeftParen);
+        if reverse {
+            self.advance();
+        }
         let low = self.expr()?;
         self.expect_kind(TokenKind::DotDot)?;
         let high = self.expr()?;
@@ -40,7 +43,7 @@ impl Parser<'_> {
         let looping = ProgramStatement::While { label, condition, body: steps };
         let number = |name: Ident, default: Expr| Declaration::Variables {
             names: vec![name],
-            data_type: DataType::Integer { kind: IntegerKind::Big, width: None, sign: NumericSign::default() },
+            data_type: DataType::Integer { kind: IntegerKind::BigInt, width: None, sign: NumericSign::default() },
             default: Some(default),
         };
         Ok(ProgramStatement::Block(Block {
@@ -58,9 +61,9 @@ fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
 }
 
 fn column(name: &Ident) -> Expr {
-    Expr::Column(Box::new(ColumnName { schema: None, table: None, column: name.clone() }))
+    Expr::Column(Box::new(ColumnName::new(name.as_str())))
 }
 
 fn one() -> Expr {
-    Expr::Literal(Literal::Integer(1))
+    Expr::Literal(Literal::Integer("1".into()))
 }
