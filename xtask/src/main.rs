@@ -1,8 +1,8 @@
 //! Project chores: `cargo xtask test`, `cargo xtask tidy`, `cargo xtask reference`, `cargo xtask check`.
 
 mod commands;
-mod error_numbers;
 mod document_names;
+mod error_numbers;
 mod frames;
 mod manual_functions;
 mod manual_variables;

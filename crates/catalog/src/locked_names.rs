@@ -12,6 +12,11 @@ impl LockedNames {
         LockedNames(names)
     }
 
+    /// Databases and tables, in the order in which they were named; one that has several names comes several times.
+    pub fn names(&self) -> impl Iterator<Item = &(String, String)> {
+        self.0.iter().map(|(name, _)| name)
+    }
+
     /// Whether a table may be used.
     ///
     /// # Errors

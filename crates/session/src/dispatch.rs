@@ -15,7 +15,7 @@ use crate::statement_kind::{
 };
 use squall_instrumentation::stages;
 use squall_instrumentation::statement_kind::StatementKind;
-use squall_parser::ast::{Statement, Transaction};
+use squall_parser::ast::{Set, Statement, Transaction};
 use squall_types::{ErrorCode, SqlError};
 
 impl Session {
@@ -28,6 +28,7 @@ impl Session {
         self.process.status.statements.count(StatementKind::of(run.request.statement));
         self.check_inside(run.request.statement)?;
         self.check_branch(run.request.statement)?;
+        self.check_backup_stage(run.request.statement)?;
         if self.is_read_only_now() && never_read_only(run.request.statement) {
             return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]).into());
         }
@@ -75,6 +76,9 @@ impl Session {
             Statement::Empty => Ok(Outcome::done()),
             Statement::Transaction(Transaction::Xa(xa)) => Ok(Box::pin(self.run_xa(xa, &run.context)).await?),
             Statement::Transaction(transaction) => Ok(self.run_transaction(transaction).await?),
+            Statement::Set(Set::Statement { items, statement }) => {
+                Box::pin(self.run_set_for_statement(items, statement, run, writer)).await
+            }
             Statement::Set(set) => Ok(Box::pin(self.run_set(set, run)).await?),
             Statement::Use(name) => {
                 self.use_database(name)?;
@@ -112,7 +116,10 @@ impl Session {
                     self.commit().await?;
                     self.held_locks.tables = None;
                 }
-                self.held_locks.global_read = None;
+                // A backup ends at its own statement.
+                if self.held_locks.backup_stage.is_none() {
+                    self.held_locks.global_read = None;
+                }
                 Ok(Outcome::done())
             }
             Statement::LockInstance => Ok(self.lock_instance().await?),
@@ -120,6 +127,7 @@ impl Session {
                 self.held_locks.backup = None;
                 Ok(Outcome::done())
             }
+            Statement::Backup(backup) => Ok(self.run_backup(backup).await?),
             Statement::Shutdown => Ok(self.shut_down_server().map(|()| Outcome::done())?),
             Statement::Restart => Err(not_supervised().into()),
             Statement::CacheIndex { tables, cache } => Ok(cache_index(&self.security(), tables, cache)?),

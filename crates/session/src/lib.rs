@@ -12,6 +12,7 @@ pub mod api;
 mod appends;
 mod authorization;
 mod backend;
+mod backup;
 mod cached_routes;
 mod client_text;
 pub mod collector;

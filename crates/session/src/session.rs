@@ -495,6 +495,7 @@ impl Session {
         self.xa = None;
         self.handlers.clear();
         self.held_locks.global_read = None;
+        self.end_backup();
         self.held_locks.backup = None;
         self.shared.user_locks.release_all(self.process.id);
         self.shared.prepared_count.fetch_sub(self.prepared.len() as u64, Ordering::Relaxed);

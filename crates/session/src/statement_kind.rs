@@ -30,7 +30,7 @@ pub(crate) fn commits_first(statement: &Statement) -> bool {
         // TEMPORARY tables are the session's own business.
         Statement::CreateTable(create) => !create.temporary,
         Statement::DropTable(drop) => !drop.temporary,
-        Statement::LockTables(_) | Statement::Flush(_) | Statement::TableMaintenance(_) => true,
+        Statement::LockTables(_) | Statement::Flush(_) | Statement::TableMaintenance(_) | Statement::Backup(_) => true,
         other => is_definition(other) || is_held_up_by_locks(other),
     }
 }
@@ -60,6 +60,7 @@ pub(crate) fn refused_in_function(statement: &Statement) -> SqlResult<()> {
         | Statement::ExecuteText(_)
         | Statement::Deallocate(_) => refused(DYNAMIC_SQL),
         Statement::Flush(_) => refused("FLUSH"),
+        Statement::Backup(_) => refused("BACKUP"),
         Statement::Reset(_) => refused("RESET"),
         statement if ends_transaction(statement) => {
             Err(SqlError::new(ErrorCode::CommitNotAllowedInFunctionOrTrigger, &[]))

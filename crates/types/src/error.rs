@@ -521,6 +521,7 @@ error_codes! {
     AesInvalidIv = 1882, b"HY000", "The initialization vector supplied to %s is too short. Must be at least %s bytes long";
     StackedWithoutHandler = 1887, b"0Z002", "GET STACKED DIAGNOSTICS when handler not active";
     GeneratedValueIgnored = 1906, b"HY000", "The value specified for generated column '%s' in table '%s' has been ignored";
+    VariableNotForStatement = 1971, b"42000", "The system variable %s cannot be set in SET STATEMENT.";
     ForeignKeyDepthExceeded = 3008, b"HY000", "Foreign key cascade delete/update exceeds max depth of %s.";
     ReferencedTriggerDoesNotExist = 3011, b"HY000", "Referenced trigger '%s' for the given action time and event type does not exist.";
     InvalidFieldSize = 3013, b"42000", "Invalid size for column '%s'.";
@@ -689,6 +690,10 @@ error_codes! {
     InvalidCastRingDirection = 4033, b"22S04", "Invalid cast from %s to %s. A polygon ring is in the wrong direction.";
     GisDifferentSridsAggregation = 4034, b"22S05", "Arguments to function %s contains geometries with different SRIDs: %s and %s. All geometries must have the same SRID.";
     XaTempTable = 4091, b"HY000", "Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON";
+    BackupStageActive = 4145, b"HY000", "Can't execute the command as you have a BACKUP STAGE active";
+    BackupNotRunning = 4146, b"HY000", "You must start backup with \"BACKUP STAGE START\"";
+    BackupWrongStage = 4147, b"HY000", "Backup stage '%s' is same or before current backup stage '%s'";
+    BackupUnknownStage = 4149, b"HY000", "Unknown backup stage: '%s'. Stage should be one of START, FLUSH, BLOCK_DDL, BLOCK_COMMIT or END";
     ForeignKeyMissingUniqueKey = 6125, b"HY000", "Failed to add the foreign key constraint. Missing unique key for constraint '%s' in the referenced table '%s'";
     NonScalarUsedAsKey = 6134, b"HY000", "Non-scalar (e.g., vector) column '%s' cannot be used as key";
     DataIncompatibleWithVector = 6136, b"HY000", "Value of type '%s, size: %s' cannot be converted to 'vector' type.";

@@ -6,7 +6,7 @@ use super::distinct::DistinctKernel;
 use super::group_concat::GroupConcatKernel;
 use super::min_max::ExtremeKernel;
 use super::native::{self, Family};
-use crate::build::{ExprBuilder, arguments_of, refuse_vectors, types_for};
+use crate::build::{ExprBuilder, arguments_of, refuse_no_numbers, refuse_vectors, types_for};
 use crate::expr::{BoundExpr, ExecutionSlot};
 use crate::expr::{sort_key, sort_key_in};
 use crate::typing::numeric::{NumericKind, numeric_kind};
@@ -125,6 +125,9 @@ impl Display for AggregateCall {
     }
 }
 
+/// Aggregates of numbers, which refuse geometries.
+const OF_NUMBERS: &[&str] = &["SUM", "AVG", "STD", "STDDEV_POP", "STDDEV_SAMP", "VAR_POP", "VAR_SAMP", "VARIANCE"];
+
 impl ExprBuilder<'_> {
     /// A call of an aggregate function by name, `COUNT(*)` without arguments; error 1305 if there is none.
     /// GROUP_CONCAT is [`ExprBuilder::group_concat`]'s.
@@ -136,6 +139,9 @@ impl ExprBuilder<'_> {
         // Vectors have no order and no sum.
         if !matches!(function.name(), "COUNT" | "ANY_VALUE") {
             refuse_vectors(function.name(), &args)?;
+        }
+        if OF_NUMBERS.contains(&function.name()) {
+            refuse_no_numbers(function.name(), &args)?;
         }
         let Some(family) = native::family(function.name()) else {
             return self.call_aggregate(&*function, args, distinct);

@@ -14,6 +14,7 @@ mod dml;
 mod event;
 mod explain;
 mod expr;
+mod for_loop;
 mod http_endpoint;
 mod literal;
 mod load;

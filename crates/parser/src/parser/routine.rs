@@ -245,7 +245,7 @@ impl Parser<'_> {
         }
         let start = self.current.start;
         let program = match self.keyword() {
-            K::Begin | K::Loop | K::While => return self.labelled(None),
+            K::Begin | K::Loop | K::While | K::For => return self.labelled(None),
             K::Repeat => return self.labelled(None),
             K::If => self.if_statement()?,
             K::Case => self.case_statement()?,
@@ -313,7 +313,7 @@ impl Parser<'_> {
     }
 
     /// As above, of at least one statement.
-    fn some_steps(&mut self, ends: &[K]) -> Result<Vec<Step>> {
+    pub(super) fn some_steps(&mut self, ends: &[K]) -> Result<Vec<Step>> {
         let steps = self.steps(ends)?;
         if steps.is_empty() { Err(self.unexpected()) } else { Ok(steps) }
     }
@@ -352,13 +352,14 @@ impl Parser<'_> {
                 self.end_label(&label)?;
                 ProgramStatement::Repeat { label, body, until }
             }
+            K::For => self.for_loop(label)?,
             _ => return Err(self.unexpected()),
         };
         Ok(Statement::Program(Box::new(program)))
     }
 
     /// The label repeated at the end must be the one at the beginning.
-    fn end_label(&mut self, label: &Option<Ident>) -> Result<()> {
+    pub(super) fn end_label(&mut self, label: &Option<Ident>) -> Result<()> {
         if !self.at_ident() {
             return Ok(());
         }

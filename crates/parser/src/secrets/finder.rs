@@ -165,7 +165,15 @@ impl<'a> Finder<'a> {
             self.sets_password = after_set && token.keyword == K::Password;
         }
         self.identified |= token.keyword == K::Identified;
+        self.is_endpoint |= !self.is_data
+            && self.text(token).eq_ignore_ascii_case(b"endpoint")
+            && self.word.is_some_and(|(word, _)| self.text(word).eq_ignore_ascii_case(b"http"));
         self.word = Some((token, Between::Nothing));
+    }
+
+    /// Whether the string here is the address of an endpoint, of which the credentials alone are hidden.
+    fn follows_url(&self) -> bool {
+        self.word.is_some_and(|(word, _)| self.text(word).eq_ignore_ascii_case(b"url"))
     }
 
     /// Whether the text goes on with a secret.
@@ -175,7 +183,7 @@ impl<'a> Finder<'a> {
 
     /// Whether a string at this place is a secret.
     fn is_secret_here(&self, after_assignment: bool) -> bool {
-        if self.assigning {
+        if self.assigning || self.is_endpoint && !self.follows_url() {
             return true;
         }
         let Some((word, between)) = self.word else { return self.sets_password && after_assignment };
@@ -198,7 +206,13 @@ impl<'a> Finder<'a> {
             || (holds(text, b"passw") || holds(text, b"token") || holds(text, b"secret") || holds(text, b"api_key"))
                 && text[1..text.len().saturating_sub(1).max(1)].iter().any(|byte| matches!(byte, b'\'' | b'"' | b'='));
         let header = holds(text, b"authorization") && (holds(text, b"bearer") || holds(text, b"basic"));
-        if (statement || header) && self.quoted(token) {
+        let endpoint = holds(text, b"http") && holds(text, b"endpoint");
+        if (statement || header || endpoint) && self.quoted(token) {
+            return;
+        }
+        // Whatever a query says, an endpoint's has no business there.
+        if self.is_endpoint && text.contains(&b'?') {
+            self.found.push(token.start as usize..token.end as usize);
             return;
         }
         let mut at = 0;

@@ -1,7 +1,7 @@
-//! The parts of a statement's text that must not be logged: passwords, tokens, and credentials inside of addresses.
+//! Finds the parts of a statement's text that must not be logged: passwords, tokens, and credentials in addresses.
 //!
-//! Works on tokens, so it also serves text that no grammar accepts. It hides everything that it is unsure of. Statements within strings, as PREPARE and EXECUTE
-//! take them, are looked at like others, and so are the strings within those.
+//! It works on tokens, so it also serves texts with syntax errors. In doubt it hides a part. It reads statements within strings, as
+//! PREPARE and EXECUTE take them, like others, and so the strings within those.
 
 mod finder;
 mod quoted;
@@ -119,6 +119,7 @@ const MARKS: &[(&[u8], usize)] = &[
     (b"authorization", 7),
     (b"api_key", 4),
     (b"://", 0),
+    (b"endpoint", 3),
 ];
 
 /// The letters that [`MARKS`] are found by.
@@ -205,6 +206,20 @@ mod tests {
         );
         check("START REPLICA USER='u' PASSWORD='x'", "START REPLICA USER='u' PASSWORD=*");
         check("CREATE SERVER s OPTIONS (USER 'u', PASSWORD 'x')", "CREATE SERVER s OPTIONS (USER 'u', PASSWORD *)");
+        check(
+            "CREATE HTTP ENDPOINT e URL 'https://h/' HEADER 'X-K: v' SECRET 's' 't' FOR 'u'@'h'",
+            "CREATE HTTP ENDPOINT e URL 'https://h/' HEADER * SECRET * * FOR *@*",
+        );
+        check(
+            "ALTER http /* */ endpoint e URL 'https://u:p@h/' HEADER 'X-K: v', x 'y",
+            "ALTER http /* */ endpoint e URL 'https://*@h/' HEADER *, x *",
+        );
+        check("ALTER HTTP ENDPOINT e URL 'https://h/?key=1'", "ALTER HTTP ENDPOINT e URL *");
+        check(
+            "SELECT EXECUTE('ALTER HTTP ENDPOINT e HEADER ''X-K: v''')",
+            "SELECT EXECUTE('ALTER HTTP ENDPOINT e HEADER *')",
+        );
+        check("SELECT 'x' FROM endpoint", "SELECT 'x' FROM endpoint");
         check("SET GLOBAL a_token = CONCAT('a', 'b'), b = 'c'", "SET GLOBAL a_token = CONCAT(*, *), b = 'c'");
         check("SET @`my password` := 'a' 'b', c = 'd'", "SET @`my password` := * *, c = 'd'");
         check("SELECT HTTP_GET('http://u:p@h/?q=a@b')", "SELECT HTTP_GET('http://*@h/?q=a@b')");

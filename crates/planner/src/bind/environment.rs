@@ -50,6 +50,11 @@ pub trait TableResolver {
         Ok(None)
     }
 
+    /// A table without storage that no one has declared, and whose name says what it is.
+    fn resolved_table(&self, _database: &str, _name: &str) -> Option<Arc<dyn TableProvider>> {
+        None
+    }
+
     /// Whether a database exists that is not in the catalog.
     fn virtual_database(&self, _database: &str) -> bool {
         false

@@ -102,6 +102,7 @@ fn needs_of(security: &SecurityContext<'_>, statement: &Statement) -> SqlResult<
             let names = "SUPER or SYSTEM_VARIABLES_ADMIN";
             Ok(vec![Need::server(Privileges::NONE, &["SYSTEM_VARIABLES_ADMIN"], names)])
         }
+        Statement::Backup(_) => Ok(vec![Need::server(Privileges::RELOAD, &[], "RELOAD")]),
         Statement::Reset(_) => Ok(vec![Need::server(Privileges::RELOAD, &[], "RELOAD")]),
         Statement::TableMaintenance(maintenance) => needs_of_maintenance(security, maintenance),
         Statement::LockInstance | Statement::UnlockInstance => {

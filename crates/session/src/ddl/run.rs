@@ -8,7 +8,7 @@ use crate::authorization::programs::tables_of_triggers;
 use crate::result::writer::OkInfo;
 use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
-use squall_catalog::TableDef;
+use squall_catalog::{TableDef, TableEntry};
 use squall_definitions::alter::AlterEnv;
 use squall_definitions::execute::{DdlEnv, QualifiedName, no_such_table};
 use squall_definitions::{alter, create, database, drop, view};
@@ -158,8 +158,22 @@ impl Session {
         if !names.is_empty() {
             let if_exists = statement.if_exists;
             self.blocking(move |shared| drop::drop_tables(shared, &env, &names, if_exists)).await?;
+            self.end_empty_table_locks();
         }
         Ok(Outcome::done())
+    }
+
+    /// When all tables are dropped that were locked, LOCK TABLES has ended; views alone do not keep it.
+    fn end_empty_table_locks(&mut self) {
+        let Some(held) = &self.table_locks else { return };
+        let catalog = self.shared.catalog.load();
+        let is_left = |(database, table): &(String, String)| {
+            matches!(catalog.entry(database, table), Some(TableEntry::Table(_)))
+                || squall_system_tables::virtual_database(database).is_some()
+        };
+        if !held.names.names().any(is_left) {
+            self.table_locks = None;
+        }
     }
 
     pub(crate) fn drop_temporary_tables(&mut self) {

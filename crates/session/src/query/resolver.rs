@@ -164,6 +164,11 @@ impl TableResolver for SessionTables {
         Ok(table.map(|table| Arc::new(VirtualTableProvider::new(table)) as Arc<dyn TableProvider>))
     }
 
+    fn resolved_table(&self, database: &str, name: &str) -> Option<Arc<dyn TableProvider>> {
+        let table = self.registry.resolved_table(database, name)?;
+        Some(Arc::new(VirtualTableProvider::new(table)))
+    }
+
     fn virtual_database(&self, database: &str) -> bool {
         database == RowsTable::DATABASE || squall_system_tables::virtual_database(database).is_some()
     }

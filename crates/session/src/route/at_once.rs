@@ -118,6 +118,7 @@ impl Session {
         let plain = self.settings.select_limit == u64::MAX
             && self.held_locks.tables.is_none()
             && self.xa.is_none()
+            && self.held_locks.backup_stage.is_none()
             && self.command.pending_notes.is_empty()
             && !self.identity.password_expired;
         if plain {

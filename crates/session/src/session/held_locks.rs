@@ -1,5 +1,6 @@
 //! Locks that a session holds over its statements.
 
+use crate::backup::BackupStage;
 use squall_catalog::LockedNames;
 use squall_row_store::{GlobalReadLock, SessionLocks};
 
@@ -19,6 +20,8 @@ pub(crate) struct HeldLocks {
     pub global_read: Option<GlobalReadLock>,
     /// LOCK INSTANCE FOR BACKUP.
     pub backup: Option<SessionLocks>,
+    /// The stage of the backup that the session makes.
+    pub backup_stage: Option<BackupStage>,
     /// LOCK TABLES.
     pub tables: Option<HeldTableLocks>,
 }
@@ -27,6 +30,6 @@ impl HeldLocks {
     /// The locks of a session inside of this one's statement: it may use the same tables, and gives nothing back.
     pub fn within(&self) -> HeldLocks {
         let names = |held: &HeldTableLocks| HeldTableLocks { _locks: None, names: held.names.clone() };
-        HeldLocks { global_read: None, backup: None, tables: self.tables.as_ref().map(names) }
+        HeldLocks { global_read: None, backup: None, backup_stage: None, tables: self.tables.as_ref().map(names) }
     }
 }

@@ -6,7 +6,7 @@ use crate::result::{Failure, Outcome, put_rows};
 use crate::state::timer::TimerGuard;
 use parking_lot::Mutex;
 use squall_instrumentation::process::count;
-use squall_parser::ast::Statement;
+use squall_parser::ast::{Set, Statement};
 use squall_planner::dml::DmlResult;
 use squall_registry::{FulltextSlot, NestedStatements, Programs, StatementContext, TableUses, VariableValues};
 use squall_server_state::now_micros;
@@ -202,7 +202,7 @@ impl Session {
     }
 
     /// Whether the session is in a state to run the statement at all.
-    fn check_state(&mut self, statement: &Statement) -> SqlResult<()> {
+    pub(crate) fn check_state(&mut self, statement: &Statement) -> SqlResult<()> {
         self.refresh_access();
         self.process.kill.check()?;
         if self.identity.password_expired && !sets_password(statement) {
@@ -211,14 +211,22 @@ impl Session {
         Ok(())
     }
 
-    /// Stops a SELECT after `max_execution_time`.
-    fn start_timer(&self, run: &StatementRun<'_>) -> Option<TimerGuard> {
-        let Statement::Query(query) = run.request.statement else { return None };
+    /// Stops a SELECT after `max_execution_time`, any statement after `max_statement_time`.
+    pub(crate) fn start_timer(&self, run: &StatementRun<'_>) -> Option<TimerGuard> {
         // The time is that of the statement around.
         if self.nesting.inside.is_some() {
             return None;
         }
-        let millis = crate::hints::max_execution_millis(query).unwrap_or(self.settings.max_execution_millis);
+        let of_query = match run.request.statement {
+            Statement::Query(query) => {
+                crate::hints::max_execution_millis(query).unwrap_or(self.settings.max_execution_millis)
+            }
+            _ => 0,
+        };
+        let millis = match (of_query, self.settings.max_statement_millis) {
+            (0, millis) | (millis, 0) => millis,
+            (of_query, of_any) => of_query.min(of_any),
+        };
         self.start_timer_of(millis, &run.context)
     }
 
@@ -241,7 +249,7 @@ impl Session {
     fn finish(&mut self, outcome: &Outcome, run: &StatementRun<'_>) {
         let context = &*run.context;
         // SET last_insert_id has set the session's own.
-        let sets = matches!(run.request.statement, Statement::Set(_));
+        let sets = matches!(run.request.statement, Statement::Set(set) if !matches!(set, Set::Statement { .. }));
         if !sets || context.insert_id_is_given.load(Ordering::Relaxed) {
             self.previous.last_insert_id = context.last_insert_id.load(Ordering::Relaxed);
         }

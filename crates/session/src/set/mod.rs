@@ -1,5 +1,6 @@
 //! SET: system variables, user variables, character sets, transactions, passwords and roles.
 
+mod for_statement;
 mod related;
 
 use crate::result::Outcome;
@@ -55,7 +56,8 @@ impl Session {
             Set::Role(roles) => self.set_role(roles),
             Set::DefaultRole(default) => Box::pin(self.set_default_role(default)).await,
             Set::ResourceGroup { .. } => Err(SqlError::unsupported("SET RESOURCE GROUP")),
-            Set::Statement { .. } => Err(SqlError::unsupported("SET STATEMENT")),
+            // It has an answer of its own.
+            Set::Statement { .. } => Err(SqlError::unsupported("SET STATEMENT inside of a SET")),
             Set::SessionAuthorization(_) => Err(SqlError::unsupported("SET SESSION AUTHORIZATION")),
         }
     }
@@ -145,7 +147,7 @@ impl Session {
                     DefaultValue::Text(text) => text,
                     _ => "",
                 };
-                Value::String(merge_switches(names, default, &before, &change))
+                Value::String(merge_switches(names, definition.foreign_switches, default, &before, &change))
             }
             // Strings set with a binary literal are texts all the same.
             (_, Value::Bytes(bytes)) => Value::String(String::from_utf8_lossy(&bytes).into_owned()),

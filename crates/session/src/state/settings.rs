@@ -43,6 +43,8 @@ pub struct Settings {
     pub notes: bool,
     /// `max_execution_time`, milliseconds.
     pub max_execution_millis: u64,
+    /// `max_statement_time`, milliseconds.
+    pub max_statement_millis: u64,
     /// `net_read_timeout` and `net_write_timeout`.
     pub net_timeouts: NetTimeouts,
     /// `sql_select_limit`.
@@ -140,6 +142,7 @@ impl Settings {
             max_error_count: values.number(ids::MAX_ERROR_COUNT) as usize,
             notes: values.on(ids::SQL_NOTES),
             max_execution_millis: values.number(ids::MAX_EXECUTION_TIME),
+            max_statement_millis: (values.double(ids::MAX_STATEMENT_TIME) * 1e3).ceil() as u64,
             net_timeouts: NetTimeouts {
                 read_seconds: values.number(ids::NET_READ_TIMEOUT),
                 write_seconds: values.number(ids::NET_WRITE_TIMEOUT),

@@ -1,0 +1,111 @@
+//! MariaDB's BACKUP STAGE, BACKUP LOCK and BACKUP UNLOCK, as its backup programs send them.
+//!
+//! Files of tables never need to be flushed for a backup: what counts is that definitions, and in the end commits, wait. So from START
+//! on the session has the lock of LOCK INSTANCE FOR BACKUP, and from BLOCK_COMMIT on that of FLUSH TABLES WITH READ LOCK.
+
+use crate::result::Outcome;
+use crate::session::Session;
+use crate::statement_kind::is_definition;
+use squall_parser::ast::{Backup, FlushTarget, Statement};
+use squall_types::{ErrorCode, SqlError, SqlResult};
+
+/// How far a backup is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum BackupStage {
+    Start,
+    Flush,
+    BlockDdl,
+    BlockCommit,
+    End,
+}
+
+impl BackupStage {
+    const ALL: [BackupStage; 5] =
+        [BackupStage::Start, BackupStage::Flush, BackupStage::BlockDdl, BackupStage::BlockCommit, BackupStage::End];
+
+    fn name(self) -> &'static str {
+        match self {
+            BackupStage::Start => "START",
+            BackupStage::Flush => "FLUSH",
+            BackupStage::BlockDdl => "BLOCK_DDL",
+            BackupStage::BlockCommit => "BLOCK_COMMIT",
+            BackupStage::End => "END",
+        }
+    }
+
+    /// The stage of that name, in any letter case.
+    fn of(name: &str) -> SqlResult<BackupStage> {
+        let found = BackupStage::ALL.into_iter().find(|stage| stage.name().eq_ignore_ascii_case(name));
+        found.ok_or_else(|| SqlError::new(ErrorCode::BackupUnknownStage, &[&name]))
+    }
+}
+
+impl Session {
+    /// A statement about a backup.
+    pub(crate) async fn run_backup(&mut self, backup: &Backup) -> SqlResult<Outcome> {
+        match backup {
+            Backup::Stage(name) => self.enter_backup_stage(BackupStage::of(name)?).await,
+            // All definitions wait, also those of this table.
+            Backup::Lock(_) => self.lock_instance().await,
+            Backup::Unlock => {
+                if self.backup_stage.is_none() {
+                    self.backup_lock = None;
+                }
+                Ok(Outcome::done())
+            }
+        }
+    }
+
+    async fn enter_backup_stage(&mut self, stage: BackupStage) -> SqlResult<Outcome> {
+        match self.backup_stage {
+            None if stage != BackupStage::Start => return Err(SqlError::new(ErrorCode::BackupNotRunning, &[])),
+            Some(current) if stage <= current => {
+                return Err(SqlError::new(ErrorCode::BackupWrongStage, &[&stage.name(), &current.name()]));
+            }
+            None if self.table_locks.is_some() => return Err(SqlError::new(ErrorCode::LockOrActiveTransaction, &[])),
+            None if self.backup_lock.is_some() || self.global_read_lock.is_some() => {
+                return Err(SqlError::new(ErrorCode::CantUpdateWithReadLock, &[]));
+            }
+            _ => {}
+        }
+        match stage {
+            BackupStage::Start => {
+                self.lock_instance().await?;
+            }
+            BackupStage::Flush | BackupStage::BlockDdl => {}
+            BackupStage::BlockCommit => self.flush_and_lock(&[]).await?,
+            BackupStage::End => {
+                self.end_backup();
+                return Ok(Outcome::done());
+            }
+        }
+        self.backup_stage = Some(stage);
+        Ok(Outcome::done())
+    }
+
+    /// Gives up what a backup holds.
+    pub(crate) fn end_backup(&mut self) {
+        if self.backup_stage.take().is_some() {
+            self.backup_lock = None;
+            self.global_read_lock = None;
+        }
+    }
+
+    /// Refuses what the session that makes a backup may not do meanwhile (4145).
+    pub(crate) fn check_backup_stage(&self, statement: &Statement) -> SqlResult<()> {
+        let is_refused = match statement {
+            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::LoadData(_) => true,
+            Statement::LockTables(_) | Statement::UnlockInstance => true,
+            Statement::CreateTable(create) => !create.temporary,
+            Statement::DropTable(drop) => !drop.temporary,
+            Statement::Flush(flush) => {
+                flush.targets.iter().any(|target| matches!(target, FlushTarget::Tables { lock: Some(_), .. }))
+            }
+            other => is_definition(other),
+        };
+        match is_refused && self.backup_stage.is_some() {
+            true => Err(SqlError::new(ErrorCode::BackupStageActive, &[])),
+            false => Ok(()),
+        }
+    }
+}
