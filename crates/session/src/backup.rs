@@ -48,8 +48,8 @@ impl Session {
             // All definitions wait, also those of this table.
             Backup::Lock(_) => self.lock_instance().await,
             Backup::Unlock => {
-                if self.backup_stage.is_none() {
-                    self.backup_lock = None;
+                if self.held_locks.backup_stage.is_none() {
+                    self.held_locks.backup = None;
                 }
                 Ok(Outcome::done())
             }
@@ -57,13 +57,15 @@ impl Session {
     }
 
     async fn enter_backup_stage(&mut self, stage: BackupStage) -> SqlResult<Outcome> {
-        match self.backup_stage {
+        match self.held_locks.backup_stage {
             None if stage != BackupStage::Start => return Err(SqlError::new(ErrorCode::BackupNotRunning, &[])),
             Some(current) if stage <= current => {
                 return Err(SqlError::new(ErrorCode::BackupWrongStage, &[&stage.name(), &current.name()]));
             }
-            None if self.table_locks.is_some() => return Err(SqlError::new(ErrorCode::LockOrActiveTransaction, &[])),
-            None if self.backup_lock.is_some() || self.global_read_lock.is_some() => {
+            None if self.held_locks.tables.is_some() => {
+                return Err(SqlError::new(ErrorCode::LockOrActiveTransaction, &[]));
+            }
+            None if self.held_locks.backup.is_some() || self.held_locks.global_read.is_some() => {
                 return Err(SqlError::new(ErrorCode::CantUpdateWithReadLock, &[]));
             }
             _ => {}
@@ -79,15 +81,15 @@ impl Session {
                 return Ok(Outcome::done());
             }
         }
-        self.backup_stage = Some(stage);
+        self.held_locks.backup_stage = Some(stage);
         Ok(Outcome::done())
     }
 
     /// Gives up what a backup holds.
     pub(crate) fn end_backup(&mut self) {
-        if self.backup_stage.take().is_some() {
-            self.backup_lock = None;
-            self.global_read_lock = None;
+        if self.held_locks.backup_stage.take().is_some() {
+            self.held_locks.backup = None;
+            self.held_locks.global_read = None;
         }
     }
 
@@ -103,7 +105,7 @@ impl Session {
             }
             other => is_definition(other),
         };
-        match is_refused && self.backup_stage.is_some() {
+        match is_refused && self.held_locks.backup_stage.is_some() {
             true => Err(SqlError::new(ErrorCode::BackupStageActive, &[])),
             false => Ok(()),
         }

@@ -4,7 +4,6 @@ use super::{NAME, Shared};
 use crate::captured;
 use squall_catalog::{AccessMap, Privileges};
 use squall_jobs::{JobInfo, JobState};
-use squall_parser::ParseOptions;
 use squall_registry::{RowParts, StatementContext, VirtualColumn, VirtualScan, VirtualTable};
 use squall_types::{CollationId, SqlResult, SqlType, StringKind, TextSize, Value};
 use std::sync::Arc;

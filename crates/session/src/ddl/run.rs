@@ -165,14 +165,14 @@ impl Session {
 
     /// When all tables are dropped that were locked, LOCK TABLES has ended; views alone do not keep it.
     fn end_empty_table_locks(&mut self) {
-        let Some(held) = &self.table_locks else { return };
+        let Some(held) = &self.held_locks.tables else { return };
         let catalog = self.shared.catalog.load();
         let is_left = |(database, table): &(String, String)| {
             matches!(catalog.entry(database, table), Some(TableEntry::Table(_)))
                 || squall_system_tables::virtual_database(database).is_some()
         };
         if !held.names.names().any(is_left) {
-            self.table_locks = None;
+            self.held_locks.tables = None;
         }
     }
 

@@ -87,12 +87,12 @@ impl Session {
         writer: &mut dyn ResultWriter,
     ) -> Result<(OkInfo, Vec<Value>), Failure> {
         let def = &routine.def;
-        if self.calls.iter().filter(|routine| routine.external.is_some()).count() > EXTERNAL_CALLS_MAX {
+        if self.nesting.calls.iter().filter(|routine| routine.external.is_some()).count() > EXTERNAL_CALLS_MAX {
             return Err(SqlError::new(ErrorCode::SpRecursionLimit, &[&EXTERNAL_CALLS_MAX, &def.name]).into());
         }
         let context = Arc::new(self.change_context());
         // A SELECT has a timer of its own; the procedure has one around all that it does, unless a statement around has it.
-        let _timer = match self.inside {
+        let _timer = match self.nesting.inside {
             None => self.start_timer_of(self.settings.max_execution_millis, &context),
             Some(_) => None,
         };
@@ -109,7 +109,7 @@ impl Session {
         let (mut incoming, ended) = start(external, call)?;
         // The variables of a program that calls it are not its own.
         let locals = self.locals.take();
-        self.row_count = 0;
+        self.previous.row_count = 0;
         let served = self.serve(&mut incoming, writer).await;
         self.locals = locals;
         if served.is_err() {
@@ -133,7 +133,7 @@ impl Session {
                 }
             });
         }
-        let affected_rows = u64::try_from(self.row_count).unwrap_or(0);
+        let affected_rows = u64::try_from(self.previous.row_count).unwrap_or(0);
         Ok((OkInfo { affected_rows, ..OkInfo::default() }, values))
     }
 
@@ -231,7 +231,7 @@ impl Session {
         }
         check_program(&parsed.statement, ProgramKind::Procedure(&[]), &self.shared.registry.variables)?;
         if ordered.rows == RowsOf::Client
-            && let Some(inside) = &self.inside
+            && let Some(inside) = &self.nesting.inside
         {
             refused_for_its_rows(&parsed.statement, inside.word)?;
         }
