@@ -84,11 +84,13 @@ impl HeldLocks {
         for table in self.searched.drain(..) {
             table.searched.remove_all(self.owner);
         }
+        // A lock that was lost meanwhile has protected nothing: others may have changed the same rows.
+        let owner = self.owner;
         for key in self.rows.drain(..).rev() {
-            self.table.release(self.owner, &key);
+            invariant!(self.table.release(owner, &key), "{owner:?} has lost the lock of a row of table {}", key.table.0);
         }
         for (table, _) in self.tables.drain(..) {
-            self.table.release_table(self.owner, table);
+            invariant!(self.table.release_table(owner, table), "{owner:?} has lost the lock of table {}", table.0);
         }
     }
 }

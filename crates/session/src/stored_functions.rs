@@ -181,14 +181,8 @@ impl StoredFunctions {
 
     /// The settings of a body: those of the statement, but for what its creator had.
     pub(crate) fn settings_of(&self, routine: &ParsedRoutine) -> SqlResult<Arc<BindSettings>> {
-        let settings = BindSettings {
-            database: Some(routine.database.clone()),
-            sql_mode: SqlMode(routine.def.sql_mode),
-            collation: collation(&routine.def.connection_collation)?,
-            ..(*self.context.settings).clone()
-        };
-        // Mostly they are the statement's.
-        Ok(if settings == *self.context.settings { self.context.settings.clone() } else { Arc::new(settings) })
+        let collation = collation(&routine.def.connection_collation)?;
+        Ok(self.context.settings.of_program(&routine.database, SqlMode(routine.def.sql_mode), collation))
     }
 
     /// The compiled body; `None` if it is none that can be compiled.

@@ -226,15 +226,8 @@ impl BoundTriggers {
 
     /// The settings of a body: those of the statement, but for what its creator had.
     fn settings_of(&self, trigger: &TriggerDef) -> SqlResult<Arc<BindSettings>> {
-        let own = &self.functions.context().settings;
-        let settings = BindSettings {
-            database: Some(self.database.clone()),
-            sql_mode: SqlMode(trigger.sql_mode),
-            collation: collation(&trigger.connection_collation)?,
-            ..(**own).clone()
-        };
-        // Mostly they are the statement's.
-        Ok(if settings == **own { own.clone() } else { Arc::new(settings) })
+        let collation = collation(&trigger.connection_collation)?;
+        Ok(self.functions.context().settings.of_program(&self.database, SqlMode(trigger.sql_mode), collation))
     }
 
     fn compile(
