@@ -4,8 +4,11 @@ use crate::tidy::{collect, read};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Documents whose names are checked.
+/// Documents whose names are all checked.
 const DOCUMENTS: &[&str] = &["ARCHITECTURE.md", "CONTRIBUTING.md"];
+
+/// Documents that also name parts of other programs. Only names with an owner (`Session::choose`) are checked there.
+const DECISIONS: &str = "docs/decisions";
 
 /// Folders with Rust source. Paths in documents may leave out `crates/` and `src/`.
 const SOURCES: &[&str] = &["crates", "examples", "fuzz/src"];
@@ -30,16 +33,7 @@ struct File {
 
 /// Reports each name that is not in the source.
 pub fn check(root: &Path, findings: &mut Vec<String>) -> Result<(), String> {
-    let mut names = Vec::new();
-    for document in DOCUMENTS {
-        let text = read(&root.join(document))?;
-        names.extend(
-            spans(&text)
-                .into_iter()
-                .filter_map(|(line, span)| Some((document, line, span, name_of(span)?)))
-                .map(|(document, line, span, name)| (*document, line, span.to_owned(), name)),
-        );
-    }
+    let names = names(root)?;
     let wanted: BTreeSet<&str> = names
         .iter()
         .filter_map(|(.., name)| match name {
@@ -68,6 +62,26 @@ pub fn check(root: &Path, findings: &mut Vec<String>) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// The names to check: document, line, span, name.
+fn names(root: &Path) -> Result<Vec<(String, usize, String, Name)>, String> {
+    let mut decisions = Vec::new();
+    collect(&root.join(DECISIONS), "md", &mut decisions)?;
+    let documents = DOCUMENTS.iter().map(|document| root.join(document)).chain(decisions);
+    let mut names = Vec::new();
+    for path in documents {
+        let text = read(&path)?;
+        let document = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+        let is_decision = document.starts_with(DECISIONS);
+        for (line, span) in spans(&text) {
+            let has_owner = |name: &Name| matches!(name, Name::Item(parts) if parts.len() > 1);
+            if let Some(name) = name_of(span).filter(|name| !is_decision || has_owner(name)) {
+                names.push((document.clone(), line, span.to_owned(), name));
+            }
+        }
+    }
+    Ok(names)
 }
 
 /// The code spans of a document outside of fenced blocks, with their lines.
@@ -109,23 +123,25 @@ fn file_of(path: &Path, text: &str, wanted: &BTreeSet<&str>) -> File {
         file.modules.insert(part.replace('-', "_"));
     }
     for line in text.lines().map(str::trim_start).filter(|line| !line.starts_with("//")) {
-        let (mut before, mut is_public) = ("", false);
-        for (at, word) in
-            line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty()).enumerate()
-        {
+        let is_field = |word: &str| {
+            let after = line.split(word).nth(1).unwrap_or_default();
+            after.starts_with(':') && !after.starts_with("::")
+        };
+        let mut before = "";
+        let words = line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+        for (at, word) in words.enumerate() {
             if wanted.contains(word) {
                 file.words.insert(word.to_owned());
                 let is_after_keyword =
                     ["fn", "struct", "enum", "trait", "type", "const", "static", "mod", "macro_rules"]
                         .contains(&before);
-                // Variants of an enum begin their line; fields of a struct follow `pub`, or `pub(crate)`.
+                // Variants of an enum begin their line; fields of a struct begin it, or follow `pub`, or `pub(crate)`.
                 let is_variant = at == 0 && word.starts_with(|c: char| c.is_ascii_uppercase());
-                let is_field = is_public && (at == 1 || matches!(before, "crate" | "super"));
-                if is_after_keyword || is_variant || is_field {
+                let may_be_field = at == 0 || matches!(before, "pub" | "crate" | "super");
+                if is_after_keyword || is_variant || (may_be_field && is_field(word)) {
                     file.defined.insert(word.to_owned());
                 }
             }
-            is_public |= at == 0 && word == "pub";
             before = word;
         }
     }

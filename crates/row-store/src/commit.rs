@@ -565,9 +565,9 @@ impl Committer {
         Ok(())
     }
 
-    /// Lets readers see the present, unless a commit is under way. The engine keeps whatever was there at the sequence number that
-    /// readers see, so without this files would stay that merges of files have replaced since the last commit.
-    pub fn show_present(&self) {
+    /// Advances the visible sequence number to the newest one, unless a commit is under way. The engine keeps all files that the
+    /// visible number needs. Without this call, files that merges have replaced since the last commit would stay.
+    pub fn advance_to_newest(&self) {
         let mut log = self.log.lock();
         if !self.syncing.load(Ordering::Acquire) {
             self.advance_visible_in(&mut log, self.db.snapshot());

@@ -13,7 +13,7 @@ use squall_row_store::{ReadView, RowStore};
 use squall_types::{Date, DateTime, SqlError, SqlResult};
 use std::sync::Arc;
 
-/// The surroundings of one statement, shared by everything that runs for it, on any thread.
+/// The environment of one statement, shared by all its operators on any thread.
 #[derive(Clone)]
 pub struct StatementEnv {
     /// Settings, warnings, KILL.

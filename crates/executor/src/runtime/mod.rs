@@ -190,7 +190,7 @@ impl QueryRuntime {
         Arc::new(RuntimeEnv { memory_pool: self.pool_of(session), ..(*self.resources).clone() })
     }
 
-    /// DataFusion's session with a statement's surroundings, which scans find in it.
+    /// DataFusion's session with a statement's environment, where scans find it.
     pub fn state_for(&self, env: &Arc<StatementEnv>) -> SessionState {
         let mut state = self.state.clone();
         state.config_mut().set_extension(env.clone());

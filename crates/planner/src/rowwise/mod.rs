@@ -93,10 +93,9 @@ impl RowPlan {
         self.tables.iter().any(|table| table.table.is_retired())
     }
 
-    /// Whether the plan means the same for all parameters of the kinds that it was bound with. It does where they are
-    /// compared with plain columns. Elsewhere types may depend on values: those of the result's columns, and how a number
-    /// that looks like a date compares with one.
-    pub fn keeps_meaning(&self) -> bool {
+    /// Whether the plan is valid for all parameters of the kinds that it was bound with. It is if they are compared with plain
+    /// columns. Otherwise types may depend on values: types of the result's columns, and the comparison of a number with a date.
+    pub fn is_valid_for_kinds(&self) -> bool {
         !self.shown().any(has_parameter)
             && self.conditions().all(compares_plainly)
             && !self.outputs.iter().any(|output| output.name.contains('?'))

@@ -145,7 +145,7 @@ impl RowStore {
         }
         *current = next.clone();
         drop(current);
-        let seqno = inner.show_definition(
+        let seqno = inner.publish_definition(
             !moved.is_empty() || !filled.is_empty() || !changes.truncated.is_empty() || !defined.is_empty(),
         )?;
         inner.forget_moved(&moved, seqno)?;
@@ -367,7 +367,7 @@ impl StoreInner {
 
     /// The first sequence number that has a definition which has just been written; readers that begin from now on read at that sequence number
     /// or a later one.
-    fn show_definition(&self, is_asked_for: bool) -> SqlResult<u64> {
+    fn publish_definition(&self, is_asked_for: bool) -> SqlResult<u64> {
         if !is_asked_for {
             return Ok(0);
         }

@@ -64,7 +64,7 @@ impl Maintenance {
 
 impl StoreInner {
     fn maintain(&self, period: u32) {
-        self.committer.show_present();
+        self.committer.advance_to_newest();
         self.bound_write_buffer();
         self.drop_old_versions();
         self.db.drop_old_lists();

@@ -51,7 +51,7 @@ impl Session {
         Some(CachePlace { text: text.to_vec(), settings, versions, keeps })
     }
 
-    /// Runs a query by its kept plan; `None` if there is no valid one.
+    /// Runs a query by its cached plan; `None` if there is no valid one.
     pub(super) async fn run_cached_query(
         &mut self,
         place: &CachePlace,

@@ -31,7 +31,7 @@ pub(crate) fn returned_columns(plan: &DmlPlan) -> Vec<ColumnMeta> {
 }
 
 impl Session {
-    /// Binds a data change in this session's surroundings; see [`Binder::keeps_parameters`].
+    /// Binds a data change with this session's settings; see [`Binder::keeps_parameters`].
     pub(crate) fn bind_change(
         &self,
         run: &StatementRun<'_>,

@@ -126,7 +126,7 @@ impl Session {
         }
         let view = self.view_at_once();
         let plan = self.row_plan(query, run, &view, true)?;
-        plan.keeps_meaning().then(|| Route::RowByRow(Arc::new(RowsPlan::new(plan, kinds))))
+        plan.is_valid_for_kinds().then(|| Route::RowByRow(Arc::new(RowsPlan::new(plan, kinds))))
     }
 
     /// The plan of a small query, if the session may read what it reads.
