@@ -26,6 +26,40 @@ use std::sync::{Arc, OnceLock};
 const PARAMETERS_MAX: u32 = 65_535;
 
 impl Session {
+    /// Runs a statement with a value for each `?` of it; tells whether it succeeded.
+    ///
+    /// # Errors
+    /// When the client is gone.
+    pub(crate) async fn run_with_values(
+        &mut self,
+        request: Request<'_>,
+        parameters: &[Value],
+        more_results: bool,
+        writer: &mut dyn ResultWriter,
+    ) -> std::io::Result<bool> {
+        if parameters.is_empty() {
+            return self.run(request, more_results, writer).await;
+        }
+        let prepared = match self.prepare_text(request.sql).await {
+            Ok((prepared, _)) => prepared,
+            Err(error) => {
+                self.finish_with_error(&error, None);
+                writer.error(&error);
+                return Ok(false);
+            }
+        };
+        let request = Request {
+            statement: &prepared.statement,
+            sql: &prepared.sql,
+            parameters,
+            placeholders: prepared.placeholders,
+            prepared: Some(&prepared),
+            long: prepared.statement.long(),
+            ..request
+        };
+        self.run(request, more_results, writer).await
+    }
+
     /// A statement with what its result looks like, from the cache of all sessions if it is there, and where its uses are
     /// counted if it can be.
     pub(crate) async fn prepare_text(

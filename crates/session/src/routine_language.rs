@@ -1,5 +1,6 @@
 //! Routines in another language than SQL: bodies of functions are statements that call the language's evaluator.
 
+use crate::plans::routine_cache::{ExternalRoutine, ParsedBody};
 use crate::session::parse_error;
 use squall_catalog::{RoutineDef, RoutineKind};
 use squall_parser::ast::{
@@ -17,31 +18,6 @@ pub(crate) struct ExternalBody {
     source: Box<str>,
     parameters: Vec<Box<str>>,
     kind: ExternalKind,
-}
-
-/// The body of a stored routine as a tree.
-#[derive(Debug)]
-pub(crate) struct ParsedBody {
-    /// The statement that runs it; an empty one for a procedure or an aggregate function in another language.
-    pub statement: Statement,
-    /// Where it is in the text of the definition.
-    pub span: Span,
-    /// The body, if it is in another language.
-    pub external: Option<ExternalRoutine>,
-}
-
-impl ParsedBody {
-    /// One in SQL.
-    pub fn of_sql((statement, span): (Statement, Span)) -> ParsedBody {
-        ParsedBody { statement, span, external: None }
-    }
-}
-
-/// A routine in another language.
-#[derive(Clone, Debug)]
-pub(crate) struct ExternalRoutine {
-    pub language: Arc<dyn RoutineLanguage>,
-    pub source: Arc<str>,
 }
 
 impl ExternalBody {

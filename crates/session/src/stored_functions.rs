@@ -6,8 +6,8 @@
 use crate::compiled::{CompiledProgram, Compiler, Ended, Machine, NotCompiled, Variable, may_be_compiled, stored};
 use crate::database::Shared;
 use crate::inner_session::{InnerSession, Work, no_place};
-use crate::plans::routine_cache::{CompiledFor, ParsedRoutine};
-use crate::routine_language::{ParsedBody, external_body};
+use crate::plans::routine_cache::{CompiledFor, ParsedBody, ParsedRoutine};
+use crate::routine_language::external_body;
 use crate::session::{Session, parse_error};
 use parking_lot::Mutex;
 use squall_catalog::{AccessMap, AccountKey, Invoker, Need, Object, Privileges, RoutineKind};

@@ -2,7 +2,6 @@
 
 use crate::collector::LastError;
 use crate::plans::long_statement::Text;
-use crate::result::writer::ResultWriter;
 use crate::session::{Request, Session, parse_error};
 use bytes::Bytes;
 use squall_parser::ast::Statement;
@@ -148,40 +147,6 @@ impl Session {
             Some(error) if !ran => Err(error),
             _ => Ok(writer.affected_rows),
         }
-    }
-
-    /// Runs a statement with a value for each `?` of it; tells whether it succeeded.
-    ///
-    /// # Errors
-    /// When the client is gone.
-    pub(crate) async fn run_with_values(
-        &mut self,
-        request: Request<'_>,
-        parameters: &[Value],
-        more_results: bool,
-        writer: &mut dyn ResultWriter,
-    ) -> std::io::Result<bool> {
-        if parameters.is_empty() {
-            return self.run(request, more_results, writer).await;
-        }
-        let prepared = match self.prepare_text(request.sql).await {
-            Ok((prepared, _)) => prepared,
-            Err(error) => {
-                self.finish_with_error(&error, None);
-                writer.error(&error);
-                return Ok(false);
-            }
-        };
-        let request = Request {
-            statement: &prepared.statement,
-            sql: &prepared.sql,
-            parameters,
-            placeholders: prepared.placeholders,
-            prepared: Some(&prepared),
-            long: prepared.statement.long(),
-            ..request
-        };
-        self.run(request, more_results, writer).await
     }
 
     /// The beginning of a statement without secrets.

@@ -2,17 +2,41 @@
 
 use crate::compiled::CompiledProgram;
 use crate::plans::slot::SchemaVersions;
-use crate::routine_language::{ExternalRoutine, ParsedBody};
 use parking_lot::{Mutex, RwLock};
 use squall_catalog::{AccountKey, Invoker, RoutineDef, RoutineName};
 use squall_parser::ast::{Span, Statement};
-use squall_registry::BindSettings;
+use squall_registry::{BindSettings, RoutineLanguage};
 use squall_types::SqlResult;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Most bodies that are kept; then all are forgotten.
 const ROUTINES_MAX: usize = 1024;
+
+/// The body of a stored routine as a tree.
+#[derive(Debug)]
+pub(crate) struct ParsedBody {
+    /// The statement that runs it; an empty one for a procedure or an aggregate function in another language.
+    pub statement: Statement,
+    /// Where it is in the text of the definition.
+    pub span: Span,
+    /// The body, if it is in another language.
+    pub external: Option<ExternalRoutine>,
+}
+
+impl ParsedBody {
+    /// One in SQL.
+    pub fn of_sql((statement, span): (Statement, Span)) -> ParsedBody {
+        ParsedBody { statement, span, external: None }
+    }
+}
+
+/// A routine in another language.
+#[derive(Clone, Debug)]
+pub(crate) struct ExternalRoutine {
+    pub language: Arc<dyn RoutineLanguage>,
+    pub source: Arc<str>,
+}
 
 /// A routine with its body as a tree.
 #[derive(Debug)]

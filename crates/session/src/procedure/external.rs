@@ -3,17 +3,15 @@
 //! It runs on a thread of its own, so that neither an event loop nor the query pool waits for it. Its statements come back here as orders: the
 //! session that calls it runs them one after the other, and the body waits for each. Each side ends when the other one is gone.
 
+use super::stack::OnGrowingStack;
 use crate::collector::{Collector, StatementResult};
 use crate::converted::converted;
-use crate::execute::list::SUBJECT;
 use crate::plans::long_statement::{ParsedStatement, Text};
-use crate::plans::routine_cache::ParsedRoutine;
-use crate::procedure::OnGrowingStack;
+use crate::plans::routine_cache::{ExternalRoutine, ParsedRoutine};
 use crate::program::{ProgramKind, check_program};
 use crate::result::Failure;
 use crate::result::pass_on::PassOn;
 use crate::result::writer::{OkInfo, ResultWriter};
-use crate::routine_language::ExternalRoutine;
 use crate::session::{Request, Session, parse_error, unexpected_statement};
 use crate::statement_kind::refused_for_its_rows;
 use squall_catalog::RoutineParameterMode;
@@ -79,7 +77,7 @@ impl Session {
     ///
     /// # Errors
     /// 1456 for too many inside of each other; those of the body.
-    pub(super) async fn run_external(
+    pub(crate) async fn run_external(
         &mut self,
         routine: &ParsedRoutine,
         external: &ExternalRoutine,
@@ -227,7 +225,7 @@ impl Session {
             return Err(unexpected_statement(text, rest));
         }
         if squall_parser::placeholders(text, &self.parse_options()).len() != ordered.parameters.len() {
-            return Err(SqlError::new(ErrorCode::WrongArguments, &[&SUBJECT]));
+            return Err(SqlError::new(ErrorCode::WrongArguments, &[&"EXECUTE"]));
         }
         check_program(&parsed.statement, ProgramKind::Procedure(&[]), &self.shared.registry.variables)?;
         if ordered.rows == RowsOf::Client
