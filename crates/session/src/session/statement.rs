@@ -21,10 +21,14 @@ const CLIENT_GONE: u16 = 1161;
 const SHOWN_BYTES_MAX: usize = 64 << 10;
 
 impl Session {
-    /// A statement as SHOW PROCESSLIST shows it: statements that are not about rows may hold passwords.
+    /// A statement as SHOW PROCESSLIST shows it: statements that are not about rows may hold passwords, and so may what a statement about rows gives to a
+    /// function: another statement's text, an address.
     pub(crate) fn shown<'t>(&self, statement: &Statement, text: &'t [u8]) -> Cow<'t, [u8]> {
-        if matches!(statement, Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_))
-        {
+        let is_of_rows = matches!(
+            statement,
+            Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
+        );
+        if is_of_rows && memchr::memchr(b'(', text).is_none() {
             return Cow::Borrowed(text);
         }
         Cow::Owned(self.masked(text))
