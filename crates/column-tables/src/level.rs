@@ -130,7 +130,7 @@ impl ColumnTable {
         room: DiskRoom,
     ) -> SqlResult<ColumnTable> {
         let failed = |error| SqlError::internal(format_args!("{}: {error}", folder.display()));
-        squall_types::durable_files::create_folder(&folder).map_err(failed)?;
+        squall_types::durable_files::create_own_folder(&folder).map_err(failed)?;
         Ok(ColumnTable {
             id: def.id,
             part,

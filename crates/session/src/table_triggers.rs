@@ -285,13 +285,19 @@ impl BoundTriggers {
         match &*self.ready(at, trigger, context)? {
             ReadyTrigger::Compiled { compiled, settings, current_user } => {
                 // Its warnings end with it; so does what it makes of LAST_INSERT_ID().
-                let inner = StatementContext {
+                let mut inner = StatementContext {
                     settings: settings.clone(),
                     strict_write: settings.sql_mode.is_strict(),
                     current_user: current_user.clone(),
                     is_in_trigger: true,
                     ..context.fork()
                 };
+                // What asks for privileges asks those of the definer.
+                if compiled.program.may_wait
+                    && let Some(outer) = &inner.nested
+                {
+                    inner.nested = outer.as_account(&trigger.definer);
+                }
                 let ran = run_compiled(compiled, old, new, &inner);
                 context.random_state.store(inner.random_state.load(Ordering::Relaxed), Ordering::Relaxed);
                 ran

@@ -70,8 +70,16 @@ fn certificates_are_verified() {
     let good = peer(of_localhost(), Some(&ours));
     // There is a way there, but none from https to http.
     assert_eq!(error(&trusting(&ours), &url(good), &limits(true)), "a redirect from https to http");
-    let until = |year| CertificateParams { not_after: date_time_ymd(year, 1, 1), ..of_localhost() };
-    let from = |year| CertificateParams { not_before: date_time_ymd(year, 1, 1), ..of_localhost() };
+    let until = |year| {
+        let mut params = of_localhost();
+        params.not_after = date_time_ymd(year, 1, 1);
+        params
+    };
+    let from = |year| {
+        let mut params = of_localhost();
+        params.not_before = date_time_ymd(year, 1, 1);
+        params
+    };
     let named = |name: &str| CertificateParams::new(vec![name.to_string()]).unwrap();
     for (what, port) in [
         ("expired", peer(until(2020), Some(&ours))),

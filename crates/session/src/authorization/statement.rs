@@ -53,8 +53,8 @@ fn needs_of(security: &SecurityContext<'_>, statement: &Statement) -> SqlResult<
         Statement::Insert(insert) => needs_of_insert(security, insert),
         Statement::Update(update) => needs_of_update(security, update),
         Statement::Delete(delete) => needs_of_delete(security, delete),
-        // Where it is bound: the file may be what has the columns' names.
-        Statement::LoadData(_) => Ok(Vec::new()),
+        // The columns are asked for where it is bound: the file may be what has their names. Nobody is asked for a file in vain.
+        Statement::LoadData(load) => Ok(name_need(security, &load.table, Privileges::INSERT)?.into_iter().collect()),
         Statement::Call(call) => needs_of_call(security, call),
         Statement::CreateDatabase(_)
         | Statement::AlterDatabase(_)

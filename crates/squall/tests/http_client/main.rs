@@ -168,7 +168,6 @@ fn answers_are_values() {
 #[test]
 fn peers_that_misbehave_are_cut_off() {
     let (server, peer, mut conn) = start();
-    conn.query_drop("SET http_client_timeout_ms = 700").unwrap();
     let unreachable = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let cases = [
         (peer.url("/silent"), "no whole answer within 700 ms"),
@@ -185,6 +184,9 @@ fn peers_that_misbehave_are_cut_off() {
     ];
     let memory = server.resident_bytes();
     for (url, expected) in cases {
+        // A busy machine takes its time to make a bomb.
+        let millis = if expected.ends_with("700 ms") { 700 } else { 15_000 };
+        conn.query_drop(format!("SET http_client_timeout_ms = {millis}")).unwrap();
         let begun = Instant::now();
         let (code, message) = error(&mut conn, &format!("SELECT HTTP_GET('{url}')"));
         assert_eq!(code, 50410, "{url}: {message}");

@@ -21,6 +21,7 @@ mod lock_model;
 mod logs;
 mod long_statements;
 mod memory;
+mod module_privileges;
 mod partitions;
 mod plans;
 mod protocol;

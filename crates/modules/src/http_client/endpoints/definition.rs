@@ -19,6 +19,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const HEADERS_MAX: usize = 50;
 /// Most bytes of its URL, headers and secret, as requests have them.
 const BYTES_MAX: usize = 32 << 10;
+/// Most bytes of one header, and of the secret that may stand in it many times.
+const PART_BYTES_MAX: usize = 4 << 10;
 /// Most accounts that it is for.
 const ACCOUNTS_MAX: usize = 1000;
 /// What messages call the statements.
@@ -158,6 +160,9 @@ impl EndpointObjects {
     /// # Errors
     /// 3162 for one that is not there.
     fn accounts(&self, names: &[AccountName], context: &StatementContext) -> SqlResult<Vec<AccountKey>> {
+        if names.len() > ACCOUNTS_MAX {
+            return Err(wrong(NAME, "it is for too many accounts; a role does it"));
+        }
         let database = self.0.database()?;
         let mut accounts = Vec::new();
         for name in names {
@@ -178,10 +183,7 @@ impl EndpointObjects {
                 accounts.push(account);
             }
         }
-        match accounts.len() > ACCOUNTS_MAX {
-            true => Err(wrong(NAME, "it is for too many accounts; a role does it")),
-            false => Ok(accounts),
-        }
+        Ok(accounts)
     }
 }
 
@@ -209,6 +211,20 @@ fn changed(
 ) -> SqlResult<Endpoint> {
     if let Some(url) = &asked.url {
         endpoint.url = url_of(url)?;
+    }
+    let is_short = |text: &str| text.len() <= PART_BYTES_MAX;
+    let secret = match &asked.secret {
+        Some(SecretClause::Set(secret)) => secret,
+        _ => "",
+    };
+    if asked.headers.len().max(asked.dropped_headers.len()) > HEADERS_MAX
+        || !is_short(secret)
+        || !asked.headers.iter().all(|header| is_short(header))
+    {
+        let what = format!(
+            "it has more than {HEADERS_MAX} headers, or a header or secret of more than {PART_BYTES_MAX} bytes"
+        );
+        return Err(wrong(NAME, &what));
     }
     for name in &asked.dropped_headers {
         let before = endpoint.headers.len();
