@@ -116,7 +116,7 @@ impl Session {
                     self.table_locks = None;
                 }
                 // A backup ends at its own statement.
-                if self.backup_stage.is_none() {
+                if self.backup.is_none() {
                     self.global_read_lock = None;
                 }
                 Ok(Outcome::done())

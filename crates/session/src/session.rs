@@ -12,7 +12,7 @@ use self::inside::Inside;
 use self::instruments::Instruments;
 pub(crate) use self::statement_run::StatementRun;
 use crate::api::KillCallback;
-use crate::backup::BackupStage;
+use crate::backup::Backing;
 use crate::database::Shared;
 use crate::listener::{EndedStatement, ListenedSession};
 use crate::plans::long_statement::{LongStatement, Text};
@@ -112,8 +112,8 @@ pub struct Session {
     pub(crate) global_read_lock: Option<GlobalReadLock>,
     /// LOCK INSTANCE FOR BACKUP.
     pub(crate) backup_lock: Option<SessionLocks>,
-    /// The stage of the backup that the session makes.
-    pub(crate) backup_stage: Option<BackupStage>,
+    /// The backup that the session makes.
+    pub(crate) backup: Option<Backing>,
     /// LOCK TABLES.
     pub(crate) table_locks: Option<HeldTableLocks>,
     /// The branch of a global transaction that it works in, between XA START and XA PREPARE.
@@ -260,7 +260,7 @@ impl Session {
             locals: None,
             global_read_lock: None,
             backup_lock: None,
-            backup_stage: None,
+            backup: None,
             table_locks: None,
             xa: None,
             handlers: Vec::new(),

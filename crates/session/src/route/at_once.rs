@@ -118,7 +118,7 @@ impl Session {
         let plain = self.settings.select_limit == u64::MAX
             && self.table_locks.is_none()
             && self.xa.is_none()
-            && self.backup_stage.is_none()
+            && self.backup.is_none()
             && self.pending_notes.is_empty()
             && !self.password_expired;
         if plain {

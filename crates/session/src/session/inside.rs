@@ -63,7 +63,7 @@ impl Session {
             temporary_tables: self.temporary_tables.clone(),
             global_read_lock: None,
             backup_lock: None,
-            backup_stage: None,
+            backup: None,
             table_locks: self
                 .table_locks
                 .as_ref()
