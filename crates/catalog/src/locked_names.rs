@@ -17,6 +17,11 @@ impl LockedNames {
         self.0.iter().map(|(name, _)| name)
     }
 
+    /// A table is gone, and with it all its names.
+    pub fn forget(&mut self, database: &str, table: &str) {
+        self.0.retain(|(name, _)| name.0 != database || name.1 != table);
+    }
+
     /// Whether a table may be used.
     ///
     /// # Errors

@@ -134,7 +134,7 @@ pub fn alter_table(
 }
 
 /// RENAME TO: the table's new name, which those that refer to it have to follow.
-fn renamed_to(env: &DdlEnv, from: &QualifiedName, statement: &AlterTable) -> SqlResult<Option<QualifiedName>> {
+pub fn renamed_to(env: &DdlEnv, from: &QualifiedName, statement: &AlterTable) -> SqlResult<Option<QualifiedName>> {
     let to = statement.actions.iter().rev().find_map(|action| match action {
         AlterAction::RenameTable(to) => Some(to),
         _ => None,

@@ -87,7 +87,11 @@ impl HeldLocks {
         // A lock that was lost meanwhile has protected nothing: others may have changed the same rows.
         let owner = self.owner;
         for key in self.rows.drain(..).rev() {
-            invariant!(self.table.release(owner, &key), "{owner:?} has lost the lock of a row of table {}", key.table.0);
+            invariant!(
+                self.table.release(owner, &key),
+                "{owner:?} has lost the lock of a row of table {}",
+                key.table.0
+            );
         }
         for (table, _) in self.tables.drain(..) {
             invariant!(self.table.release_table(owner, table), "{owner:?} has lost the lock of table {}", table.0);

@@ -8,6 +8,18 @@ use crate::session::Session;
 use crate::statement_kind::is_definition;
 use squall_parser::ast::{Backup, FlushTarget, Statement};
 use squall_types::{ErrorCode, SqlError, SqlResult};
+use std::time::{Duration, Instant};
+use tokio::sync::OwnedMutexGuard;
+
+/// How often a session that waits for another one's backup looks whether it has ended, or whether it is killed itself.
+const POLL: Duration = Duration::from_millis(20);
+
+/// A backup that a session makes: one at a time in a server.
+#[derive(Debug)]
+pub(crate) struct Backing {
+    stage: BackupStage,
+    _turn: OwnedMutexGuard<()>,
+}
 
 /// How far a backup is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,7 +69,7 @@ impl Session {
     }
 
     async fn enter_backup_stage(&mut self, stage: BackupStage) -> SqlResult<Outcome> {
-        match self.held_locks.backup_stage {
+        match self.held_locks.backup_stage.as_ref().map(|backup| backup.stage) {
             None if stage != BackupStage::Start => return Err(SqlError::new(ErrorCode::BackupNotRunning, &[])),
             Some(current) if stage <= current => {
                 return Err(SqlError::new(ErrorCode::BackupWrongStage, &[&stage.name(), &current.name()]));
@@ -72,7 +84,9 @@ impl Session {
         }
         match stage {
             BackupStage::Start => {
+                let turn = self.backup_turn().await?;
                 self.lock_instance().await?;
+                self.backup = Some(Backing { stage, _turn: turn });
             }
             BackupStage::Flush | BackupStage::BlockDdl => {}
             BackupStage::BlockCommit => self.flush_and_lock(&[]).await?,
@@ -81,8 +95,26 @@ impl Session {
                 return Ok(Outcome::done());
             }
         }
-        self.held_locks.backup_stage = Some(stage);
+        if let Some(backup) = &mut self.held_locks.backup_stage {
+            backup.stage = stage;
+        }
         Ok(Outcome::done())
+    }
+
+    /// Waits until no other session makes a backup: `lock_wait_timeout` at most (1205).
+    async fn backup_turn(&self) -> SqlResult<OwnedMutexGuard<()>> {
+        let start = Instant::now();
+        let longest = Duration::from_secs(self.settings.table_lock_wait_seconds);
+        loop {
+            if let Ok(turn) = self.shared.backup_turn.clone().try_lock_owned() {
+                return Ok(turn);
+            }
+            self.process.kill.check()?;
+            if start.elapsed() >= longest {
+                return Err(SqlError::new(ErrorCode::LockWaitTimeout, &[]));
+            }
+            tokio::time::sleep(POLL).await;
+        }
     }
 
     /// Gives up what a backup holds.

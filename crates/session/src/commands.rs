@@ -103,6 +103,8 @@ impl Session {
                 FlushTarget::Status => self.flush_status(),
                 // MySQL's FLUSH TABLES empties the cache of prepared statements too.
                 FlushTarget::Tables { .. } => self.shared.plans.clear(),
+                // MariaDB's. There is no cache of results.
+                FlushTarget::Other(what) if &**what == "QUERY CACHE" => {}
                 FlushTarget::Other(what) => return Err(SqlError::unsupported(format_args!("FLUSH {what}"))),
                 FlushTarget::Logs => self.flush_logs(true, true, true)?,
                 FlushTarget::GeneralLogs => self.flush_logs(true, false, false)?,
@@ -133,7 +135,12 @@ impl Session {
 
     /// RESET PERSIST; the others are about replication.
     pub(crate) async fn run_reset(&mut self, reset: &Reset) -> SqlResult<Outcome> {
-        let Reset::Persist { if_exists, variable } = reset else { return Err(SqlError::unsupported("RESET")) };
+        let (if_exists, variable) = match reset {
+            Reset::Persist { if_exists, variable } => (if_exists, variable),
+            // MariaDB's. There is none, so it is empty.
+            Reset::QueryCache => return Ok(Outcome::done()),
+            _ => return Err(SqlError::unsupported("RESET")),
+        };
         let name = variable.as_ref().map(|variable| variable.name.to_ascii_lowercase());
         let of = name.clone();
         let reset = move |shared: &Shared| shared.globals.reset_persisted(&shared.store, of.as_deref());

@@ -174,6 +174,7 @@ impl Database {
                 modules,
                 listeners,
                 events,
+                backup_turn: Arc::default(),
                 shutdown: options.shutdown,
                 plans,
                 routines: RoutineCache::default(),

@@ -111,7 +111,9 @@ impl VirtualTable for Numbers {
             if backward {
                 let start = to.saturating_sub(PART_ROWS).max(from);
                 left = (from, start);
-                return Some(Ok(part(start, to)));
+                let mut rows = part(start, to);
+                rows.reverse();
+                return Some(Ok(rows));
             }
             let end = (from + PART_ROWS).min(to);
             left = (end, to);

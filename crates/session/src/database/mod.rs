@@ -64,6 +64,8 @@ pub(crate) struct Shared {
     pub modules: Vec<Arc<dyn Module>>,
     pub listeners: Listeners,
     pub events: Arc<EventScheduler>,
+    /// Held by the session that makes a backup by stages.
+    pub backup_turn: Arc<tokio::sync::Mutex<()>>,
     /// See [`OpenOptions::shutdown`].
     pub shutdown: Option<Arc<Notify>>,
     /// The plans and statements that sessions share.

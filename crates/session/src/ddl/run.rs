@@ -157,15 +157,17 @@ impl Session {
         }
         if !names.is_empty() {
             let if_exists = statement.if_exists;
+            let dropped = names.clone();
             self.blocking(move |shared| drop::drop_tables(shared, &env, &names, if_exists)).await?;
-            self.end_empty_table_locks();
+            self.forget_locked(&dropped);
         }
         Ok(Outcome::done())
     }
 
-    /// When all tables are dropped that were locked, LOCK TABLES has ended; views alone do not keep it.
-    fn end_empty_table_locks(&mut self) {
-        let Some(held) = &self.held_locks.tables else { return };
+    /// Tables that are dropped are not locked any more. When all are that were locked, LOCK TABLES has ended; views alone do not keep it.
+    fn forget_locked(&mut self, dropped: &[(String, String)]) {
+        let Some(held) = &mut self.held_locks.tables else { return };
+        dropped.iter().for_each(|(database, table)| held.names.forget(database, table));
         let catalog = self.shared.catalog.load();
         let is_left = |(database, table): &(String, String)| {
             matches!(catalog.entry(database, table), Some(TableEntry::Table(_)))
@@ -202,7 +204,16 @@ impl Session {
                 alter.exchanged_with().map_or(Ok(()), written)
             }
             Statement::DropTable(drop) if !drop.temporary => drop.names.iter().try_for_each(written),
-            Statement::TruncateTable(name) => written(name),
+            Statement::TruncateTable(name) => {
+                let (database, table) = self.security().qualify(name)?;
+                // It empties no view, so that a lock of one does not count.
+                match self.shared.catalog.load().entry(&database, &table) {
+                    Some(TableEntry::View(_)) if self.security().temporary_table_named(name).is_none() => {
+                        Err(SqlError::new(ErrorCode::TableNotLocked, &[&table]))
+                    }
+                    _ => written(name),
+                }
+            }
             Statement::RenameTable(rename) => rename.renames.iter().try_for_each(|(from, _)| written(from)),
             Statement::CreateIndex(create) => written(&create.table),
             Statement::DropIndex(drop) => written(&drop.table),
@@ -337,6 +348,13 @@ impl Session {
         env: DdlEnv,
     ) -> SqlResult<Outcome> {
         let (statement, alter_env) = (statement.clone(), AlterEnv { strict: self.settings.bind.sql_mode.is_strict() });
+        // It may hide any other table, but no TEMPORARY one.
+        if let Some(to) = alter::renamed_to(&env, name, &statement)?
+            && to != *name
+            && self.temporary_tables.contains_key(&to)
+        {
+            return Err(SqlError::new(ErrorCode::TableExists, &[&to.1]));
+        }
         let (old, database) = (table.clone(), name.0.clone());
         let (changed, rename, rows) = self
             .blocking(move |shared| alter::alter_temporary(shared, &env, &alter_env, &statement, &old, &database))

@@ -1,6 +1,6 @@
 //! Locks that a session holds over its statements.
 
-use crate::backup::BackupStage;
+use crate::backup::Backing;
 use squall_catalog::LockedNames;
 use squall_row_store::{GlobalReadLock, SessionLocks};
 
@@ -20,8 +20,8 @@ pub(crate) struct HeldLocks {
     pub global_read: Option<GlobalReadLock>,
     /// LOCK INSTANCE FOR BACKUP.
     pub backup: Option<SessionLocks>,
-    /// The stage of the backup that the session makes.
-    pub backup_stage: Option<BackupStage>,
+    /// The backup that the session makes.
+    pub backup_stage: Option<Backing>,
     /// LOCK TABLES.
     pub tables: Option<HeldTableLocks>,
 }
