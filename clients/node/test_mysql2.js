@@ -1,6 +1,9 @@
-// mysql2 for Node: text and prepared statements of every type, transactions, streams, errors, LOCAL INFILE, cancel.
+// mysql2 for Node: text and prepared statements of every type, transactions, streams, errors, LOCAL INFILE, cancel, a schedule from the web.
 'use strict';
 const assert = require('node:assert');
+const fs = require('node:fs');
+const http = require('node:http');
+const path = require('node:path');
 const { Readable } = require('node:stream');
 const mysql = require('mysql2/promise');
 
@@ -138,6 +141,38 @@ const cases = {
       await assert.rejects(read('SELECT EXECUTE(?) AS done', ['DELETE FROM t; SELECT * FROM nowhere']), { errno: 1146, sqlState: '42S02' });
     }
     assert.strictEqual(Number((await con.query('SELECT COUNT(*) AS n FROM t'))[0][0].n), 4);
+    await con.end();
+  },
+  // The guide's statement: fetched by HTTP_GET, made SQL of by JS, run by EXECUTE.
+  async scheduleFromTheWeb() {
+    const text = fs.readFileSync(path.join(__dirname, '../../docs/guide/schedule.md'), 'utf8');
+    const guide = (language) => text.split(`\`\`\`${language}\n`)[1].split('```')[0];
+    const web = http.createServer((_, answer) => answer.end(guide('text')));
+    await new Promise((done) => web.listen(0, '127.0.0.1', done));
+    const con = await connect();
+    await fresh(con);
+    const url = `http://127.0.0.1:${web.address().port}/live.txt`;
+    const sql = guide('sql').trim().replace('http://schedule.example/live.txt', url);
+    const want = [
+      { start_time: '2012-06-16 09:00:00', stage: 'Opening remarks', mr2: 'Lock  picking 101', mr1: 'Knitting', duration: 30 },
+      { start_time: '2012-06-16 09:30:00', stage: null, mr2: '☃ and friends', mr1: null, duration: 45 },
+      { start_time: '2012-06-16 10:15:00', stage: null, mr2: null, mr1: "O'Reilly; and more", duration: 60 },
+    ];
+    await assert.rejects(con.query(sql), { errno: 50411 });
+    await con.query('SET GLOBAL http_client_allow_private = ON');
+    try {
+      // As a text, and prepared with the address as a parameter.
+      const prepared = sql.replace(`'${url}'`, '?');
+      for (const run of [() => con.query(sql), () => con.execute(prepared.replace(/;$/, ''), [url])]) {
+        const [[row]] = await run();
+        assert.strictEqual(Number(Object.values(row)[0]), 1);
+        assert.deepStrictEqual((await con.query('SELECT * FROM schedule ORDER BY start_time'))[0], want);
+        await con.query('TRUNCATE schedule');
+      }
+    } finally {
+      await con.query('SET GLOBAL http_client_allow_private = DEFAULT');
+      web.close();
+    }
     await con.end();
   },
   async cancel() {

@@ -1,5 +1,5 @@
-"""PyMySQL: the text protocol, TLS, authentication, errors, transactions, LOCAL INFILE, big rows, KILL."""
-import os, ssl, tempfile, threading, time
+"""PyMySQL: the text protocol, TLS, authentication, errors, transactions, LOCAL INFILE, big rows, KILL, a schedule from the web."""
+import datetime, http.server, os, pathlib, ssl, tempfile, threading, time
 import pymysql
 from pymysql.constants import CLIENT
 from cases import PORT, SOCKET, TYPES, check, run
@@ -300,6 +300,66 @@ def two_phases():
         check(error.args[0], 1397, "XAER_NOTA")
 
 
+GUIDE = (pathlib.Path(__file__).parent.parent.parent / "docs/guide/schedule.md").read_text(encoding="utf-8")
+
+
+def guide(language):
+    """The first block of the guide in a language."""
+    return GUIDE.split(f"```{language}\n")[1].split("```")[0]
+
+
+def schedule_from_the_web():
+    """The guide's statement: fetched by HTTP_GET, made SQL of by JS, run by EXECUTE."""
+
+    class Page(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            body = guide("text").encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    threading.Thread(target=web.serve_forever, daemon=True).start()
+    con = connect()
+    cur = fresh(con)
+    url = f"http://127.0.0.1:{web.server_port}/live.txt"
+    sql = guide("sql").replace("http://schedule.example/live.txt", url)
+    at = datetime.datetime
+    want = (
+        (at(2012, 6, 16, 9, 0), "Opening remarks", "Lock  picking 101", "Knitting", 30),
+        (at(2012, 6, 16, 9, 30), None, "☃ and friends", None, 45),
+        (at(2012, 6, 16, 10, 15), None, None, "O'Reilly; and more", 60),
+    )
+    try:
+        cur.execute(sql)
+        raise AssertionError("a private address is reached")
+    except pymysql.MySQLError as error:
+        # PyMySQL takes error numbers for signed ones.
+        check(error.args[0] & 0xFFFF, 50411, "a private address")
+    cur.execute("SET GLOBAL http_client_allow_private = ON")
+    try:
+        for time_zone in ("SYSTEM", "+10:00"):
+            cur.execute("SET time_zone = %s", (time_zone,))
+            cur.execute(sql)
+            check(cur.fetchall(), ((1,),), "the statement")
+            cur.execute("SELECT * FROM schedule ORDER BY start_time")
+            check(cur.fetchall(), want, time_zone)
+        # The same by an endpoint, whose name is all that the statement has.
+        cur.execute(f"CREATE OR REPLACE HTTP ENDPOINT py_schedule URL 'http://127.0.0.1:{web.server_port}' SECRET 'hush'")
+        cur.execute("TRUNCATE schedule")
+        cur.execute(sql.replace(url, "py_schedule:/live.txt"))
+        cur.execute("SELECT * FROM schedule ORDER BY start_time")
+        check(cur.fetchall(), want, "by an endpoint")
+        cur.execute("DROP HTTP ENDPOINT py_schedule")
+    finally:
+        cur.execute("SET GLOBAL http_client_allow_private = DEFAULT")
+        web.shutdown()
+
+
 run([every_type_as_text, tls, unix_socket, passwords, full_authentication_by_rsa, errors, transactions, local_infile, big_rows,
      many_rows, multi_statements, kill_query, warnings_and_insert_ids, queries_in_the_background, texts_as_statements,
-     two_phases])
+     two_phases, schedule_from_the_web])

@@ -2,6 +2,7 @@
 
 mod commands;
 mod document_names;
+mod error_numbers;
 mod frames;
 mod manual_functions;
 mod manual_variables;

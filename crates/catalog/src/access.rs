@@ -110,6 +110,11 @@ impl AccessMap {
         self.global.contains(Privileges::SUPER) || self.dynamic.contains(name)
     }
 
+    /// Whether the account, or one of the roles that it has here, is among `accounts`.
+    pub fn is_among(&self, accounts: &[AccountKey]) -> bool {
+        self.made_of.iter().any(|(key, definition)| definition.is_some() && accounts.contains(key))
+    }
+
     /// Whether a dynamic privilege may be given to others. One of a module was unknown when the first account was made: who has
     /// SUPER and GRANT OPTION may give it.
     pub fn may_grant_dynamic(&self, name: &str) -> bool {

@@ -12,6 +12,16 @@ impl LockedNames {
         LockedNames(names)
     }
 
+    /// Databases and tables, in the order in which they were named; one that has several names comes several times.
+    pub fn names(&self) -> impl Iterator<Item = &(String, String)> {
+        self.0.iter().map(|(name, _)| name)
+    }
+
+    /// A table is gone, and with it all its names.
+    pub fn forget(&mut self, database: &str, table: &str) {
+        self.0.retain(|(name, _)| name.0 != database || name.1 != table);
+    }
+
     /// Whether a table may be used.
     ///
     /// # Errors

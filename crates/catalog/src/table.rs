@@ -353,7 +353,34 @@ pub const JSON_PARSER: &str = "json_kv";
 /// The name of the ngram parser in WITH PARSER.
 pub const NGRAM_PARSER: &str = "ngram";
 
+impl IndexPart {
+    /// A whole column, ascending.
+    pub fn of(column: ColumnId) -> IndexPart {
+        IndexPart { column, prefix: None, descending: false }
+    }
+}
+
 impl IndexDef {
+    /// A visible B-tree key that is not unique, with no comment.
+    pub fn new(id: IndexId, name: impl Into<String>, parts: Vec<IndexPart>) -> IndexDef {
+        IndexDef {
+            id,
+            name: name.into(),
+            parts,
+            unique: false,
+            primary: false,
+            invisible: false,
+            comment: String::new(),
+            index_type: IndexType::BTree,
+            generated: false,
+        }
+    }
+
+    /// A primary key.
+    pub fn primary(id: IndexId, parts: Vec<IndexPart>) -> IndexDef {
+        IndexDef { unique: true, primary: true, ..IndexDef::new(id, "PRIMARY", parts) }
+    }
+
     /// Whether it files a row under many terms: words, pieces of them, or those of a document.
     pub fn is_fulltext(&self) -> bool {
         self.index_type == IndexType::FullText || self.is_ngram() || self.is_json()

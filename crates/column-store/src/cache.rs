@@ -250,7 +250,7 @@ impl State {
     }
 }
 
-/// A sealed segment, read through the cache.
+/// A Segment, read through the cache.
 #[derive(Clone, Copy, Debug)]
 pub struct SegmentColumns<'a> {
     /// The segment.

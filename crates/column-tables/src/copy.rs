@@ -8,7 +8,7 @@ use crate::entry::{complete_name, entry_name};
 use crate::level::load::SegmentLoad;
 use crate::level::{ColumnTable, TableState};
 use squall_catalog::IndexId;
-use squall_row_store::{Direction, HeldTable, ReadView, RowStore, SealedWriter, Table, ValueRange};
+use squall_row_store::{Direction, HeldTable, ReadView, RowStore, SegmentRowWriter, Table, ValueRange};
 use squall_types::SqlResult;
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,7 +19,7 @@ const ROWS_PER_CHECK: u64 = 4096;
 impl ColumnTable {
     /// Whether all rows have been copied once; also if it is no copy.
     fn copy_is_complete(&self, store: &RowStore, table: &Table) -> SqlResult<bool> {
-        Ok(!self.is_copy() || ColumnTable::seen_copy(&store.read_view(), table)?.is_some())
+        Ok(!self.is_copy() || ColumnTable::manifest_of_copy(&store.read_view(), table)?.is_some())
     }
 
     /// How many rows a table's copy shows, and how many there are, in one snapshot; `None` if no copy is complete. `check` is called every
@@ -29,7 +29,7 @@ impl ColumnTable {
         table: &Arc<Table>,
         check: &dyn Fn() -> SqlResult<()>,
     ) -> SqlResult<Option<(u64, u64)>> {
-        let Some(manifest) = ColumnTable::seen_copy(view, table)? else { return Ok(None) };
+        let Some(manifest) = ColumnTable::manifest_of_copy(view, table)? else { return Ok(None) };
         let (mut hidden, mut delta, mut read) = (0, 0, 0u64);
         let checked = |read: &mut u64| {
             *read += 1;
@@ -126,7 +126,7 @@ impl ColumnTable {
         // the next start.
         load.keep();
         self.drop_segments(committed?, stale.segments())?;
-        self.sealed_changes(changes_before);
+        self.segment_changes(changes_before);
         Ok(true)
     }
 }

@@ -134,7 +134,7 @@ pub fn alter_table(
 }
 
 /// RENAME TO: gives the table a new name, also in the foreign keys of tables that refer to it.
-fn renamed_to(env: &DdlEnv, from: &QualifiedName, statement: &AlterTable) -> SqlResult<Option<QualifiedName>> {
+pub fn renamed_to(env: &DdlEnv, from: &QualifiedName, statement: &AlterTable) -> SqlResult<Option<QualifiedName>> {
     let to = statement.actions.iter().rev().find_map(|action| match action {
         AlterAction::RenameTable(to) => Some(to),
         _ => None,

@@ -111,15 +111,12 @@ fn push_index(
 ) -> SqlResult<()> {
     let primary = definition.kind == IndexKind::Primary;
     let index = IndexDef {
-        id: IndexId(table.next_index_id),
-        name,
-        parts,
         unique: primary || definition.kind == IndexKind::Unique,
         primary,
         invisible: definition.options.visible == Some(false),
         comment: index_comment(definition.options.comment.as_deref(), given)?,
         index_type,
-        generated: false,
+        ..IndexDef::new(IndexId(table.next_index_id), name, parts)
     };
     table.next_index_id += 1;
     if primary {

@@ -32,6 +32,7 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{ExecutionPlan, displayable};
+use squall_functions::aggregate::KernelUdaf;
 use squall_functions::expr::{CallUdf, ExecutionSlot, sql_error_from};
 use squall_registry::{KernelMemory, StatementContext};
 use squall_row_store::Table;
@@ -228,7 +229,12 @@ fn is_function_of_arguments(expr: &Expr) -> bool {
             }
             call.func.signature().volatility
         }
-        Expr::AggregateFunction(call) => call.func.signature().volatility,
+        Expr::AggregateFunction(call) => {
+            if KernelUdaf::of(&call.func).is_some_and(KernelUdaf::is_of_statement) {
+                return false;
+            }
+            call.func.signature().volatility
+        }
         Expr::WindowFunction(call) => match &call.fun {
             WindowFunctionDefinition::AggregateUDF(function) => function.signature().volatility,
             WindowFunctionDefinition::WindowUDF(function) => function.signature().volatility,

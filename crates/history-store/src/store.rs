@@ -8,7 +8,7 @@ use crate::store::reader::Reader;
 use crate::store::slice::{Slice, SliceWriter};
 use parking_lot::{Mutex, RwLock};
 use squall_types::Value;
-use squall_types::durable_files::{Readers, create_folder, replace_file};
+use squall_types::durable_files::{Readers, create_own_folder, replace_file};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -52,7 +52,7 @@ impl HistoryStore {
     /// When it cannot be read or made.
     pub fn open(directory: &Path) -> Result<HistoryStore> {
         let failed = Error::io(directory);
-        create_folder(directory).map_err(&failed)?;
+        create_own_folder(directory).map_err(&failed)?;
         let mut slices = Vec::new();
         for entry in fs::read_dir(directory).map_err(&failed)? {
             let path = entry.map_err(&failed)?.path();

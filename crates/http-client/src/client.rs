@@ -51,6 +51,8 @@ pub struct Request {
     pub headers: HeaderMap,
     /// The body; empty for none.
     pub body: Bytes,
+    /// The path below which redirects take headers along that may be credentials; `None` for all of the origin.
+    pub scope: Option<Arc<str>>,
 }
 
 /// How far a request may go.
@@ -358,7 +360,9 @@ fn redirect(request: &Request, status: StatusCode, headers: &HeaderMap) -> Optio
         Err(error) => return Some(Err(error)),
     };
     let mut next = request.clone();
-    if !target.is_of_origin(&request.target) {
+    let stays =
+        target.is_of_origin(&request.target) && request.scope.as_deref().is_none_or(|scope| target.is_within(scope));
+    if !stays {
         next.headers =
             HARMLESS.iter().filter_map(|name| Some((name.clone(), request.headers.get(name)?.clone()))).collect();
     } else if let Some(authorization) = request.target.authorization() {

@@ -3,10 +3,11 @@
 //! Users may be allowed less than the server. So this crate resolves names itself, checks every address ([`address`], [`rules`]), and
 //! connects only to an address that it has checked, also after a redirect. Answers have limits of bytes and time.
 //!
-//! Reading order: [`target`] (URLs), [`address`] and [`rules`] (allowed destinations), [`resolver`], [`connection`], [`decode`] and
-//! [`text`] (bodies), [`client`] (the whole request).
+//! Reading order: [`target`] (URLs), `below` (URLs within a base URL), [`address`] and [`rules`] (allowed destinations), [`resolver`],
+//! [`connection`], [`decode`] and [`text`] (bodies), [`client`] (the whole request).
 
 pub mod address;
+mod below;
 pub mod client;
 pub mod connection;
 pub mod decode;

@@ -105,6 +105,17 @@ impl Target {
         self.is_secure() == other.is_secure() && self.host == other.host && self.port == other.port
     }
 
+    /// Whether its path is a path or below it.
+    pub fn is_within(&self, path: &str) -> bool {
+        let rest = self.url.path().strip_prefix(path.trim_end_matches('/'));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
+    /// Its path alone.
+    pub fn path(&self) -> &str {
+        self.url.path()
+    }
+
     /// The URL without credentials and fragment.
     pub fn url(&self) -> &str {
         self.url.as_str()

@@ -42,7 +42,7 @@ pub fn error_of(failure: Failure, source: &str, context: &StatementContext) -> S
         Failure::Killed => {
             context.kill.check().err().unwrap_or_else(|| SqlError::new(ErrorCode::QueryInterrupted, &[]))
         }
-        Failure::Server(error) => error,
+        Failure::Server(error) | Failure::Statement(error) => error,
         Failure::Exception { line, message, trace } => {
             let detail = |text: &str| {
                 let error = SqlError::of_module(&DETAIL, &[&text]);

@@ -363,7 +363,7 @@ impl<'a> Lexer<'a> {
         }
         let mut at = digits(start);
         let mut kind = TokenKind::Integer;
-        if self.byte(at) == b'.' {
+        if self.byte(at) == b'.' && self.byte(at + 1) != b'.' {
             kind = TokenKind::Decimal;
             at = digits(at + 1);
         }
@@ -391,6 +391,10 @@ impl<'a> Lexer<'a> {
 
     fn dot(&mut self, start: usize, after_name: bool) -> Token {
         let next = self.byte(start + 1);
+        if next == b'.' {
+            self.position += 2;
+            return self.token(TokenKind::DotDot, start);
+        }
         if !after_name && next.is_ascii_digit() {
             let mut at = start + 1;
             while self.byte(at).is_ascii_digit() {

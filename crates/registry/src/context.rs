@@ -154,6 +154,11 @@ impl StatementContext {
         }
     }
 
+    /// Whether the account whose rights count here, or one of its active roles, is among `accounts`: for what a module gives to some alone.
+    pub fn is_among(&self, accounts: &[AccountKey]) -> bool {
+        self.is_of_server || self.nested.as_ref().is_some_and(|session| session.is_among(accounts))
+    }
+
     /// The statement begins again, in the same transaction: what its functions have left to be done at its end is forgotten.
     pub fn begin_again(&self) {
         if let Some(nested) = &self.nested {

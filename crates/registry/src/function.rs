@@ -97,6 +97,10 @@ pub trait ScalarFunction: Debug + Send + Sync {
     fn is_for_definitions(&self) -> bool {
         true
     }
+    /// Whether it runs texts as SQL in a session of its own. Stored functions and triggers may not call it: CREATE says so (1336).
+    fn runs_texts(&self) -> bool {
+        false
+    }
     /// Types a call and picks its kernel.
     fn bind(&self, arguments: &[Argument<'_>], context: &StatementContext) -> SqlResult<BoundCall>;
     /// See [`Volatility`].
@@ -216,6 +220,10 @@ pub trait AggregateKernel: Any + Debug + Send + Sync {
     fn accumulator(&self, context: Arc<StatementContext>) -> Box<dyn ValueAccumulator>;
     /// Whether the result says in which order rows came, so that these have to come in the same one each time.
     fn keeps_order(&self) -> bool {
+        false
+    }
+    /// Whether it holds for one statement alone, so that no other may run its plan.
+    fn is_of_statement(&self) -> bool {
         false
     }
 }

@@ -209,7 +209,7 @@ fn record_key(key: &AccountKey) -> Vec<u8> {
 /// event loop.
 pub fn hash_password(password: &str) -> Option<Vec<u8>> {
     let salt = crate::random::bytes::<20>();
-    squall_wire::auth::sha2_auth_string(password.as_bytes(), &salt).map(String::into_bytes)
+    squall_passwords::sha2_auth_string(password.as_bytes(), &salt).map(String::into_bytes)
 }
 
 /// `'user'@'host'` as messages quote it.

@@ -1,6 +1,6 @@
 //! Global variables: the current values, and the persisted ones.
 
-use crate::check::check;
+use crate::check::check_kept;
 use crate::variables::{Values, alias, ids};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
@@ -31,7 +31,7 @@ impl GlobalVariables {
             let (name, text) = (String::from_utf8_lossy(&key).into_owned(), decode_value(&record));
             // A variable of a module that is gone, or a value no longer allowed, must not keep the server from starting.
             if let Some(id) = registry.find(&name)
-                && let Ok(checked) = check(registry.definition(id), &text, store.engines(), false)
+                && let Ok(checked) = check_kept(registry.definition(id), &text, store.engines(), false)
             {
                 set_by_all_names(&mut values, id, &checked.value);
             }

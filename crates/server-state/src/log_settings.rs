@@ -111,8 +111,7 @@ fn may_be_log(directory: &Path, text: &str) -> bool {
 pub fn open_error(error: &OpenError) -> SqlError {
     let number = error.error.raw_os_error().unwrap_or(0);
     let reason = squall_types::io_error_text(&error.error);
-    let message = format!("File '{}' not found (OS errno {number} - {reason})", error.path.display());
-    SqlError::of_parts(29, *b"HY000", message)
+    SqlError::new(ErrorCode::FileNotFound, &[&error.path.display(), &number, &reason])
 }
 
 impl ServerState {

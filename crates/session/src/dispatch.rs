@@ -10,11 +10,12 @@ use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
 use crate::state::locals::Locals;
 use crate::statement_kind::{
-    commits_first, is_definition, is_held_up_by_locks, is_routine_definition, is_server_definition, never_read_only,
+    commits_first, is_definition, is_held_up_by_locks, is_module_definition, is_routine_definition,
+    is_server_definition, never_read_only,
 };
 use squall_instrumentation::stages;
 use squall_instrumentation::statement_kind::StatementKind;
-use squall_parser::ast::{Statement, Transaction};
+use squall_parser::ast::{Set, Statement, Transaction};
 use squall_types::{ErrorCode, SqlError};
 
 impl Session {
@@ -27,6 +28,7 @@ impl Session {
         self.process.status.statements.count(StatementKind::of(run.request.statement));
         self.check_inside(run.request.statement)?;
         self.check_branch(run.request.statement)?;
+        self.check_backup_stage(run.request.statement)?;
         if self.is_read_only_now() && never_read_only(run.request.statement) {
             return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]).into());
         }
@@ -74,6 +76,9 @@ impl Session {
             Statement::Empty => Ok(Outcome::done()),
             Statement::Transaction(Transaction::Xa(xa)) => Ok(Box::pin(self.run_xa(xa, &run.context)).await?),
             Statement::Transaction(transaction) => Ok(self.run_transaction(transaction).await?),
+            Statement::Set(Set::Statement { items, statement }) => {
+                Box::pin(self.run_set_for_statement(items, statement, run, writer)).await
+            }
             Statement::Set(set) => Ok(Box::pin(self.run_set(set, run)).await?),
             Statement::Use(name) => {
                 self.use_database(name)?;
@@ -107,18 +112,22 @@ impl Session {
             Statement::LockTables(locks) => Ok(self.lock_tables(locks).await?),
             Statement::UnlockTables => {
                 // Only a LOCK TABLES that is in force is ended with a commit.
-                if self.table_locks.is_some() {
+                if self.held_locks.tables.is_some() {
                     self.commit().await?;
-                    self.table_locks = None;
+                    self.held_locks.tables = None;
                 }
-                self.global_read_lock = None;
+                // A backup ends at its own statement.
+                if self.held_locks.backup_stage.is_none() {
+                    self.held_locks.global_read = None;
+                }
                 Ok(Outcome::done())
             }
             Statement::LockInstance => Ok(self.lock_instance().await?),
             Statement::UnlockInstance => {
-                self.backup_lock = None;
+                self.held_locks.backup = None;
                 Ok(Outcome::done())
             }
+            Statement::Backup(backup) => Ok(self.run_backup(backup).await?),
             Statement::Shutdown => Ok(self.shut_down_server().map(|()| Outcome::done())?),
             Statement::Restart => Err(not_supervised().into()),
             Statement::CacheIndex { tables, cache } => Ok(cache_index(&self.security(), tables, cache)?),
@@ -140,6 +149,9 @@ impl Session {
                 outcome
             }
             statement if is_server_definition(statement) => Ok(Box::pin(self.run_server_definition(statement)).await?),
+            statement if is_module_definition(statement) => {
+                Ok(Box::pin(self.define_module_object(statement, &run.context)).await?)
+            }
             statement if is_routine_definition(statement) => Ok(Box::pin(self.run_routine_definition(run)).await?),
             other => Err(SqlError::unsupported(statement_name(other)).into()),
         }

@@ -27,7 +27,7 @@ impl Session {
         run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
-        if self.table_locks.is_some() {
+        if self.held_locks.tables.is_some() {
             return Err(SqlError::new(ErrorCode::LockOrActiveTransaction, &[]).into());
         }
         match handler {

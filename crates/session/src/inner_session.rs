@@ -191,7 +191,7 @@ impl Session {
             Ok(made)
         })?;
         if let Some(inner) = InnerSession::of(context) {
-            let around = self.inside.iter().flat_map(|inside| inside.used.iter().cloned());
+            let around = self.nesting.inside.iter().flat_map(|inside| inside.used.iter().cloned());
             *inner.used.lock() = tables.chain(around).collect();
         }
         Ok(())

@@ -29,7 +29,8 @@ use squall_server_state::globals::GlobalVariables;
 use squall_server_state::log_settings::default_file;
 use squall_server_state::variables::{Values, ids};
 use squall_server_state::{AllocatedMemory, ServerState, now_micros};
-use squall_types::{CollationId, SqlResult, Value};
+use squall_types::durable_files::create_own_folder;
+use squall_types::{CollationId, SqlError, SqlResult, Value};
 use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
@@ -173,6 +174,7 @@ impl Database {
                 modules,
                 listeners,
                 events,
+                backup_turn: Arc::default(),
                 shutdown: options.shutdown,
                 plans,
                 routines: RoutineCache::default(),
@@ -218,6 +220,7 @@ fn open_store(
     column_cache: &Arc<ColumnCache>,
 ) -> SqlResult<(Arc<RowStore>, Branches)> {
     let engines = storage_engines(directory, column_cache);
+    create_own_folder(&directory.join(ROWS_FOLDER)).map_err(SqlError::internal)?;
     let store = RowStore::open_with(directory.join(ROWS_FOLDER), options, engines)?;
     let branches = Branches::recover(&store)?;
     Ok((Arc::new(store), branches))

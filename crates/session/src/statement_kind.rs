@@ -20,7 +20,7 @@ pub(crate) fn is_held_up_by_locks(statement: &Statement) -> bool {
         Statement::TableMaintenance(maintenance) => {
             matches!(maintenance.kind, MaintenanceKind::Optimize | MaintenanceKind::Repair)
         }
-        other => is_routine_definition(other) || is_server_definition(other),
+        other => is_routine_definition(other) || is_server_definition(other) || is_module_definition(other),
     }
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn commits_first(statement: &Statement) -> bool {
         // TEMPORARY tables are the session's own business.
         Statement::CreateTable(create) => !create.temporary,
         Statement::DropTable(drop) => !drop.temporary,
-        Statement::LockTables(_) | Statement::Flush(_) | Statement::TableMaintenance(_) => true,
+        Statement::LockTables(_) | Statement::Flush(_) | Statement::TableMaintenance(_) | Statement::Backup(_) => true,
         other => is_definition(other) || is_held_up_by_locks(other),
     }
 }
@@ -46,6 +46,9 @@ pub(crate) fn ends_transaction(statement: &Statement) -> bool {
     }
 }
 
+/// The name of statements that run texts, in errors.
+pub(crate) const DYNAMIC_SQL: &str = "Dynamic SQL";
+
 /// Refuses statements that a stored function or trigger may not run, directly or by a call, because it is inside another statement
 /// and its transaction (1336, 1422).
 pub(crate) fn refused_in_function(statement: &Statement) -> SqlResult<()> {
@@ -55,8 +58,9 @@ pub(crate) fn refused_in_function(statement: &Statement) -> SqlResult<()> {
         | Statement::Execute(_)
         | Statement::ExecuteImmediate(_)
         | Statement::ExecuteText(_)
-        | Statement::Deallocate(_) => refused("Dynamic SQL"),
+        | Statement::Deallocate(_) => refused(DYNAMIC_SQL),
         Statement::Flush(_) => refused("FLUSH"),
+        Statement::Backup(_) => refused("BACKUP"),
         Statement::Reset(_) => refused("RESET"),
         statement if ends_transaction(statement) => {
             Err(SqlError::new(ErrorCode::CommitNotAllowedInFunctionOrTrigger, &[]))
@@ -104,6 +108,14 @@ pub(crate) fn is_definition(statement: &Statement) -> bool {
 /// Statements about names of other servers.
 pub(crate) fn is_server_definition(statement: &Statement) -> bool {
     matches!(statement, Statement::CreateServer(_) | Statement::AlterServer { .. } | Statement::DropServer { .. })
+}
+
+/// Statements about objects that modules keep.
+pub(crate) fn is_module_definition(statement: &Statement) -> bool {
+    matches!(
+        statement,
+        Statement::CreateHttpEndpoint { .. } | Statement::AlterHttpEndpoint(_) | Statement::DropHttpEndpoint { .. }
+    )
 }
 
 /// Statements about stored procedures and functions.

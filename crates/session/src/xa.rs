@@ -122,7 +122,7 @@ impl Session {
             return Err(SqlError::new(ErrorCode::XaerInval, &[]));
         }
         self.check_no_branch()?;
-        if self.table_locks.is_some() || self.transaction.is_open() {
+        if self.held_locks.tables.is_some() || self.transaction.is_open() {
             return Err(SqlError::new(ErrorCode::XaerOutside, &[]));
         }
         let branch = self.shared.branches.begin(xid)?.ok_or_else(|| SqlError::new(ErrorCode::XaerDupid, &[]))?;

@@ -11,7 +11,7 @@
 mod statements;
 
 use bytes::Bytes;
-use squall_session::api::{Backend, Connection, ConnectionInfo, Unanswered};
+use squall_session::api::{Backend, Connection, ConnectionInfo, FrontEndContext, Unanswered};
 use squall_session::collector::Collector;
 use squall_session::{Database, OpenOptions, Session};
 use squall_test_support::random::seed;
@@ -172,7 +172,7 @@ impl World {
 }
 
 fn connect(database: &Database) -> Box<dyn Connection> {
-    let account = Backend::account(database, "attacker", None).expect("an account");
+    let account = FrontEndContext::account(database, "attacker", None).expect("an account");
     let info = ConnectionInfo { user: "attacker".into(), multi_statements: true, ..Default::default() };
     Backend::connect(database, database.next_connection_id(), &account, info, Arc::new(|| {})).expect("a session")
 }

@@ -152,17 +152,13 @@ fn answer(asked: &Asked, counts: &Counts, mut stream: &TcpStream) -> io::Result<
         "packed" | "bomb" => {
             let size = if name == "bomb" { 100 << 20 } else { 0 };
             let body = if size == 0 { b"packed ".repeat(100) } else { vec![b'x'; size] };
-            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-            encoder.write_all(&body)?;
-            send("200 OK", "Content-Encoding: gzip\r\n", &encoder.finish()?)
+            send("200 OK", "Content-Encoding: gzip\r\n", &packed(&body)?)
         }
         // Lines `n,text n`; packed as a file; and a file of this machine.
         "csv" => send("200 OK", "Content-Type: text/csv\r\n", lines(rest).as_bytes()),
-        "gz" => {
-            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-            encoder.write_all(lines(rest).as_bytes())?;
-            send("200 OK", "Content-Type: application/gzip\r\n", &encoder.finish()?)
-        }
+        "gz" => send("200 OK", "Content-Type: application/gzip\r\n", &packed(lines(rest).as_bytes())?),
+        // A file that is packed, and packed once more on its way.
+        "gz2" => send("200 OK", "Content-Encoding: gzip\r\n", &packed(&packed(lines(rest).as_bytes())?)?),
         "file" => send("200 OK", "", &std::fs::read(rest)?),
         "short" => {
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")?;
@@ -198,6 +194,12 @@ fn answer(asked: &Asked, counts: &Counts, mut stream: &TcpStream) -> io::Result<
         }
         _ => send("404 Not Found", "", b"nothing here"),
     }
+}
+
+fn packed(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes)?;
+    encoder.finish()
 }
 
 fn lines(count: &str) -> String {

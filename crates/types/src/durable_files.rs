@@ -92,7 +92,31 @@ pub fn create_folder(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         create_folder(folder)?;
     }
-    match fs::create_dir(path) {
+    make(path, Readers::Default)
+}
+
+/// As [`create_folder`], but only the process's user may enter the folder if it is made here; the folders that it is in are made for all.
+///
+/// # Errors
+/// The system's.
+pub fn create_own_folder(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        create_folder(folder)?;
+    }
+    make(path, Readers::Owner)
+}
+
+fn make(path: &Path, readers: Readers) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    if readers == Readers::Owner {
+        use std::os::unix::fs::DirBuilderExt as _;
+        builder.mode(0o700);
+    }
+    match builder.create(path) {
         // Another thread has made it, and may not have come to sync it.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
         made => made?,
@@ -168,6 +192,15 @@ mod tests {
         assert_eq!(fs::read(&path).expect("the file"), b"two");
         assert_eq!(fs::read_dir(&folder).expect("the folder").count(), 1);
         assert!(create_folder(&path).is_err(), "a file is no folder");
+        assert!(create_own_folder(&path).is_err(), "a file is no folder");
+        let own = root.path().join("d/own");
+        create_own_folder(&own).expect("a folder");
+        create_own_folder(&own).expect("the same");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            assert_eq!(fs::metadata(&own).expect("the folder").permissions().mode() & 0o777, 0o700);
+        }
         sync_folder(Path::new("")).expect("the folder that the process is in");
         sync_all_in(root.path()).expect("all of it");
         assert!(sync_all_in(&path).is_err(), "a file is no folder");

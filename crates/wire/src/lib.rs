@@ -1,21 +1,21 @@
 //! The MySQL client/server protocol as values.
 //!
-//! This crate turns bytes into packets and packets into bytes, for both sides. It must not know sockets, tasks or SQL. All bytes from a
-//! peer are decoded into a value or a [`DecodeError`]: nothing here panics on them, and no decoder allocates more than the length of
-//! the packet.
+//! This crate turns bytes into packets and packets into bytes, in both directions, and nothing else: it knows no
+//! sockets, no tasks and no SQL. Whatever a peer sends is decoded into a value or a [`DecodeError`]; nothing here panics
+//! on bytes from outside, and no decoder allocates more than the packet in hand is long.
 //!
 //! Reading order:
-//! - [`bytes`]: integers and strings of the protocol;
+//! - [`bytes`]: integers and strings as the protocol writes them;
 //! - [`constants`]: capabilities, status flags, column types and flags, commands;
 //! - [`framing`]: packets with sequence ids, split and joined at 16 MB;
 //! - [`compression`]: the stream of packets in zlib's or Zstandard's format;
-//! - [`handshake`] and [`auth`]: the connection phase and the password scrambles;
-//! - [`command`] and [`parameters`]: commands of a client;
-//! - [`mod@column`], [`text_row`], [`binary_row`], [`response`] and [`session_track`]: answers of a server.
+//! - [`handshake`] and [`caching_sha2`]: the connection phase;
+//! - [`command`] and [`parameters`]: what a client asks;
+//! - [`mod@column`], [`text_row`], [`binary_row`], [`response`] and [`session_track`]: what a server answers.
 
-pub mod auth;
 pub mod binary_row;
 pub mod bytes;
+pub mod caching_sha2;
 pub mod column;
 pub mod command;
 pub mod compression;

@@ -13,7 +13,7 @@ use roaring::RoaringBitmap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Where conditions find columns: a sealed segment through the cache, or delta rows in memory.
+/// Where conditions find columns: a Segment through the cache, or delta rows in memory.
 pub trait ColumnSource {
     /// Rows, deleted ones included.
     fn rows(&self) -> usize;

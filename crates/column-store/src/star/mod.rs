@@ -140,7 +140,7 @@ pub struct StarOptions<'a> {
     pub cancelled: Option<&'a (dyn Fn() -> bool + Sync)>,
 }
 
-/// Rows that a star query reads: a sealed segment, or delta rows.
+/// Rows that a star query reads: a Segment, or delta rows.
 #[derive(Clone, Copy)]
 pub struct StarSource<'a> {
     /// The columns.

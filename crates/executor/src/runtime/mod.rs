@@ -39,6 +39,7 @@ use futures::StreamExt;
 use squall_catalog::Authorized;
 use squall_functions::expr::sql_error_from;
 use squall_registry::{KillState, MemoryBudget, SessionMemory};
+use squall_types::durable_files::create_own_folder;
 use squall_types::work_meter::carried_future;
 use squall_types::{SqlError, SqlResult};
 use std::path::PathBuf;
@@ -115,7 +116,7 @@ impl QueryRuntime {
         if options.spill_directory.exists() {
             std::fs::remove_dir_all(&options.spill_directory).map_err(failed)?;
         }
-        std::fs::create_dir_all(&options.spill_directory).map_err(failed)?;
+        create_own_folder(&options.spill_directory).map_err(failed)?;
         work_meters::carry_on();
         let memory: Arc<dyn MemoryPool> = Arc::new(FairSpillPool::new(options.memory_bytes_max));
         let disk = DiskManagerBuilder::default()

@@ -1,7 +1,7 @@
 //! Casts, conversions, COLLATE and intervals.
 
 use super::compare::physical_class;
-use super::vector::refuse_vectors;
+use super::vector::{refuse_no_numbers, refuse_vectors};
 use super::{BuildResult, ExprBuilder, type_in_document};
 use crate::expr::{BoundExpr, Call};
 use crate::operators::cast::CastKernel;
@@ -140,6 +140,9 @@ impl ExprBuilder<'_> {
     pub fn cast(&self, operand: BoundExpr, target: &CastTarget) -> BuildResult {
         if !matches!(target, CastTarget::Binary { .. }) {
             refuse_vectors(&format!("cast_as_{}", target.word()), [&operand])?;
+        }
+        if target.is_number() {
+            refuse_no_numbers(&format!("cast_as_{}", target.word()), [&operand])?;
         }
         let from = operand.ty();
         let mut nullable = from.nullable;

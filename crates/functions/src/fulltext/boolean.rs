@@ -6,8 +6,6 @@ use squall_types::{ErrorCode, SqlError, SqlResult, ngrams, words};
 
 /// Groups inside of groups that InnoDB takes.
 const DEPTH_MAX: usize = 32;
-/// The error beyond it: a code of InnoDB's handler, which no table of errors has.
-const TOO_DEEP: u16 = 209;
 /// Groups inside of groups of a search for lines; what is in more is left out.
 const LINES_DEPTH_MAX: usize = 16;
 
@@ -46,8 +44,7 @@ pub(super) fn words(text: &str, parser: Parser) -> SqlResult<Vec<Clause>> {
         }
     }
     if deepest > DEPTH_MAX {
-        let message = "Too many nested sub-expressions in a full-text search";
-        return Err(SqlError::of_parts(TOO_DEEP, *b"HY000", message));
+        return Err(SqlError::new(ErrorCode::FulltextTooDeep, &[]));
     }
     Ok(clauses)
 }

@@ -1,7 +1,7 @@
 //! Takes a value as another kind of value, as MySQL does with arguments of functions and operators. A value that does not fit gives a
 //! warning (an error in a strict write) and becomes the nearest value.
 
-use super::report;
+use crate::wrong_value::report;
 use squall_registry::StatementContext;
 use squall_types::convert::number::round_f64;
 use squall_types::convert::{self, parse_f64, parse_integer};

@@ -1,8 +1,9 @@
 //! Conversions that the binder puts in so that both sides of an operation are of one type.
 
-use super::wrong_value;
-use super::{coerce, report};
+use super::coerce;
 use crate::arrow_map::arrow_type;
+use crate::wrong_value;
+use crate::wrong_value::report;
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Float64Builder};
 use arrow::compute::cast;
 use arrow::compute::kernels::arity::{try_unary, unary};

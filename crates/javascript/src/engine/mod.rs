@@ -7,9 +7,11 @@
 mod arena;
 mod guard;
 mod host;
+mod host_sql;
 mod realm;
 mod task;
+mod values;
 mod watch;
 
 pub use realm::{Realm, version};
-pub use task::{Bytecode, Failure, Input, Limits, Output, ResultForm, Task};
+pub use task::{Bytecode, Failure, Input, Limits, Output, Parameter, ResultForm, StatementFailure, Statements, Task};

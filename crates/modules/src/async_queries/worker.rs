@@ -6,7 +6,7 @@ use super::{RESULT_BYTES_MAX, Shared, TOTAL_BYTES_MAX};
 use crate::captured;
 use squall_jobs::{DoneJob, Handler, RunningJob};
 use squall_session::Database;
-use squall_session::api::{AtOnce, Backend, Connection};
+use squall_session::api::{AtOnce, Connection, FrontEndContext};
 use squall_session::deferred::Brief;
 use squall_session::procedure::run_on_this_thread;
 use squall_types::clock::now_micros;

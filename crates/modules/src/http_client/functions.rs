@@ -1,7 +1,8 @@
 //! `HTTP_GET`, `HTTP_POST`, `HTTP_PUT`, `HTTP_PATCH`, `HTTP_DELETE`, `HTTP_HEAD`, `HTTP_REQUEST`.
 
+use super::endpoints::{Destination, add_headers};
 use super::options::{self, Options};
-use super::running::{Answered, Running, sql_error};
+use super::running::{Answered, Running};
 use super::settings::Settings;
 use super::{Admitted, PRIVILEGE, STATUS, Shared, TRANSFER, answer};
 use arrow::array::{Array, ArrayRef};
@@ -10,7 +11,7 @@ use squall_functions::library::support::{Binding, document_of, result};
 use squall_functions::operators::coerce::to_text;
 use squall_http_client::header::{CONTENT_TYPE, HeaderValue};
 use squall_http_client::text::decode;
-use squall_http_client::{Method, Request, Target};
+use squall_http_client::{Method, Request};
 use squall_registry::{
     Argument, BoundCall, ExprType, GrowingCharge, Registry, ScalarFunction, ScalarKernel, StatementContext, Volatility,
 };
@@ -237,12 +238,12 @@ impl HttpKernel {
         settings: &Settings,
         context: &StatementContext,
     ) -> SqlResult<Option<Started>> {
-        let Some(Planned { request, options }) = self.plan(arguments, settings)? else { return Ok(None) };
+        let Some(Planned { request, options }) = self.plan(arguments, settings, context)? else { return Ok(None) };
         let running = self.shared.begin(self.spec.shown, request, options.limits, settings, context)?;
         Ok(Some(Started { running, fail_on_status: options.fail_on_status, is_binary: options.is_binary }))
     }
 
-    fn plan(&self, arguments: &[Value], settings: &Settings) -> SqlResult<Option<Planned>> {
+    fn plan(&self, arguments: &[Value], settings: &Settings, context: &StatementContext) -> SqlResult<Option<Planned>> {
         if arguments.first().is_none_or(Value::is_null) {
             return Ok(None);
         }
@@ -255,19 +256,20 @@ impl HttpKernel {
             _ => options::no_options(settings),
         };
         let url = text(0).unwrap_or_default();
+        let destination = |url: &str| self.shared.destination(self.spec.shown, url, context);
         Ok(Some(match &self.spec.shape {
-            Shape::Plain(method) => self.planned(method.clone(), &url, None, options)?,
-            Shape::Head => self.planned(Method::HEAD, &url, None, options)?,
+            Shape::Plain(method) => self.planned(method.clone(), destination(&url)?, None, options)?,
+            Shape::Head => self.planned(Method::HEAD, destination(&url)?, None, options)?,
             Shape::WithBody(method) => {
                 let (body, kind) = self.body(arguments)?;
                 let kind = text(2).map_or(kind.to_string(), |given| given.into_owned());
-                self.planned(method.clone(), &url, Some((body, &kind)), options)?
+                self.planned(method.clone(), destination(&url)?, Some((body, &kind)), options)?
             }
             Shape::Request => {
                 let document = document_of(&arguments[0], &self.types[0], 0, self.spec.shown)?;
                 let asked = options::request(self.spec.shown, &document, settings)?;
                 let body = asked.body.map(|(body, is_document)| (body, if is_document { DOCUMENT } else { FORM }));
-                self.planned(asked.method, &asked.url, body, asked.options)?
+                self.planned(asked.method, destination(&asked.url)?, body, asked.options)?
             }
         }))
     }
@@ -285,13 +287,13 @@ impl HttpKernel {
     fn planned(
         &self,
         method: Method,
-        url: &str,
+        destination: Destination,
         body: Option<(Vec<u8>, &str)>,
         mut options: Options,
     ) -> SqlResult<Planned> {
         let function = self.spec.shown;
-        let target = Target::parse(url).map_err(|error| sql_error(function, &error))?;
         let mut headers = std::mem::take(&mut options.headers);
+        add_headers(function, &mut headers, destination.headers)?;
         let body = match body {
             Some((body, kind)) => {
                 let kind = HeaderValue::from_str(kind);
@@ -301,7 +303,8 @@ impl HttpKernel {
             }
             None => Vec::new(),
         };
-        let request = Request { method, target, headers, body: body.into() };
+        let Destination { target, scope, .. } = destination;
+        let request = Request { method, target, headers, body: body.into(), scope };
         Ok(Planned { request, options })
     }
 

@@ -1,13 +1,13 @@
 //! LOAD DATA FROM URL: answers are read part by part, as fast as rows are stored.
 
+use super::endpoints::Destination;
 use super::requests::RequestEntry;
 use super::running::{new_entry, sql_error};
 use super::settings::Settings;
 use super::{Admitted, PRIVILEGE, STATUS, Shared, TRANSFER};
 use squall_http_client::client::Opened;
 use squall_http_client::decode::Unpacker;
-use squall_http_client::header::HeaderMap;
-use squall_http_client::{Client, HttpError, Limits, Method, Request, Target};
+use squall_http_client::{Client, HttpError, Limits, Method, Request};
 use squall_registry::{StatementContext, off_pool};
 use squall_session::UrlSource;
 use squall_types::{ErrorCode, SqlError, SqlResult};
@@ -38,8 +38,8 @@ impl UrlSource for Loads {
     fn open(&self, url: &str, context: &StatementContext) -> SqlResult<Box<dyn Read + Send>> {
         context.demand_privilege(PRIVILEGE)?;
         let (settings, place) = (self.0.settings(NAME, context)?, self.0.admit(NAME)?);
-        let target = Target::parse(url).map_err(|error| sql_error(NAME, &error))?;
-        let request = Request { method: Method::GET, target, headers: HeaderMap::new(), body: Default::default() };
+        let Destination { target, headers, scope } = self.0.destination(NAME, url, context)?;
+        let request = Request { method: Method::GET, target, headers, body: Default::default(), scope };
         let entry = settings.log.then(|| new_entry(NAME, &request, context));
         let (threads, client) = self.0.engine()?;
         let (opened, is_open) = sync_channel(1);

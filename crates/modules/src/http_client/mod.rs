@@ -3,10 +3,12 @@
 //! [`squall_http_client`] makes the requests and checks their destinations. This module checks privileges, sets the limits of a
 //! request, and turns answers into values. `docs/decisions/0057-http-client.md` has the reasons.
 //!
-//! Reading order: [`settings`], [`options`] (the arguments of a call), [`functions`] (the calls), [`running`] (waiting for answers),
+//! Reading order: [`settings`], [`endpoints`] (URLs and secrets under names), [`options`] (the arguments of a call), [`functions`]
+//! (the calls), [`running`] (waiting for answers),
 //! [`answer`], [`loading`] (LOAD DATA FROM URL), [`requests`] (the table of requests), [`urls`].
 
 mod answer;
+mod endpoints;
 mod functions;
 mod loading;
 mod options;
@@ -15,13 +17,14 @@ mod running;
 mod settings;
 mod urls;
 
+use endpoints::{ENDPOINT_PRIVILEGE, EndpointObjects, EndpointTable};
 use parking_lot::Mutex;
 use requests::RequestLog;
 use running::Engine;
 use settings::{SettingsReader, VARIABLES};
 use squall_functions::library::support;
 use squall_registry::{Registry, StatementContext};
-use squall_session::{Database, Module, UrlSource, WeakDatabase};
+use squall_session::{Database, Module, ModuleObjects, UrlSource, WeakDatabase};
 use squall_types::{ErrorCode, ModuleError, SqlError, SqlResult};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -37,6 +40,11 @@ const TRANSFER: ModuleError = ModuleError::new(50_410, b"HY000", "%s: %s");
 const BLOCKED: ModuleError = ModuleError::new(50_411, b"42000", "%s: %s");
 /// The answer has a status of 400 or more, and `fail_on_status` was asked for.
 const STATUS: ModuleError = ModuleError::new(50_412, b"HY000", "%s: the answer has status %s");
+
+/// There is an endpoint of that name.
+const ENDPOINT_EXISTS: ModuleError = ModuleError::new(50_413, b"HY000", "HTTP endpoint '%s' already exists");
+/// There is none of that name, or none for the account.
+const NO_ENDPOINT: ModuleError = ModuleError::new(50_414, b"42000", "There is no HTTP endpoint '%s'");
 
 /// The module.
 #[derive(Debug, Default)]
@@ -106,13 +114,19 @@ impl Module for HttpClient {
         // No other registry declares them for this module.
         let _first = self.0.settings.set(SettingsReader::new(ids));
         registry.register_privilege(PRIVILEGE);
+        registry.register_privilege(ENDPOINT_PRIVILEGE);
         functions::register(registry, &self.0);
         support::register(registry, urls::FUNCTIONS);
+        registry.register_virtual_table(Arc::new(EndpointTable::new(self.0.clone())));
         registry.register_virtual_table(Arc::new(requests::RequestTable::new(self.0.clone())));
     }
 
     fn url_source(&self) -> Option<Arc<dyn UrlSource>> {
         Some(Arc::new(loading::Loads(self.0.clone())))
+    }
+
+    fn objects(&self) -> Option<Arc<dyn ModuleObjects>> {
+        Some(Arc::new(EndpointObjects(self.0.clone())))
     }
 
     fn start(&self, database: &Database) -> SqlResult<()> {

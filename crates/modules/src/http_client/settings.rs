@@ -3,7 +3,7 @@
 use super::BLOCKED;
 use parking_lot::Mutex;
 use squall_http_client::{HeaderValue, Limits, Proxy, Rules};
-use squall_registry::variables::definition::{boolean, text, unsigned};
+use squall_registry::variables::definition::{boolean, text, text_of, unsigned};
 use squall_registry::variables::{Scope, VariableDef};
 use squall_registry::{ReadScope, StatementContext, VariableId};
 use squall_types::{SqlError, SqlResult, Value};
@@ -83,13 +83,15 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         Scope::Global,
         "",
         "Hosts (api.example.com, *.example.com:443) and networks (203.0.113.0/24), separated by commas. Unless it is empty, requests over HTTP reach nothing else.",
-    ),
+    )
+    .of_form(is_list),
     text(
         "http_client_deny",
         Scope::Global,
         "",
         "Hosts and networks, as in http_client_allow, that requests over HTTP never reach.",
-    ),
+    )
+    .of_form(is_list),
     boolean(
         "http_client_allow_private",
         Scope::Global,
@@ -109,7 +111,8 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         Scope::Global,
         "",
         "The proxy (http://host:port) that requests over HTTP are tunnelled through; empty for none.",
-    ),
+    )
+    .of_form(|proxy| text_of(proxy).is_some_and(|proxy| Proxy::parse(proxy).is_ok())),
     boolean(
         "http_client_log",
         Scope::Global,
@@ -121,7 +124,8 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         Scope::Global,
         concat!("squall/", env!("CARGO_PKG_VERSION")),
         "The header User-Agent of requests over HTTP.",
-    ),
+    )
+    .of_form(|name| text_of(name).is_some_and(|name| HeaderValue::from_str(name).is_ok())),
     boolean(
         "http_client_in_triggers",
         Scope::Global,
@@ -137,6 +141,11 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         "Most bytes of an unpacked file that LOAD DATA FROM URL reads.",
     ),
 ];
+
+/// Whether a list of hosts and networks can be read.
+fn is_list(list: &Value) -> bool {
+    text_of(list).is_some_and(|list| Rules::new(list, "", false).broken().is_none())
+}
 
 /// The texts that rules are made of, and the rules.
 type KnownRules = ((String, String, bool), Arc<Rules>);

@@ -33,6 +33,8 @@ pub enum Show {
     },
     CreateEvent(ObjectName),
     CreateFunction(ObjectName),
+    /// SHOW CREATE HTTP ENDPOINT.
+    CreateHttpEndpoint(Ident),
     CreateProcedure(ObjectName),
     CreateSequence(ObjectName),
     CreateTable(ObjectName),
@@ -124,6 +126,8 @@ pub enum Show {
     /// MariaDB's.
     Authors,
     Contributors,
+    /// SHOW HTTP ENDPOINTS.
+    HttpEndpoints(Option<ShowFilter>),
     /// MariaDB's `SHOW PACKAGE|USER_STATISTICS|…`: an information_schema table by its name.
     Information {
         name: Ident,

@@ -41,6 +41,16 @@ pub enum Statement {
         if_exists: bool,
         name: Ident,
     },
+    CreateHttpEndpoint {
+        or_replace: bool,
+        if_not_exists: bool,
+        endpoint: Box<HttpEndpoint>,
+    },
+    AlterHttpEndpoint(Box<HttpEndpoint>),
+    DropHttpEndpoint {
+        if_exists: bool,
+        name: Ident,
+    },
 
     CreateProcedure(Box<CreateRoutine>),
     CreateFunction(Box<CreateRoutine>),
@@ -75,6 +85,8 @@ pub enum Statement {
     /// `LOCK INSTANCE FOR BACKUP`.
     LockInstance,
     UnlockInstance,
+    /// MariaDB's `BACKUP STAGE …`, `BACKUP LOCK table` and `BACKUP UNLOCK`.
+    Backup(Backup),
 
     Set(Set),
     Use(Ident),

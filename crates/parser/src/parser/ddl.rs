@@ -35,7 +35,9 @@ impl Parser<'_> {
                 if prefix.algorithm.is_none() && prefix.security.is_none() && !prefix.temporary =>
             {
                 prefix.aggregate = self.accept(K::Aggregate);
-                return match self.expect_any(&[K::Procedure, K::Function, K::Trigger, K::Event])? {
+                let kinds = [K::Function, K::Procedure, K::Trigger, K::Event];
+                let kinds = if prefix.aggregate { &kinds[..1] } else { &kinds[..] };
+                return match self.expect_any(kinds)? {
                     K::Procedure => self.create_procedure(prefix),
                     K::Function => self.create_function(prefix),
                     K::Trigger => self.create_trigger(prefix),
@@ -46,6 +48,9 @@ impl Parser<'_> {
             _ => {}
         }
         let or_replace = prefix.or_replace;
+        if !prefix.temporary && self.accept_http("ENDPOINT") {
+            return self.create_http_endpoint(or_replace);
+        }
         let start = self.current.start;
         self.advance();
         match keyword {
@@ -134,6 +139,7 @@ impl Parser<'_> {
                 return self.create_event(prefix, true);
             }
             _ if !unnamed => return Err(self.unexpected()),
+            _ if self.accept_http("ENDPOINT") => return self.alter_http_endpoint(),
             K::Online | K::Ignore => {
                 let online = self.accept(K::Online);
                 let ignore = self.accept(K::Ignore);
@@ -191,6 +197,9 @@ impl Parser<'_> {
         let keyword = self.current.keyword;
         if temporary && !matches!(keyword, K::Table | K::Tables | K::Sequence) {
             return Err(self.unexpected());
+        }
+        if !temporary && self.accept_http("ENDPOINT") {
+            return Ok(Statement::DropHttpEndpoint { if_exists: self.if_exists()?, name: self.ident()? });
         }
         let single = |parser: &mut Self| {
             parser.advance();

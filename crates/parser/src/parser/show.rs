@@ -19,6 +19,9 @@ impl Parser<'_> {
         if !matches!(self.current.kind, TokenKind::Word | TokenKind::FunctionName) {
             return Err(self.unexpected());
         }
+        if self.accept_http("ENDPOINTS") {
+            return Ok(Show::HttpEndpoints(self.show_filter()?));
+        }
         if matches!(keyword, K::Extended | K::Full) {
             return self.show_full();
         }
@@ -241,6 +244,9 @@ impl Parser<'_> {
     }
 
     fn show_create(&mut self) -> Result<Show> {
+        if self.accept_http("ENDPOINT") {
+            return Ok(Show::CreateHttpEndpoint(self.ident()?));
+        }
         let keyword = self.current.keyword;
         let start = self.current.start;
         self.advance();

@@ -45,6 +45,7 @@ impl Parser<'_> {
             K::Xa => self.xa(),
             K::Lock => self.lock(),
             K::Unlock => self.unlock(),
+            K::Backup => self.backup(),
 
             K::Set => self.set(),
             K::Use => Ok(Statement::Use(self.ident()?)),

@@ -8,6 +8,7 @@ mod admin;
 mod ddl;
 mod dml;
 mod expr;
+mod http_endpoint;
 mod query;
 mod replication;
 mod routine;

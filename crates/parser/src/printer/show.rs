@@ -28,6 +28,10 @@ impl Printer {
             }
             Show::CreateEvent(name) => self.named_object("CREATE EVENT ", name),
             Show::CreateFunction(name) => self.named_object("CREATE FUNCTION ", name),
+            Show::CreateHttpEndpoint(name) => {
+                self.put("CREATE HTTP ENDPOINT ");
+                self.ident(name);
+            }
             Show::CreateProcedure(name) => self.named_object("CREATE PROCEDURE ", name),
             Show::CreateSequence(name) => self.named_object("CREATE SEQUENCE ", name),
             Show::CreateTable(name) => self.named_object("CREATE TABLE ", name),
@@ -139,6 +143,7 @@ impl Printer {
             }
             Show::Authors => self.put("AUTHORS"),
             Show::Contributors => self.put("CONTRIBUTORS"),
+            Show::HttpEndpoints(filter) => self.filtered("HTTP ENDPOINTS", filter),
             Show::Information { name, filter } => self.filtered(name, filter),
             Show::ExplainFor(id) => {
                 self.put("EXPLAIN FOR ");

@@ -58,6 +58,22 @@ impl Printer {
                 self.ident_or_string(name);
             }
 
+            Statement::CreateHttpEndpoint { or_replace, if_not_exists, endpoint } => {
+                self.put("CREATE ");
+                self.put_if(*or_replace, "OR REPLACE ");
+                self.put("HTTP ENDPOINT ");
+                self.put_if(*if_not_exists, "IF NOT EXISTS ");
+                self.http_endpoint(endpoint);
+            }
+            Statement::AlterHttpEndpoint(endpoint) => {
+                self.put("ALTER HTTP ENDPOINT ");
+                self.http_endpoint(endpoint);
+            }
+            Statement::DropHttpEndpoint { if_exists, name } => {
+                self.put("DROP HTTP ENDPOINT ");
+                self.put_if(*if_exists, "IF EXISTS ");
+                self.ident(name);
+            }
             Statement::CreateProcedure(routine) => self.create_routine("PROCEDURE ", routine),
             Statement::CreateFunction(routine) => self.create_routine("FUNCTION ", routine),
             Statement::CreateLoadableFunction(function) => self.create_loadable_function(function),
@@ -92,6 +108,15 @@ impl Printer {
             Statement::UnlockTables => self.put("UNLOCK TABLES"),
             Statement::LockInstance => self.put("LOCK INSTANCE FOR BACKUP"),
             Statement::UnlockInstance => self.put("UNLOCK INSTANCE"),
+            Statement::Backup(Backup::Stage(name)) => {
+                self.put("BACKUP STAGE ");
+                self.ident(name);
+            }
+            Statement::Backup(Backup::Lock(table)) => {
+                self.put("BACKUP LOCK ");
+                self.object_name(table);
+            }
+            Statement::Backup(Backup::Unlock) => self.put("BACKUP UNLOCK"),
 
             Statement::Set(set) => self.set(set),
             Statement::Use(name) => {

@@ -11,7 +11,7 @@ use squall_functions::build::{ArithmeticOp, CastTarget, InConstant};
 use squall_functions::expr::{BoundExpr, Call, CompareOp, with_value_of};
 use squall_functions::operators::bits::BitOp;
 use squall_parser::ast;
-use squall_registry::{Coercibility, ExprType, Volatility};
+use squall_registry::{AggregateFunction, Coercibility, ExprType, Volatility};
 use squall_types::temporal::IntervalUnit;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::sync::Arc;
@@ -517,6 +517,19 @@ impl Context<'_> {
         let bound = self.inside_aggregate(|context| {
             let args = arguments.iter().map(|arg| context.bind_expr(arg)).collect::<SqlResult<Vec<_>>>()?;
             context.binder.builder().aggregate(name, args, false)
+        })?;
+        self.add_aggregate(bound)
+    }
+
+    /// Binds a call of a stored aggregate function.
+    pub fn bind_stored_aggregate(
+        &mut self,
+        function: &dyn AggregateFunction,
+        arguments: &[ast::Expr],
+    ) -> SqlResult<BoundExpr> {
+        let bound = self.inside_aggregate(|context| {
+            let args = arguments.iter().map(|arg| context.bind_expr(arg)).collect::<SqlResult<Vec<_>>>()?;
+            context.binder.builder().call_aggregate(function, args, false)
         })?;
         self.add_aggregate(bound)
     }

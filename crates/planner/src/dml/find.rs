@@ -1,7 +1,7 @@
 //! Finds the rows that UPDATE and DELETE change: by an access path, locking row by row.
 
 use super::plan::{Returned, Selection};
-use super::sealed_rows::FoundRows;
+use super::segment_rows::FoundRows;
 use super::target::{RowMaker, Target};
 use super::{DmlContext, DmlResult};
 use crate::point::Lookup;

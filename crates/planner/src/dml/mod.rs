@@ -4,7 +4,7 @@
 //! the caller runs it on a thread that may block, or lets the transaction report [`StoreError::WouldBlock`] and starts the statement
 //! again on another thread.
 //!
-//! Reading order: [`plan`], [`target`], `view`, `trigger`, [`insert`], [`find`], [`change`], `sealed_rows`, [`foreign_key`],
+//! Reading order: [`plan`], [`target`], `view`, `trigger`, [`insert`], [`find`], [`change`], `segment_rows`, [`foreign_key`],
 //! [`query`].
 
 pub mod bind;
@@ -20,7 +20,7 @@ mod packed;
 pub mod plan;
 pub mod query;
 pub mod rules;
-mod sealed_rows;
+mod segment_rows;
 mod source_columns;
 pub mod target;
 mod trigger;

@@ -3,7 +3,7 @@
 use super::change::{delete_row, finish_update, update_maker, update_result, update_row};
 use super::find::{note_use, with_parameters, with_view};
 use super::plan::{QueryChangePlan, TableChange, column_types};
-use super::sealed_rows::{BULK_ROWS_MIN, BulkByQuery, FoundPlaces, Place};
+use super::segment_rows::{BULK_ROWS_MIN, BulkByQuery, FoundPlaces, Place};
 use super::target::RowMaker;
 use super::{DmlContext, DmlResult};
 use crate::bind::BoundQuery;
@@ -294,9 +294,9 @@ impl<'a> RowChanges<'a> {
         number: u64,
     ) -> StoreResult<()> {
         match (place, &mut self.way) {
-            (Place::Sealed(row), Way::Bulk(bulk)) => bulk.change(context, row, values, number),
+            (Place::InSegment(row), Way::Bulk(bulk)) => bulk.change(context, row, values, number),
             (Place::Delta(key), _) => self.one_by_one(context, &key, values, number),
-            (Place::Sealed(_), _) => Err(SqlError::internal("a place without a list").into()),
+            (Place::InSegment(_), _) => Err(SqlError::internal("a place without a list").into()),
         }
     }
 

@@ -68,6 +68,9 @@ pub trait NestedStatements: Debug + Send + Sync {
     /// 1227 without it.
     fn demand_privilege(&self, name: &str) -> SqlResult<()>;
 
+    /// Whether the account whose rights count here, or a role that is active or granted to one, is among `accounts`.
+    fn is_among(&self, accounts: &[AccountKey]) -> bool;
+
     /// The same for functions that are called in the name of another account: a routine's definer.
     fn as_account(&self, account: &AccountKey) -> Option<Arc<dyn NestedStatements>>;
 

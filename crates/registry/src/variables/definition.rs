@@ -1,6 +1,7 @@
 //! The declaration of one system variable: scope, type, range, default and text, written as a constant.
 
 use squall_types::{CollationId, ErrorCode, SqlError, SqlType, Value};
+use std::fmt;
 
 /// Where a variable has values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +74,14 @@ pub enum Kind {
     Locale,
 }
 
+/// The text that a value is, if it is one: what checks of a form look at.
+pub fn text_of(value: &Value) -> Option<&str> {
+    match value {
+        Value::String(text) => Some(text),
+        _ => None,
+    }
+}
+
 /// A default, as a constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DefaultValue {
@@ -98,6 +107,29 @@ impl DefaultValue {
             DefaultValue::Double(value) => Value::Double(value),
             DefaultValue::Text(text) => Value::String(text.to_string()),
         }
+    }
+}
+
+/// Whether a value has the form that its variable asks for, beyond its kind. See [`VariableDef::of_form`].
+#[derive(Clone, Copy)]
+pub struct FormCheck(fn(&Value) -> bool);
+
+impl FormCheck {
+    /// Whether the value has it.
+    pub fn accepts(&self, value: &Value) -> bool {
+        (self.0)(value)
+    }
+}
+
+impl fmt::Debug for FormCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FormCheck")
+    }
+}
+
+impl PartialEq for FormCheck {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::fn_addr_eq(self.0, other.0)
     }
 }
 
@@ -144,6 +176,10 @@ pub struct VariableDef {
     pub fixed_in_session: bool,
     /// The replacement of a deprecated variable, for the warning 1287; empty if there is none.
     pub replacement: Option<&'static str>,
+    /// The form of its values, where its kind does not say all.
+    pub form: Option<FormCheck>,
+    /// Switches that another server has and clients set: kept behind the others once they are set, by their whole names.
+    pub foreign_switches: &'static [&'static str],
 }
 
 const fn define(name: &'static str, scope: Scope, kind: Kind, default: DefaultValue, doc: &'static str) -> VariableDef {
@@ -160,6 +196,8 @@ const fn define(name: &'static str, scope: Scope, kind: Kind, default: DefaultVa
         hidden: false,
         fixed_in_session: false,
         replacement: None,
+        form: None,
+        foreign_switches: &[],
     }
 }
 
@@ -287,6 +325,19 @@ impl VariableDef {
     /// Its use is warned of, with what to use in its place; empty for nothing.
     pub const fn deprecated(mut self, replacement: &'static str) -> Self {
         self.replacement = Some(replacement);
+        self
+    }
+
+    /// SET refuses values that this does not accept (1231). It has to accept the default. Values that were persisted before there was a check are kept
+    /// as they are, so whoever uses one still has to say what one that cannot be read means.
+    pub const fn of_form(mut self, accepts: fn(&Value) -> bool) -> Self {
+        self.form = Some(FormCheck(accepts));
+        self
+    }
+
+    /// It also keeps these switches of another server.
+    pub const fn with_foreign_switches(mut self, names: &'static [&'static str]) -> Self {
+        self.foreign_switches = names;
         self
     }
 

@@ -3,8 +3,9 @@
 use super::definition::{
     Kind,
     Scope::{Both, Global, Session},
-    VariableDef, boolean, choice, double, flags, nullable, signed, special, text, unsigned,
+    VariableDef, boolean, choice, double, flags, nullable, signed, special, text, text_of, unsigned,
 };
+use squall_catalog::AccountKey;
 
 pub(super) const VARIABLES: &[VariableDef] = &[
     text(
@@ -167,7 +168,8 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         Global,
         "",
         "Roles that every account has been granted: `role1, role2@host, …`. Setting it needs `ROLE_ADMIN`, too.",
-    ),
+    )
+    .of_form(|list| text_of(list).is_none_or(|list| AccountKey::list(list).is_some())),
     boolean("activate_all_roles_on_login", Global, false, "Whether all granted roles are active in a new session."),
     boolean("automatic_sp_privileges", Global, true, "Whether creators of routines may run and drop them."),
     boolean(

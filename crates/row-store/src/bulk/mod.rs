@@ -28,7 +28,7 @@ use crate::sorter::{Record, Sorted, Sorter};
 use crate::store::{RowStore, SessionLocks};
 use crate::table::Table;
 use crate::table::row::{Row, ValueRef};
-use crate::table::sealed::SealedRows;
+use crate::table::segment_level::SegmentSnapshot;
 use ingest::Ingesting;
 use rustc_hash::FxHashSet;
 use squall_types::work_meter::carried;
@@ -246,7 +246,7 @@ impl BulkWriter {
         outcome.loaded = rows - outcome.skipped.len() as u64;
         outcome.skipped.sort_unstable();
         table.data.count_changes(outcome.loaded as i64, outcome.loaded, 0);
-        for level in table.data.sealed().cloned().into_iter().chain(table.data.copy()) {
+        for level in table.data.segment_level().cloned().into_iter().chain(table.data.copy()) {
             level.source().note_changes(outcome.loaded);
         }
         let mut batch = Batch::default();
@@ -265,7 +265,7 @@ fn keys_of_others(
     store: &RowStore,
     table: &Arc<Table>,
     first_key: &[u8],
-    made: &dyn SealedRows,
+    made: &dyn SegmentSnapshot,
     skipped_max: u64,
 ) -> StoreResult<Vec<Vec<u8>>> {
     let mut keys = Vec::new();

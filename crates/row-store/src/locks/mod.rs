@@ -314,14 +314,14 @@ impl LockTable {
         self.waited.take(family)
     }
 
-    /// Gives a lock back and hands it on.
-    pub fn release(&self, owner: Owner, key: &LockKey) {
-        self.set_mode(owner, key, None);
+    /// Gives a lock back and hands it on. Tells whether the owner held it.
+    pub fn release(&self, owner: Owner, key: &LockKey) -> bool {
+        self.set_mode(owner, key, None).is_some()
     }
 
     /// Makes a lock that an owner holds a weaker one, or gives it back, and hands on what others can have of it.
-    /// Tells what a transaction has written whose lock of a table is gone.
-    fn set_mode(&self, owner: Owner, key: &LockKey, mode: Option<Mode>) -> Option<Arc<dyn UncommittedWrites>> {
+    /// Tells which one is gone.
+    fn set_mode(&self, owner: Owner, key: &LockKey, mode: Option<Mode>) -> Option<Holder> {
         let mut shard = self.shard(key).lock();
         let entry = shard.get_mut(key)?;
         let gone = match mode {
@@ -335,15 +335,16 @@ impl LockTable {
         if entry.is_empty() {
             shard.remove(key);
         }
-        gone?.written
+        gone
     }
 
-    /// Gives a table lock back, and what others have made explicit of a transaction's locks.
-    pub fn release_table(&self, owner: Owner, table: TableId) {
-        let written = self.set_mode(owner, &table_key(table), None);
-        for key in written.map(|written| written.take_explicit()).unwrap_or_default() {
+    /// Gives a table lock back, and what others have made explicit of a transaction's locks. Tells whether the owner held it.
+    pub fn release_table(&self, owner: Owner, table: TableId) -> bool {
+        let Some(gone) = self.set_mode(owner, &table_key(table), None) else { return false };
+        for key in gone.written.map(|written| written.take_explicit()).unwrap_or_default() {
             self.release(owner, &key);
         }
+        true
     }
 
     /// Whether a family holds a table's lock in a mode.

@@ -155,7 +155,7 @@ impl RowStore {
             inner.forget_table(def.id);
             for storage in def.storages() {
                 let data = inner.data_of(storage, &logical)?;
-                if let Some(level) = data.sealed().filter(|_| !built.is_empty()) {
+                if let Some(level) = data.segment_level().filter(|_| !built.is_empty()) {
                     level.source().indexes_added();
                 }
                 built.iter().for_each(|index| data.built_from(*index, seqno));

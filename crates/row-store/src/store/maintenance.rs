@@ -107,10 +107,10 @@ impl StoreInner {
     /// merge keeps its sources until it is done; it is at most as large as its table.
     pub fn reserve_space(&self) {
         let written = self.committer.written_bytes.load(Ordering::Relaxed);
-        let sealed_bytes_max = self.options.table_buffer_bytes_max.min(self.options.write_buffer_bytes_max);
+        let segment_bytes_max = self.options.table_buffer_bytes_max.min(self.options.write_buffer_bytes_max);
         let (mut buffers, mut largest) = (0, 0);
         for data in self.data.read().values() {
-            let sealed = data.keyspace.sealed_memtable_count() as u64 * sealed_bytes_max;
+            let sealed = data.keyspace.sealed_memtable_count() as u64 * segment_bytes_max;
             buffers += data.keyspace.tree.active_memtable().size() + sealed;
             largest = largest.max(data.keyspace.disk_space());
         }

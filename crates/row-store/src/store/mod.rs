@@ -34,7 +34,7 @@ use crate::options::{LockWait, StoreOptions, TableLock};
 use crate::read_view::first_found;
 use crate::row_cache::{RowCache, RowCacheStatus};
 use crate::table::row::Row;
-use crate::table::sealed::read_manifest;
+use crate::table::segment_level::read_manifest;
 use crate::table::{LogicalTable, Partitions, Table, TableData};
 use crate::table_part::TablePart;
 use crate::vector_graphs::VectorMemory;
@@ -318,7 +318,7 @@ impl RowStore {
         // The newest version needs no snapshot to be registered and is never collected. That of a commit which is not
         // durable yet is not to be seen, so then, and where nothing is found (which may be such a commit's DELETE), the
         // answer is a snapshot's.
-        let newest = match table.data.sealed() {
+        let newest = match table.data.segment_level() {
             None => table.data.newest_visible_row(key, || self.0.committer.visible.seqno())?,
             Some(_) => None,
         };
@@ -326,7 +326,7 @@ impl RowStore {
             None => {
                 let snapshot = self.snapshot();
                 let entry = snapshot.get(&table.data.keyspace, key).map_err(engine_error)?;
-                table.or_sealed(entry, key, snapshot.seqno())?
+                table.or_in_segment(entry, key, snapshot.seqno())?
             }
             found => found,
         };

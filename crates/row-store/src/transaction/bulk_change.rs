@@ -8,7 +8,7 @@ use crate::locks::BACKGROUND_FAMILY;
 use crate::options::{LockWait, TableLock};
 use crate::read_view::ReadView;
 use crate::table::Table;
-use crate::table::sealed::read_manifest;
+use crate::table::segment_level::read_manifest;
 use crate::table_part::TablePart;
 use crate::write_set::ManifestChange;
 use squall_catalog::IndexId;
@@ -51,7 +51,7 @@ impl Transaction {
 
     /// Locks a table that has segment rows for the transaction alone, without waiting for other sessions.
     fn take_alone(&mut self, table: &Table) -> StoreResult<bool> {
-        if table.data.sealed().is_none() || self.store.gate().is_stopped() {
+        if table.data.segment_level().is_none() || self.store.gate().is_stopped() {
             return Ok(false);
         }
         self.check_writable(table)?;
@@ -125,7 +125,7 @@ impl Transaction {
     pub fn change_list(&mut self, table: &Table, change: ManifestChange) -> StoreResult<()> {
         self.check_alive()?;
         if !self.locks.tables.contains(&(table.id(), TableLock::Exclusive)) {
-            return Err(SqlError::internal("a list of sealed rows that others may change").into());
+            return Err(SqlError::internal("a list of Segment rows that others may change").into());
         }
         // A change that only removes rows frees space, as the DELETE of a row does.
         if change.row_delta.unsigned_abs() < change.changed {

@@ -35,12 +35,12 @@ impl Session {
     pub(crate) fn security(&self) -> SecurityContext<'_> {
         SecurityContext {
             shared: &self.shared,
-            account: &self.account,
-            user: &self.user,
-            access: &self.access,
+            account: &self.identity.account,
+            user: &self.identity.user,
+            access: &self.identity.access,
             default_database: self.default_database(),
             temporary_tables: &self.temporary_tables,
-            locked: self.table_locks.as_ref().map(|held| &held.names),
+            locked: self.held_locks.tables.as_ref().map(|held| &held.names),
         }
     }
 }

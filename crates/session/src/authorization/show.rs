@@ -21,6 +21,7 @@ pub(super) fn needs_of_show(show: &Show) -> Option<Need> {
         | Show::CreateDatabase { .. }
         | Show::CreateEvent(_)
         | Show::CreateFunction(_)
+        | Show::CreateHttpEndpoint(_)
         | Show::CreateProcedure(_)
         | Show::CreateSequence(_)
         | Show::CreateTable(_)
@@ -35,6 +36,7 @@ pub(super) fn needs_of_show(show: &Show) -> Option<Need> {
         | Show::FunctionCode(_)
         | Show::FunctionStatus(_)
         | Show::Grants { .. }
+        | Show::HttpEndpoints(_)
         | Show::Indexes { .. }
         | Show::OpenTables { .. }
         | Show::Plugins { .. }

@@ -53,8 +53,8 @@ fn needs_of(security: &SecurityContext<'_>, statement: &Statement) -> SqlResult<
         Statement::Insert(insert) => needs_of_insert(security, insert),
         Statement::Update(update) => needs_of_update(security, update),
         Statement::Delete(delete) => needs_of_delete(security, delete),
-        // Where it is bound: the file may be what has the columns' names.
-        Statement::LoadData(_) => Ok(Vec::new()),
+        // The columns are asked for where it is bound: the file may be what has their names. Nobody is asked for a file in vain.
+        Statement::LoadData(load) => Ok(name_need(security, &load.table, Privileges::INSERT)?.into_iter().collect()),
         Statement::Call(call) => needs_of_call(security, call),
         Statement::CreateDatabase(_)
         | Statement::AlterDatabase(_)
@@ -102,6 +102,7 @@ fn needs_of(security: &SecurityContext<'_>, statement: &Statement) -> SqlResult<
             let names = "SUPER or SYSTEM_VARIABLES_ADMIN";
             Ok(vec![Need::server(Privileges::NONE, &["SYSTEM_VARIABLES_ADMIN"], names)])
         }
+        Statement::Backup(_) => Ok(vec![Need::server(Privileges::RELOAD, &[], "RELOAD")]),
         Statement::Reset(_) => Ok(vec![Need::server(Privileges::RELOAD, &[], "RELOAD")]),
         Statement::TableMaintenance(maintenance) => needs_of_maintenance(security, maintenance),
         Statement::LockInstance | Statement::UnlockInstance => {
@@ -109,6 +110,10 @@ fn needs_of(security: &SecurityContext<'_>, statement: &Statement) -> SqlResult<
         }
         Statement::CreateServer(_) | Statement::AlterServer { .. } | Statement::DropServer { .. } => {
             Ok(vec![Need::server(Privileges::SUPER, &[], "SUPER")])
+        }
+        // The module that keeps them asks.
+        Statement::CreateHttpEndpoint { .. } | Statement::AlterHttpEndpoint(_) | Statement::DropHttpEndpoint { .. } => {
+            Ok(Vec::new())
         }
         Statement::Shutdown | Statement::Restart => Ok(vec![Need::server(Privileges::SHUTDOWN, &[], "SHUTDOWN")]),
         Statement::Show(show) => Ok(needs_of_show(show).into_iter().collect()),

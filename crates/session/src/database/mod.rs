@@ -5,12 +5,14 @@
 mod module;
 mod procedure;
 mod procedure_call;
+mod records;
 mod statement_runner;
 
-pub use module::{BackgroundStatements, Module, UrlSource};
+pub use module::{BackgroundStatements, Module, ModuleObjects, UrlSource};
 pub(crate) use procedure::Procedures;
 pub use procedure::{Parameter, ParameterMode, Procedure, ProcedureHead};
 pub use procedure_call::ProcedureCall;
+pub use records::ModuleRecords;
 pub(crate) use statement_runner::StatementRunner;
 
 use crate::event_scheduler::EventScheduler;
@@ -62,6 +64,8 @@ pub(crate) struct Shared {
     pub modules: Vec<Arc<dyn Module>>,
     pub listeners: Listeners,
     pub events: Arc<EventScheduler>,
+    /// Held by the session that makes a backup by stages.
+    pub backup_turn: Arc<tokio::sync::Mutex<()>>,
     /// See [`OpenOptions::shutdown`].
     pub shutdown: Option<Arc<Notify>>,
     /// The plans and statements that sessions share.
@@ -135,6 +139,11 @@ impl Database {
         self.0.apply_account_variables();
         self.0.modules.iter().for_each(|module| module.variables_changed());
         Ok(())
+    }
+
+    /// The durable records of a module under a name of its own, which begins with the module's.
+    pub fn records(&self, space: &'static str) -> ModuleRecords {
+        ModuleRecords::new(self.downgrade(), space)
     }
 
     /// The grants of a statement's account.

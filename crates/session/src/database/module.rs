@@ -3,7 +3,9 @@
 use super::{Database, Procedure};
 use crate::listener::Listener;
 use crate::state::image::SessionImage;
-use squall_registry::{Registry, StatementContext};
+use squall_front_end::Listeners as FrontEndListeners;
+use squall_parser::ast::{Show, Statement};
+use squall_registry::{NestedResult, Registry, StatementContext};
 use squall_types::{SqlResult, Value};
 use std::fmt::Debug;
 use std::io::Read;
@@ -17,6 +19,22 @@ pub trait UrlSource: Debug + Send + Sync {
     /// # Errors
     /// Whatever is refused.
     fn open(&self, url: &str, context: &StatementContext) -> SqlResult<Box<dyn Read + Send>>;
+}
+
+/// Keeps objects that the grammar has statements for, and the core nothing else: what CREATE, ALTER and DROP of them do, and what SHOW shows.
+pub trait ModuleObjects: Debug + Send + Sync {
+    /// Whether a statement is about these objects.
+    fn defines(&self, statement: &Statement) -> bool;
+
+    /// Carries out such a statement, on a thread that may wait, with no other definition beside it; the session has ended its transaction. It asks for
+    /// the privileges itself. What it has changed is durable when it returns.
+    ///
+    /// # Errors
+    /// The statement's; nothing has changed then.
+    fn define(&self, statement: &Statement, context: &StatementContext) -> SqlResult<()>;
+
+    /// The rows of a SHOW that is about these objects, before LIKE and WHERE; `None` for any other.
+    fn show(&self, show: &Show, context: &StatementContext) -> Option<SqlResult<NestedResult>>;
 }
 
 /// A part of the server that brings functions, variables, tables, procedures and background work, and that can be left
@@ -56,12 +74,21 @@ pub trait Module: Debug + Send + Sync {
     fn url_source(&self) -> Option<Arc<dyn UrlSource>> {
         None
     }
+    /// What keeps its objects, if statements of the grammar define them.
+    fn objects(&self) -> Option<Arc<dyn ModuleObjects>> {
+        None
+    }
     /// Its status variables: names and numbers.
     fn status(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
     /// Global variables have been set, maybe some of the module's.
     fn variables_changed(&self) {}
+    /// A front end serves the database from now on. The module may open listeners for protocols of its own, now and later, and closes those
+    /// that it has opened when it is told so ([`Module::variables_changed`]); the front end closes them when it shuts down.
+    /// What cannot be opened is a line in the error log: the server runs without it. Not called for a database without a front end, or for
+    /// one that only its owner may use (`squall` with a directory).
+    fn front_end_started(&self, _listeners: &FrontEndListeners) {}
     /// Ends background work and waits until it has ended; called once, before the database is closed.
     fn stop(&self) {}
 }

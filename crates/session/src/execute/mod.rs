@@ -43,11 +43,11 @@ impl Session {
         if execute.concurrent {
             return Ok(self.execute_concurrently(text, parameters, execute.wait, run).await?);
         }
-        if self.execute_depth == DEPTH_MAX {
+        if self.nesting.execute_depth == DEPTH_MAX {
             let what = format!("{SUBJECT}: texts that execute texts go {DEPTH_MAX} deep at most");
             return Err(SqlError::new(ErrorCode::WrongArguments, &[&what]).into());
         }
-        self.execute_depth += 1;
+        self.nesting.execute_depth += 1;
         let identity = self.enter_authenticated();
         // As a prepared statement, it has none of the program's variables.
         let locals = self.locals.take();
@@ -65,7 +65,7 @@ impl Session {
         if let Some(identity) = identity {
             self.leave_identity(identity);
         }
-        self.execute_depth -= 1;
+        self.nesting.execute_depth -= 1;
         result
     }
 
@@ -112,7 +112,7 @@ impl Session {
         run: &StatementRun<'_>,
     ) -> Result<Outcome, Failure> {
         let end = self.run_list_as_one(&text, parameters, false).await;
-        run.context.last_insert_id.store(self.last_insert_id, Ordering::Relaxed);
+        run.context.last_insert_id.store(self.previous.last_insert_id, Ordering::Relaxed);
         let affected_rows = end.affected_rows;
         end.into_result(&run.context)?;
         Ok(Outcome::Ok(OkInfo { affected_rows, ..OkInfo::default() }))

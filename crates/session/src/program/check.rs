@@ -1,12 +1,12 @@
 //! Checks a stored program for errors that do not depend on its tables; CREATE reports them.
 
 use crate::program_errors as errors;
-use crate::statement_kind::{refused_for_its_rows, refused_in_function};
+use crate::statement_kind::{DYNAMIC_SQL, refused_for_its_rows, refused_in_function};
 use squall_parser::ast::{
     Block, ConditionValue, Declaration, DiagnosticsItems, HandlerAction, Ident, Parameter, ProgramStatement, Query,
     SelectInto, Set, SetItem, Signal, SignalCondition, Statement, Step, VariableTarget,
 };
-use squall_registry::VariableRegistry;
+use squall_registry::{Registry, VariableRegistry};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
 /// The kind of object whose body a program is.
@@ -77,6 +77,15 @@ pub(crate) fn check_program<'a>(
     }
 }
 
+/// Refuses a function or a trigger whose body calls a function that runs texts (1336). A view that calls one is seen when it is read.
+pub(crate) fn check_called(called: &[Box<str>], registry: &Registry) -> SqlResult<()> {
+    let runs_texts = |name: &str| registry.declared_scalar(name).is_some_and(|function| function.runs_texts());
+    match called.iter().any(|name| runs_texts(name)) {
+        true => Err(SqlError::new(ErrorCode::NotAllowedInFunctionOrTrigger, &[&DYNAMIC_SQL])),
+        false => Ok(()),
+    }
+}
+
 /// The kind of routine that a statement is about, and whether it makes one.
 fn names_routine(statement: &Statement) -> Option<(&'static str, bool)> {
     Some(match statement {
@@ -119,6 +128,10 @@ impl<'a> Names<'a> {
         match statement {
             Statement::Program(program) => self.program(program),
             Statement::Handler(_) => Err(SqlError::new(ErrorCode::SpBadStatement, &[&"HANDLER"])),
+            // What a program says is kept and shown as it is, secrets too.
+            Statement::CreateHttpEndpoint { .. } | Statement::AlterHttpEndpoint(_) => {
+                Err(SqlError::new(ErrorCode::SpBadStatement, &[&"HTTP ENDPOINT"]))
+            }
             Statement::CreateEvent(_) | Statement::DropEvent(_) if matches!(self.kind, ProgramKind::Event) => {
                 Err(SqlError::new(ErrorCode::EventRecursionForbidden, &[]))
             }
@@ -271,14 +284,14 @@ impl<'a> Names<'a> {
         match declaration {
             Declaration::Variables { names, .. } => names.iter().try_for_each(|name| {
                 if is_among(&self.variables[known.0..], name) {
-                    return Err(errors::duplicate(1331, "variable", name));
+                    return Err(errors::duplicate(ErrorCode::DuplicateVariable, name));
                 }
                 self.variables.push(name);
                 Ok(())
             }),
             Declaration::Condition { name, value } => {
                 if is_among(&self.conditions[known.1..], name) {
-                    return Err(errors::duplicate(1332, "condition", name));
+                    return Err(errors::duplicate(ErrorCode::DuplicateCondition, name));
                 }
                 self.conditions.push(name);
                 self.numbers.push(matches!(value, ConditionValue::ErrorCode(_)));
@@ -286,7 +299,7 @@ impl<'a> Names<'a> {
             }
             Declaration::Cursor { name, .. } => {
                 if is_among(&self.cursors[known.2..], name) {
-                    return Err(errors::duplicate(1333, "cursor", name));
+                    return Err(errors::duplicate(ErrorCode::DuplicateCursor, name));
                 }
                 self.cursors.push(name);
                 Ok(())

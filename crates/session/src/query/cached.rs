@@ -35,9 +35,9 @@ impl Session {
         let text = request.text();
         let tells_all = request.placeholders == 0
             && request.long_statement().is_none()
-            && self.inside.is_none()
+            && self.nesting.inside.is_none()
             && self.locals.is_none()
-            && self.table_locks.is_none()
+            && self.held_locks.tables.is_none()
             && self.temporary_tables.is_empty()
             && self.settings.select_limit == u64::MAX
             && text.len() <= TEXT_BYTES_MAX;
@@ -74,7 +74,7 @@ impl Session {
             return Ok(None);
         }
         count(&self.process.status.plan_hits);
-        entry.note_query(self.command_micros);
+        entry.note_query(self.command.start_micros);
         let plan = cached.plan.next_execution(run.context.clone())?;
         let stream = self.shared.runtime.run(&env, plan);
         let mut running = RunningQuery { stream, lent, context: run.context.clone() };

@@ -187,7 +187,7 @@ impl Session {
 
     pub(crate) fn dml_options(&self, lock_wait: LockWait) -> DmlOptions {
         DmlOptions {
-            found_rows: self.info.found_rows,
+            found_rows: self.identity.info.found_rows,
             foreign_key_checks: self.settings.foreign_key_checks,
             auto_increment_increment: self.settings.auto_increment_increment,
             auto_increment_offset: self.settings.auto_increment_offset,
@@ -205,7 +205,7 @@ impl Session {
         inline: bool,
     ) -> SqlResult<DmlResult> {
         // The lock that would be waited for may be one of the statement around.
-        if inline && self.inside.is_none() && !run.context.programs.are_called() {
+        if inline && self.nesting.inside.is_none() && !run.context.programs.are_called() {
             match self.change_rows_here((*plan).as_ref(), run, catalog.clone()) {
                 Err(StoreError::WouldBlock) => run.context.begin_again(),
                 result => return result.map_err(SqlError::from),
@@ -254,7 +254,7 @@ impl Session {
 
     /// 1442 for a change of what the statements around read or change.
     fn check_unused(&self, plan: &DmlPlan) -> SqlResult<()> {
-        let Some(inside) = &self.inside else { return Ok(()) };
+        let Some(inside) = &self.nesting.inside else { return Ok(()) };
         for target in plan.targets() {
             let name = target.def().name.as_str();
             if inside.used.iter().any(|(database, table)| *database == target.database && **table == *name) {

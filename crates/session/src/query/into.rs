@@ -84,7 +84,7 @@ impl Session {
 
     /// See [`server_file`].
     pub(crate) fn server_file(&self, path: &str) -> SqlResult<PathBuf> {
-        server_file(&self.shared, &self.account, &self.access, path)
+        server_file(&self.shared, &self.identity.account, &self.identity.access, path)
     }
 }
 

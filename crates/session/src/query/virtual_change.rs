@@ -145,7 +145,7 @@ impl Session {
         // A setting that is kept waits for the disk.
         self.blocking(move |_| update_all(&*table, &changed, &context)).await?;
         let info = format!("Rows matched: {found}  Changed: {count}");
-        let affected_rows = if self.info.found_rows { found } else { count };
+        let affected_rows = if self.identity.info.found_rows { found } else { count };
         Ok(Outcome::Ok(OkInfo { affected_rows, last_insert_id: 0, info, tells_warnings: true }))
     }
 }

@@ -39,7 +39,7 @@ impl Session {
             return Route::FullPlanner;
         }
         // LOCK TABLES is looked at by the full planner.
-        let may_read = self.table_locks.is_none();
+        let may_read = self.held_locks.tables.is_none();
         // Variables of a stored program hide columns, which only the binder knows.
         if allowed == QueryRoute::Auto && self.locals.is_none() {
             if may_read && let Ok(Some(plan)) = self.point_select(query, run) {

@@ -1,7 +1,8 @@
 //! Stored procedures and functions.
 //!
 //! CREATE, ALTER and DROP are in `ddl`, SHOW and information_schema in `show`. `run` runs a procedure's body in the calling session,
-//! and [`crate::stored_functions`] runs functions. [`crate::program`] has the statements of bodies.
+//! `procedure::external` that of a procedure in another language, and [`crate::stored_functions`] runs functions. [`crate::program`] has the
+//! statements of bodies.
 
 mod ddl;
 mod run;

@@ -143,6 +143,15 @@ impl Session {
                 return Err(SqlError::unsupported("SHOW PROCEDURE CODE and SHOW FUNCTION CODE"));
             }
             Show::CreateTrigger(name) => show_create_trigger(&self.security(), name, context)?,
+            Show::HttpEndpoints(filter) => {
+                let shown = self.show_of_module(show, context);
+                let shown = shown.ok_or_else(|| SqlError::unsupported("SHOW HTTP ENDPOINTS without its module"))?;
+                return self.filtered(shown?, filter, context).await;
+            }
+            Show::CreateHttpEndpoint(_) => {
+                let shown = self.show_of_module(show, context);
+                shown.ok_or_else(|| SqlError::unsupported("SHOW CREATE HTTP ENDPOINT without its module"))??
+            }
             other => {
                 let text = format!("{other:?}");
                 let word = text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();

@@ -45,9 +45,9 @@ macro_rules! kinds {
 kinds! {
     Query Insert Update Delete LoadData Do Call Handler CreateDatabase AlterDatabase DropDatabase CreateTable AlterTable
     DropTable TruncateTable RenameTable CreateIndex DropIndex CreateView DropView CreateSequence AlterSequence DropSequence
-    CreateServer AlterServer DropServer CreateProcedure CreateFunction CreateLoadableFunction AlterProcedure AlterFunction
+    CreateServer AlterServer DropServer CreateHttpEndpoint AlterHttpEndpoint DropHttpEndpoint CreateProcedure CreateFunction CreateLoadableFunction AlterProcedure AlterFunction
     DropProcedure DropFunction CreateTrigger DropTrigger CreateEvent DropEvent Program CreateUser DropUser RenameUser
-    CreateRole DropRole Grant Revoke Empty Transaction LockTables UnlockTables LockInstance UnlockInstance Set Use Show Explain
+    CreateRole DropRole Grant Revoke Empty Transaction LockTables UnlockTables LockInstance UnlockInstance Backup Set Use Show Explain
     DescribeTable Help Prepare Execute ExecuteImmediate ExecuteText Deallocate Kill Flush Reset TableMaintenance CacheIndex LoadIndex
     Install Uninstall Replication Shutdown Restart GetDiagnostics Signal
 }
@@ -535,6 +535,9 @@ pub const ROWS: &[Row] = &[
     reads("UnlockTables", "UNLOCK TABLES", &[]),
     reads("LockInstance", "LOCK INSTANCE FOR BACKUP", &[("BACKUP_ADMIN ON *.*", 1227)]),
     reads("UnlockInstance", "UNLOCK INSTANCE", &[("BACKUP_ADMIN ON *.*", 1227)]),
+    reads("Backup", "BACKUP STAGE START", &[("RELOAD ON *.*", 1227)]),
+    reads("Backup", "BACKUP LOCK d.t", &[("RELOAD ON *.*", 1227)]),
+    reads("Backup", "BACKUP UNLOCK", &[("RELOAD ON *.*", 1227)]),
     reads("Empty", "/* nothing */", &[]),
     reads("Kill", "KILL {other}", &[("CONNECTION_ADMIN ON *.*", 1095)]),
     reads("Flush", "FLUSH TABLES", &[("FLUSH_TABLES ON *.*", 1227)]),
@@ -553,6 +556,10 @@ pub const ROWS: &[Row] = &[
     changes("CreateServer", "CREATE SERVER s FOREIGN DATA WRAPPER mysql OPTIONS (HOST 'h')", &[("SUPER ON *.*", 1227)]),
     refused("AlterServer", "ALTER SERVER missing OPTIONS (USER 'u')", &[("SUPER ON *.*", 1227)], 1477),
     refused("DropServer", "DROP SERVER missing", &[("SUPER ON *.*", 1227)], 1477),
+    // Without the module that keeps them; those of modules are in `crates/squall/tests/module_privileges.rs`.
+    refused("CreateHttpEndpoint", "CREATE HTTP ENDPOINT e URL 'https://example.com'", &[], 1235),
+    refused("AlterHttpEndpoint", "ALTER HTTP ENDPOINT e SECRET 's'", &[], 1235),
+    refused("DropHttpEndpoint", "DROP HTTP ENDPOINT IF EXISTS e", &[], 1235),
     refused("Restart", "RESTART", &[("SHUTDOWN ON *.*", 1227)], 3707),
     reads("GetDiagnostics", "GET DIAGNOSTICS @n = NUMBER", &[]),
     refused("Signal", "SIGNAL SQLSTATE '45000'", &[], 1644),

@@ -12,6 +12,7 @@ use crate::progress::{Progress, grouped};
 use clap::Args;
 use squall_client::{Client, ClientError, LoadError, QueryResult, Row};
 use squall_file_formats::{FieldKind, FileFormat, ParquetRows, Record, Records, RowsError, member_names};
+use squall_types::ErrorCode;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -179,7 +180,7 @@ pub(crate) fn run(args: &LoadArgs) -> Result<(), String> {
 fn explain(input: &Input<'_>, error: LoadError) -> String {
     let text = error.to_string();
     let LoadError::Client(ClientError::Server(server)) = &error else { return text };
-    if server.code == 3948 {
+    if server.code == ErrorCode::LocalInfileDisabled.number() {
         return format!("{text}\nLOAD DATA LOCAL has to be allowed on the server first: SET GLOBAL local_infile = ON");
     }
     let row = ["at row ", "Row "].iter().find_map(|before| {

@@ -45,8 +45,6 @@ pub fn elements(document: &Json, element_type: &SqlType) -> Result<Vec<Value>, E
 
 /// One value as one of the type.
 pub fn element(value: &Json, element_type: &SqlType) -> Result<Value, ElementError> {
-    const OUT_OF_RANGE: u16 = 1264;
-    const TOO_LONG: u16 = 1406;
     let scalar = match value {
         Json::Array(_) | Json::Object(_) => return Err(ElementError::NotScalar),
         Json::Null => return Err(ElementError::Invalid),
@@ -80,8 +78,8 @@ pub fn element(value: &Json, element_type: &SqlType) -> Result<Value, ElementErr
         Ok(Value::Null) => Err(ElementError::Invalid),
         Ok(value) if warnings.iter().all(|warning| warning.level == Level::Note) => Ok(value),
         Ok(_) => Err(ElementError::Invalid),
-        Err(error) if error.code == OUT_OF_RANGE => Err(ElementError::OutOfRange),
-        Err(error) if error.code == TOO_LONG => Err(ElementError::TooLong),
+        Err(error) if error.is(ErrorCode::DataOutOfRange) => Err(ElementError::OutOfRange),
+        Err(error) if error.is(ErrorCode::DataTooLong) => Err(ElementError::TooLong),
         Err(_) => Err(ElementError::Invalid),
     }
 }
