@@ -1,4 +1,4 @@
-//! A protocol of one's own on the server's front end: a statement is a line, so is a row.
+//! An example protocol on the server's front end: each statement is a line, and so is each row.
 //!
 //! `cargo run --example line_protocol -- DIRECTORY` serves a data directory with it beside MySQL's protocol. It listens on a Unix socket in
 //! the directory, and on a TCP port with TLS, once it is switched on:

@@ -1,4 +1,4 @@
-//! Numbers of MySQL's errors stand in one table, `squall_types::ErrorCode`.
+//! Checks that numbers of MySQL's errors are only in one table, `squall_types::ErrorCode`.
 
 /// The table itself, and what stands by itself below it: the parser, and the packets on the wire.
 const TABLES: &[&str] = &["crates/types/src/error.rs", "crates/parser/src/", "crates/wire/src/response.rs"];

@@ -1,4 +1,4 @@
-//! The addresses that names mean.
+//! Resolves names of listeners to addresses.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs as _};

@@ -1,4 +1,4 @@
-//! How many connections there may be.
+//! Limits the number of connections.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! What a front end asks of the server that it belongs to.
+//! The interface between a front end and its server.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! One thread, one single-threaded runtime, many connections.
+//! Event loops: one thread with a single-threaded runtime serves many connections.
 
 use std::io;
 use std::rc::Rc;

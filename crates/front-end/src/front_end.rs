@@ -1,4 +1,4 @@
-//! Starting and stopping.
+//! Starts and stops a front end.
 
 use std::fmt;
 use std::io;

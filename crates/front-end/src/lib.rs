@@ -1,14 +1,14 @@
 //! The front end: sockets, TLS, logins and event loops, for any protocol.
 //!
 //! A connection goes down this list once:
-//! - [`listeners`]: what listens where, which may change while the server runs; `acceptor`: accepts sockets on one thread
+//! - [`listeners`]: the listening addresses, which may change while the server runs; `acceptor`: accepts sockets on one thread
 //!   and hands them to event loops;
 //! - `event_loop`: one thread with one single-threaded runtime per core; [`neighbours`]: its connections;
-//! - [`protocol`]: what a protocol does with a connection, and what it is given for that;
-//! - [`socket`] and `certificates`: the bytes, plain or encrypted; [`connection_limit`]: how many there may be;
-//! - [`login`]: which accounts a client may use, the same for all protocols; [`password_checks`]: at whose expense;
-//! - [`steering`] and [`busy_poll`]: which event loop serves a connection best, and when that one sleeps;
-//! - [`context`]: what a front end asks of the server that it belongs to.
+//! - [`protocol`]: the interface of a protocol, and its input;
+//! - [`socket`] and `certificates`: the bytes, plain or encrypted; [`connection_limit`]: the number of connections;
+//! - [`login`]: the accounts that a client may use, for all protocols; [`password_checks`]: the order of checks;
+//! - [`steering`] and [`busy_poll`]: the best event loop for a connection, and its sleep;
+//! - [`context`]: the interface to the server.
 //!
 //! Knows: accounts as logins need them. Must not know: packets of any protocol, sessions, statements.
 

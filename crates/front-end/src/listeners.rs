@@ -1,4 +1,4 @@
-//! What listens where. It may change while the server runs.
+//! Listeners and their addresses. They may change while the server runs.
 
 use std::fmt;
 use std::io;

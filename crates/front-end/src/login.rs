@@ -1,7 +1,7 @@
-//! Which account a client may use: what every protocol asks for, in the same words.
+//! Logins: decides which account a client may use, for all protocols.
 //!
-//! A protocol has its client prove that it is an account: by an exchange of its own, or by [`Login::check_password`] if it gets
-//! the password as it is. The rest, an [`Applicant`] says.
+//! A protocol lets its client prove its account: by its own exchange, or by [`Login::check_password`] if it gets the password itself.
+//! An [`Applicant`] has the other properties of the client.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

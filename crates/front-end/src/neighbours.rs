@@ -1,4 +1,4 @@
-//! The connections of one event loop, as they see each other.
+//! The connections of one event loop, and the data that they share.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! What a protocol does with a connection, and what it is given for that.
+//! The interface of a protocol, and its input.
 
 use std::fmt;
 use std::future::Future;

@@ -1,4 +1,4 @@
-//! Targets below a base URL that somebody else has chosen.
+//! Targets below a base URL that another user has chosen.
 
 use crate::error::HttpError;
 use crate::target::Target;

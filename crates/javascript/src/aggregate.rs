@@ -1,7 +1,7 @@
 //! Bodies of aggregate functions: `init`, `add`, `merge` and `result`.
 //!
-//! What a group knows is a document: it is that after every batch of rows, so that there is one kind of state whether the groups are few or many,
-//! on one thread or several, and nothing of a group is in a realm.
+//! The state of a group is a document after every batch of rows. So there is one kind of state for few and many groups, on one thread
+//! or several, and no realm holds anything of a group.
 
 use crate::convert::input_of;
 use crate::engine::{Input, Output, ResultForm, Task};

@@ -1,4 +1,4 @@
-//! Bodies of procedures: their parameters are variables, and `session.sql()` runs statements in the session that calls.
+//! Bodies of procedures: their parameters are variables, and `session.sql()` runs statements in the calling session.
 
 use crate::convert::input_of;
 use crate::engine::{Input, Output, Parameter, ResultForm, StatementFailure, Statements, Task};

@@ -1,4 +1,4 @@
-//! Attempts to get out of a script, or to leave something for the next one, and what becomes of each.
+//! Attempts to leave a script, or to leave data for the next one: all fail.
 
 use squall_javascript::engine::{
     Failure, Input, Limits, Output, Parameter, ResultForm, StatementFailure, Statements, Task,

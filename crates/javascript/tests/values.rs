@@ -1,4 +1,4 @@
-//! Values of SQL go into a script and come back as a model says.
+//! Values of SQL that pass through a script agree with a model.
 
 use squall_javascript::convert::input_of;
 use squall_javascript::engine::{Failure, Limits, Output, ResultForm, Task};

@@ -1,4 +1,4 @@
-//! Columns that a text names behind certain tables.
+//! Finds columns that a text qualifies by certain tables.
 
 use crate::ParseOptions;
 use crate::lexer::Lexer;

@@ -1,9 +1,9 @@
 //! Passwords of accounts: scrambles and authentication strings of the two password plugins.
 //!
-//! A *scramble* is what a client sends in place of its password, bound to the connection's nonce. An *authentication
-//! string* is what an account keeps. With `mysql_native_password` the string is enough to check a scramble. With
-//! `caching_sha2_password` the string is a slow salted hash, which takes the password itself (*full authentication*); a
-//! server then remembers [`Sha2CacheEntry`], which is enough for scrambles (*fast authentication*).
+//! A client sends a *scramble* in place of its password, bound to the connection's nonce. An account keeps an *authentication string*.
+//! With `mysql_native_password` the string is enough to check a scramble. With `caching_sha2_password` the string is a slow salted
+//! hash, which takes the password itself (*full authentication*); a server then remembers [`Sha2CacheEntry`], which is enough for
+//! scrambles (*fast authentication*).
 //!
 //! Must not know: packets, sockets, accounts.
 

@@ -1,4 +1,4 @@
-//! Tables that are found by what their names say.
+//! Virtual tables that are determined by their names.
 
 use crate::virtual_table::VirtualTable;
 use std::fmt::Debug;

@@ -2,11 +2,11 @@
 //!
 //! The front end (`squall_front_end`) accepts a connection and gives it to `protocol`. Then it goes down this list once:
 //! - `handshake` and `authentication`: greeting, TLS, password, session;
-//! - `command_loop`: reads a command, has the session answer it, and so on until the connection ends;
-//! - `result_writer`: what a session calls to answer, written as packets;
+//! - `command_loop`: reads each command and lets the session answer it, until the connection ends;
+//! - `result_writer`: writes a session's answers as packets;
 //! - `packet_stream`: packets on a socket, with timeouts and back-pressure.
 //!
-//! The crate knows the protocol and the traits of [`squall_session::api`], and must not know what a statement is.
+//! The crate knows the protocol and the traits of [`squall_session::api`], and must not know statements.
 
 mod authentication;
 mod charset;

@@ -1,4 +1,4 @@
-//! MySQL's protocol, as the front end sees it.
+//! MySQL's protocol as a protocol of the front end.
 
 use std::io;
 use std::path::Path;

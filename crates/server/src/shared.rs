@@ -1,4 +1,4 @@
-//! What all connections of MySQL's protocol share.
+//! The state that all connections of MySQL's protocol share.
 
 use std::sync::Arc;
 

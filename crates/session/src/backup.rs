@@ -1,7 +1,7 @@
 //! MariaDB's BACKUP STAGE, BACKUP LOCK and BACKUP UNLOCK, as its backup programs send them.
 //!
-//! Files of tables never need to be flushed for a backup: what counts is that definitions, and in the end commits, wait. So from START
-//! on the session has the lock of LOCK INSTANCE FOR BACKUP, and from BLOCK_COMMIT on that of FLUSH TABLES WITH READ LOCK.
+//! A backup needs no flush of tables' files. Only definitions must wait, and in the end commits. So from START on the session has the
+//! lock of LOCK INSTANCE FOR BACKUP, and from BLOCK_COMMIT on the lock of FLUSH TABLES WITH READ LOCK.
 
 use crate::result::Outcome;
 use crate::session::Session;

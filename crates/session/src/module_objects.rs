@@ -1,4 +1,4 @@
-//! Statements about objects that modules keep.
+//! Statements about objects of modules.
 
 use crate::database::ModuleObjects;
 use crate::result::{Outcome, ResultSet, typed_column};

@@ -1,4 +1,4 @@
-//! Stored aggregate functions, whose bodies are in another language than SQL.
+//! Stored aggregate functions. Their bodies are in another language than SQL.
 
 use crate::converted::converted;
 use crate::plans::routine_cache::ParsedRoutine;

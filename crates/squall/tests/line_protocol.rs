@@ -1,4 +1,4 @@
-//! The line protocol of `examples/`: another protocol than MySQL's on the same front end, with the same accounts.
+//! The line protocol of `examples/`: a protocol besides MySQL's on the same front end, with the same accounts.
 
 #[path = "../../../examples/line_protocol.rs"]
 mod line_protocol;

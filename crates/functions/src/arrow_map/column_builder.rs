@@ -1,4 +1,4 @@
-//! The Arrow builders that columns of MySQL's types are built with.
+//! Arrow builders for columns of MySQL's types.
 
 use super::arrow_type;
 use arrow::array::{

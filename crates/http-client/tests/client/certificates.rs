@@ -1,4 +1,4 @@
-//! Servers whose certificates do not show who they are.
+//! Servers with invalid certificates.
 
 use super::{Lists, error, get, limits};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};

@@ -1,4 +1,4 @@
-//! What may not be reached, in every way to say it: one table.
+//! Refused addresses in all their notations: one table.
 
 use super::{Lists, error, get, limits};
 use squall_http_client::{Client, HttpError, Limits, Rules};

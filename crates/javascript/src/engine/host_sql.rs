@@ -1,4 +1,4 @@
-//! `session.sql()`: a script's statement on its way to the session, and its answer on the way back.
+//! `session.sql()`: sends a script's statement to the session, and returns its answer.
 
 use super::guard::shield;
 use super::host::{Host, host_of};

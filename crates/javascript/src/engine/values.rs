@@ -1,4 +1,4 @@
-//! Values that the engine makes of the server's, where an exception is the engine's to tell.
+//! Makes the engine's values from the server's. If that fails, the engine has the exception.
 
 use super::task::Input;
 use rquickjs_sys as js;

@@ -1,4 +1,4 @@
-//! The jobs of a kind in the order of their numbers, a page at a time.
+//! Pages of a kind's jobs, in the order of their numbers.
 
 use crate::system::Kind;
 use crate::system::kind::JobInfo;

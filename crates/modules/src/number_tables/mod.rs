@@ -1,6 +1,6 @@
-//! Tables of numbers, as MariaDB's SEQUENCE engine has them: `seq_1_to_10`, `seq_10_to_1`, `seq_0_to_100_step_5`, in any database.
+//! Tables of numbers, as in MariaDB's SEQUENCE engine: `seq_1_to_10`, `seq_10_to_1`, `seq_0_to_100_step_5`, in any database.
 //!
-//! No such table is ever made: the name says what is in it. A table or view of that name goes first.
+//! Such a table is never created: its name determines its rows. A table or view of that name goes first.
 
 mod numbers;
 

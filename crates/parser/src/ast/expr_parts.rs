@@ -1,4 +1,4 @@
-//! The direct parts of an expression, once for reading and once for changing.
+//! Walks the direct parts of an expression, for reading and for changing.
 
 use super::{
     AggregateCall, ColumnName, Expr, FrameBound, JsonResponse, Query, SequenceOperation, WindowReference,

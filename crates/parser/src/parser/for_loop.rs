@@ -1,7 +1,7 @@
 //! MariaDB's loop over numbers: `FOR i IN [REVERSE] low..high DO … END FOR`.
 //!
-//! It is read as what it means, a block with two variables and a WHILE. The variable moves before the body runs, so that ITERATE goes on
-//! with the next number.
+//! It is parsed to a block with two variables and a WHILE. The variable changes before the body runs, so that ITERATE continues with
+//! the next number.
 
 use super::*;
 

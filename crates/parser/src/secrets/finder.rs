@@ -1,4 +1,4 @@
-//! What the tokens of a text tell about the strings behind them.
+//! Decides by the tokens of a text which strings are secrets.
 
 use super::{Found, holds, holds_word, may_hold_secrets, quoted, search};
 use crate::ParseOptions;

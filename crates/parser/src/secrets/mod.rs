@@ -1,7 +1,7 @@
 //! Finds the parts of a statement's text that must not be logged: passwords, tokens, and credentials in addresses.
 //!
-//! It works on tokens, so it also serves texts with syntax errors. In doubt it hides a part. It reads statements within strings, as
-//! PREPARE and EXECUTE take them, like others, and so the strings within those.
+//! It works on tokens, so it also serves texts with syntax errors. In doubt it hides a part. It also reads statements in strings, as
+//! for PREPARE and EXECUTE, and the strings in those.
 
 mod finder;
 mod quoted;

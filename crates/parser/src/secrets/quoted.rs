@@ -1,4 +1,4 @@
-//! The text that a literal stands for, and where each part of it was written.
+//! The text of a literal, with the position of each part in the source.
 
 use crate::ParseOptions;
 use std::borrow::Cow;

@@ -1,4 +1,5 @@
-//! What MariaDB's optimizer, engines and logs are tuned by, and MySQL does not have: scripts and dumps set it, and read it back. SHOW VARIABLES leaves it out.
+//! Variables of MariaDB's optimizer, engines and logs that MySQL does not have. Scripts and dumps set and read them. SHOW VARIABLES
+//! leaves them out.
 
 use super::definition::{
     Scope::{Both, Global},

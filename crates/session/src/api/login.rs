@@ -1,4 +1,4 @@
-//! Logins of clients that send their passwords as they are.
+//! Logins of clients that send their passwords in clear text.
 
 use super::{Backend, Connection, KillCallback};
 use crate::result::writer::ConnectionInfo;

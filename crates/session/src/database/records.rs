@@ -1,4 +1,4 @@
-//! Durable records that modules keep beside tables.
+//! Durable records of modules, beside tables.
 
 use super::WeakDatabase;
 use squall_row_store::SystemChange;

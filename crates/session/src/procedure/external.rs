@@ -1,7 +1,7 @@
-//! The body of a procedure in another language at work.
+//! Runs the body of a procedure in another language.
 //!
-//! It runs on a thread of its own, so that neither an event loop nor the query pool waits for it. Its statements come back here as orders: the
-//! session that calls it runs them one after the other, and the body waits for each. Each side ends when the other one is gone.
+//! The body runs on its own thread, so that neither an event loop nor the query pool waits for it. It sends its statements to the
+//! calling session, which runs them one after the other, and waits for each. Each side ends when the other has ended.
 
 use super::stack::OnGrowingStack;
 use crate::collector::{Collector, StatementResult};

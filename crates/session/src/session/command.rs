@@ -1,4 +1,4 @@
-//! What a session knows of its current command and of the statement before.
+//! The state of a session's current command and of its last statement.
 
 use crate::result::writer::SessionChange;
 use squall_types::{Level, SqlError};

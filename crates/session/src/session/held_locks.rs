@@ -1,4 +1,4 @@
-//! Locks that a session holds over its statements.
+//! Locks that a session holds for longer than a statement.
 
 use crate::backup::Backing;
 use squall_catalog::LockedNames;

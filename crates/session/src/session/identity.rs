@@ -1,4 +1,4 @@
-//! Who a session belongs to, and what that account may do.
+//! The account of a session, and its privileges.
 
 use crate::result::writer::ConnectionInfo;
 use squall_catalog::{AccessMap, AccountKey};

@@ -1,4 +1,4 @@
-//! How deep a session is in calls, texts and statements.
+//! The depth of a session in calls, texts and statements.
 
 use super::inside::Inside;
 use crate::plans::routine_cache::ParsedRoutine;

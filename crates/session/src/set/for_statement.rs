@@ -1,4 +1,4 @@
-//! MariaDB's `SET STATEMENT variable = value, … FOR statement`: variables of the session that have other values for one statement.
+//! MariaDB's `SET STATEMENT variable = value, … FOR statement`: sets variables of the session for one statement.
 
 use super::{Assignment, check_scope, find_variable_or_item};
 use crate::result::writer::ResultWriter;

@@ -1,4 +1,4 @@
-//! HTTP endpoints: what is sent with their secrets and to whom, and where these do not stand.
+//! HTTP endpoints: the use of their secrets, and the places that must not show them.
 
 use super::{error, start, value};
 use mysql::prelude::Queryable as _;

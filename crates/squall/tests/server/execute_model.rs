@@ -1,5 +1,5 @@
-//! Random lists of statements in every form of EXECUTE, beside a client that runs the same statements one by one in a database of its own: tables, errors and diagnostics
-//! have to be the same. The statements are such that a splitter has to know the language.
+//! Random lists of statements in every form of EXECUTE, compared with a client that runs the same statements one by one in its own
+//! database: tables, errors and diagnostics must be equal. Only a splitter that knows the language can split these statements.
 //!
 //! `SQUALL_EXECUTE_LISTS=5000` makes the long run.
 

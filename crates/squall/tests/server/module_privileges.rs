@@ -1,5 +1,5 @@
-//! Each form in which the privileges of modules are needed, as `crates/session/tests/privileges/table.rs` has it for those of MySQL: with exactly
-//! what is listed a statement gets as far as it can here, and without any one of it it fails with that error.
+//! Each form of statement that needs the privileges of modules, as `crates/session/tests/privileges/table.rs` has for MySQL's. With
+//! exactly the listed privileges it succeeds as far as possible here, and without any one of them it fails with the listed error.
 
 use mysql::prelude::Queryable as _;
 use mysql::{Conn, Error};

@@ -1,6 +1,6 @@
-//! Names that spatial functions had before MySQL 8.0, and have in MariaDB. They are free: a stored function may have one, and goes first.
+//! Names of spatial functions before MySQL 8.0 and in MariaDB. They are not reserved: a stored function may have one, and goes first.
 //!
-//! Left out are those that MySQL 5.7 and MariaDB answer differently (Contains, Equals, Overlaps, Within).
+//! Names with different results in MySQL 5.7 and MariaDB are left out (Contains, Equals, Overlaps, Within).
 
 /// Former name and today's, in upper case and sorted by the former.
 const FORMER: &[(&str, &str)] = &[

@@ -1,6 +1,7 @@
-//! HTTP endpoints: a URL, headers and a secret under a name, so that statements need not have them.
+//! HTTP endpoints: a URL, headers and a secret under a name, so that statements need not contain them.
 //!
-//! Reading order: this (what an endpoint is, and who may use it), [`reference`] (`name:/path`), [`definition`] (CREATE, ALTER, DROP, SHOW), [`table`].
+//! Reading order: this file (endpoints and their privileges), [`reference`] (`name:/path`), [`definition`] (CREATE, ALTER, DROP, SHOW),
+//! [`table`].
 
 mod definition;
 mod reference;

@@ -1,4 +1,4 @@
-//! `name:/path`: what a text that names an endpoint asks for.
+//! `name:/path`: texts that name an endpoint, and their targets.
 
 use super::super::options::wrong;
 use super::super::running::sql_error;

@@ -1,4 +1,4 @@
-//! `data_dictionary.http_endpoints`, and what SHOW shows.
+//! `data_dictionary.http_endpoints`, and the rows of SHOW HTTP ENDPOINTS.
 
 use super::super::{DATABASE, Shared};
 use super::{Endpoint, Users};
