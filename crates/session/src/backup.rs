@@ -86,7 +86,7 @@ impl Session {
             BackupStage::Start => {
                 let turn = self.backup_turn().await?;
                 self.lock_instance().await?;
-                self.backup = Some(Backing { stage, _turn: turn });
+                self.held_locks.backup_stage = Some(Backing { stage, _turn: turn });
             }
             BackupStage::Flush | BackupStage::BlockDdl => {}
             BackupStage::BlockCommit => self.flush_and_lock(&[]).await?,
