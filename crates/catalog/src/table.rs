@@ -97,7 +97,7 @@ pub struct GeneratedKind {
     pub expression: String,
     /// STORED; otherwise VIRTUAL.
     pub stored: bool,
-    /// For a hidden column: what it is to the functional key part that it was made for.
+    /// For a hidden column: its use in its functional key part.
     pub key_part: Option<FunctionalPart>,
 }
 
@@ -181,7 +181,7 @@ pub struct ForeignKey {
 /// The columns that a foreign key refers to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReferencedColumns {
-    /// Of the table that is there, whatever they are renamed to.
+    /// Ids of columns of an existing table, which stay when columns are renamed.
     Ids(Vec<ColumnId>),
     /// The table is not there, or not yet (`foreign_key_checks = 0`): the names that its columns are to have.
     Names(Vec<String>),
@@ -206,7 +206,7 @@ impl ReferencedColumns {
         }
     }
 
-    /// The names that the columns have in the table that is referred to, or are to have if there is none.
+    /// The names of the columns in the referenced table, or their expected names if there is none.
     pub fn names<'a>(&'a self, parent: Option<&'a TableDef>) -> Vec<&'a str> {
         match self {
             ReferencedColumns::Ids(ids) => {
@@ -540,7 +540,7 @@ impl TableDef {
         }
     }
 
-    /// Ordinal and definition of the column of that name, which is no hidden one.
+    /// Ordinal and definition of the visible column of that name.
     pub fn column(&self, name: &str) -> Option<(usize, &ColumnDef)> {
         self.columns.iter().enumerate().find(|(_, column)| !column.is_hidden() && eq_ignore_case(&column.name, name))
     }

@@ -78,7 +78,7 @@ pub struct ConnectOptions {
     pub tls: TlsMode,
     /// Connection attributes.
     pub attributes: Vec<(String, String)>,
-    /// What the client says it can do, besides what connecting itself takes.
+    /// The client's capabilities, besides those that connecting needs.
     pub capabilities: Capabilities,
 }
 

@@ -75,7 +75,7 @@ pub struct CacheStatus {
     pub bytes_max: usize,
     /// Columns and indexes.
     pub entries: usize,
-    /// Look-ups that found what they wanted.
+    /// Look-ups that found their entry.
     pub hits: u64,
     /// Look-ups that had to load it.
     pub misses: u64,

@@ -24,7 +24,7 @@ pub struct BulkChange {
     table: Arc<Table>,
     column_table: Arc<ColumnTable>,
     threads: usize,
-    /// By segment: what is said of it, with the rows that are gone or replaced.
+    /// By segment: its entry of the manifest, with the deleted and replaced rows.
     entries: FxHashMap<u64, SegmentEntry>,
     written: Vec<ManifestEntry>,
     segments: UncommittedSegments,

@@ -24,7 +24,7 @@ pub(crate) struct DueTables {
 #[derive(Debug, Default)]
 struct Due {
     tables: FxHashSet<TableId>,
-    /// Those that have to wait, and until when.
+    /// The tables that must wait, with the time of their turn.
     later: Option<(FxHashSet<TableId>, Instant)>,
     closing: bool,
 }

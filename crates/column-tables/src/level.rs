@@ -198,7 +198,7 @@ impl ColumnTable {
         self.due.add(self.id);
     }
 
-    /// What a reader sees of the table's segments, deletes that are not sealed aside.
+    /// The segments that a reader sees, without unsealed deletes.
     pub fn manifest_at(view: &ReadView, table: &Arc<Table>) -> SqlResult<Option<Arc<SegmentManifest>>> {
         let Some(rows) = view.segment_rows(table)? else { return Ok(None) };
         segment_manifest(rows).map(Some)

@@ -706,9 +706,9 @@ impl Builder<'_> {
         }
     }
 
-    /// What foreign keys need of this table and of those that refer to it: columns that keep their values unless
-    /// `foreign_key_checks` is off (1832, 1833), of the same types at both ends (3780), which can be NULL where they are
-    /// set to that (1830), and the unique key that is referred to (1553).
+    /// Checks the foreign keys of this table and of tables that refer to it. Columns must keep their values unless
+    /// `foreign_key_checks` is off (1832, 1833), and have the same types at both ends (3780). Columns that an action sets to NULL
+    /// must allow it (1830). The referenced unique key must stay (1553).
     fn check_foreign_keys(&self) -> SqlResult<()> {
         let (catalog, database) = (self.context.catalog, self.context.database);
         for key in &self.table.foreign_keys {

@@ -54,7 +54,7 @@ pub fn drop_tables(state: &ServerState, env: &DdlEnv, names: &[QualifiedName], i
                     }
                 }
             }
-            // Those that were there when the locks were taken.
+            // The tables that existed when the locks were taken.
             for name in names {
                 if let Some(table) = tables.table(name) {
                     catalog.drop_table(table, tables)?;

@@ -161,8 +161,8 @@ fn has_rows_alone(source: &RowTable) -> bool {
     source.lock.is_none() && !source.table.traits().reads_by_column && source.copy_def().is_none()
 }
 
-/// Whether an operator that reads no table may run again. Those that run their inputs as tasks of their own are not among them: such a task may
-/// be at work for a moment after the rows have ended, and would find the next statement in the slot.
+/// Whether an operator that reads no table may run again. Operators that run their inputs as separate tasks are not among them:
+/// such a task may still run for a moment after the last row, and would find the next statement in the slot.
 fn runs_again(plan: &Arc<dyn ExecutionPlan>) -> bool {
     let ours = plan.downcast_ref::<PassThroughExec>().map(PassThroughExec::runs_again);
     let ours = ours.or_else(|| plan.downcast_ref::<ApplyExec>().map(ApplyExec::runs_again));

@@ -3,7 +3,7 @@
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-/// A bound that may change while somebody waits.
+/// A bound that may change while requests wait.
 #[derive(Debug, Default)]
 pub struct Gate {
     running: Mutex<usize>,

@@ -494,7 +494,7 @@ mod tests {
             counters.count(*kind);
         }
         let counted = counters.values().filter(|(_, count)| *count == 1).count();
-        // A text that no grammar takes and what has no name are no status variables.
+        // Texts with syntax errors, and statements without a name, have no status variable.
         assert_eq!(counted, StatementKind::ALL.len() - 2);
     }
 }

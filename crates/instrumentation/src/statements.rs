@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Statements that a session counts before it hands what it knows over.
+/// Statements that a session counts before it gives its counts to the server.
 const SESSION_DIGESTS_MAX: usize = 128;
 /// A sample is replaced by one of a faster statement after this, microseconds.
 const SAMPLE_AGE_MICROS: i64 = 60_000_000;

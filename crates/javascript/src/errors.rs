@@ -4,7 +4,7 @@ use crate::engine::Failure;
 use squall_registry::StatementContext;
 use squall_types::{ErrorCode, Level, ModuleError, SqlError};
 
-/// A script that was left with an exception, or that is none.
+/// A script that ended with an exception, or has a syntax error.
 pub const SCRIPT: ModuleError =
     ModuleError::new(50_400, b"HY000", "Script error: At line %s: %s (Do SHOW ERRORS for more information.)");
 /// A script that would take more than it may: which limit, its variable.

@@ -371,7 +371,7 @@ impl Kind {
         self.inner.is_live(number)
     }
 
-    /// Waits until a job has ended; at once if there is none of that number that has not.
+    /// Waits until a job has ended; returns at once if no job of that number is queued or running.
     pub async fn ended(&self, number: u64) {
         if let Some(live) = self.inner.find(number) {
             live.ended().await;

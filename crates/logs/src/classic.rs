@@ -7,7 +7,8 @@ use crate::entry::Entry;
 use crate::text::{push_number, push_on_one_line};
 use crate::timestamp::{Zone, push, push_seconds};
 
-/// What a file begins with, each time that it is opened. Tools know these lines by the `/` and by `mysqld, Version`.
+/// The lines at the beginning of a file, written each time it is opened. Tools know these lines by the `/` and by `mysqld,
+/// Version`.
 pub fn header(version: &str, port: u64, socket: &str) -> Vec<u8> {
     format!(
         "/squall as mysqld, Version: {version}. started with:\nTcp port: {port}  Unix socket: {socket}\n\

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Version of the layout.
 const FORMAT: u8 = 2;
 
-/// Variables that are the queueing session's own business: what it has committed, and what it inserts next.
+/// Variables that only concern the queueing session: about its commits and its next insert.
 const NOT_CAPTURED: &[&str] = &[
     "autocommit",
     "error_count",

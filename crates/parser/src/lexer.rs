@@ -71,7 +71,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Goes on at an offset that is behind what has been read.
+    /// Continues at a later offset.
     pub fn continue_at(&mut self, position: usize) {
         self.position = position;
     }
@@ -287,7 +287,7 @@ impl<'a> Lexer<'a> {
         at
     }
 
-    /// A word that is a name whatever it says.
+    /// A word that is a name even if it is a keyword.
     fn name(&mut self, start: usize) -> Token {
         self.position = self.name_end(start);
         self.state = State::AfterName;

@@ -137,8 +137,8 @@ pub fn sha2_auth_string(password: &[u8], salt: &[u8; SHA2_SALT_BYTES]) -> Option
     Some(text)
 }
 
-/// Checks a password against an account's authentication string. Slow on purpose: thousands of hashes. What is too long to
-/// be a password is none and costs nothing.
+/// Checks a password against an account's authentication string. Slow on purpose: thousands of hashes. Input that is too long for a
+/// password is refused without cost.
 pub fn sha2_check(auth_string: &str, password: &[u8]) -> bool {
     if password.len() > SHA2_PASSWORD_BYTES_MAX {
         return false;

@@ -9,11 +9,11 @@ use std::sync::Arc;
 /// Declares the settings that are variables: field, type, default, variable, and how its value is read.
 macro_rules! bind_settings {
     ($($(#[$doc:meta])* $field:ident: $type:ty = $default:expr, $variable:literal, $read:path;)*) => {
-        /// The settings that parsing, binding and evaluation read, and the default database. A statement has those of its session as they were when
-        /// it began, its parts and nested statements share them, and plans are shared between sessions whose settings are equal.
+        /// The settings that parsing, binding and evaluation read, and the default database. A statement has its session's settings
+        /// at its beginning, and shares them with its parts and nested statements. Sessions with equal settings share plans.
         ///
-        /// A variable that changes what a plan does becomes a line here, so that no plan outlives it. Privileges and TEMPORARY tables are no
-        /// settings: plans that depend on them are not shared.
+        /// A variable that changes plans must be a line here, so that no plan outlives its value. Privileges and TEMPORARY tables
+        /// are no settings: plans that depend on them are not shared.
         #[derive(Clone, Debug, PartialEq)]
         pub struct BindSettings {
             /// `DATABASE()`: the default database.
@@ -71,7 +71,8 @@ bind_settings! {
 }
 
 impl BindSettings {
-    /// The settings of a stored program's body: those of the statement that runs it, but for its database and what its creator had.
+    /// The settings of a stored program's body: those of the statement that runs it, with the program's database and its creator's
+    /// settings.
     pub fn of_program(self: &Arc<Self>, database: &Arc<str>, sql_mode: SqlMode, collation: CollationId) -> Arc<Self> {
         let settings = BindSettings { database: Some(database.clone()), sql_mode, collation, ..(**self).clone() };
         // Mostly they are the statement's.

@@ -107,8 +107,8 @@ pub trait ScalarFunction: Debug + Send + Sync {
     fn volatility(&self) -> Volatility {
         Volatility::Immutable
     }
-    /// The function that gives what this one gives of a call of `inner`, out of the arguments of that call, without what
-    /// would be made in between.
+    /// A function that gives the same value as this one applied to a call of `inner`. It takes the arguments of that call, and
+    /// makes no intermediate value.
     fn fused(&self, _inner: &str) -> Option<&str> {
         None
     }

@@ -72,7 +72,7 @@ struct KeyKinds<'t> {
 }
 
 impl KeyKinds<'_> {
-    /// Notes what is to be told of a change, and what it is as the engine takes it.
+    /// Records a change for its observers, and in the engine's form.
     fn note(&self, key: &Slice, change: &mut Change, told: &mut Told) {
         told.count += 1;
         if is_row_key(key) {
@@ -91,10 +91,10 @@ impl KeyKinds<'_> {
 }
 
 impl Changes {
-    /// Gathers what a transaction has written. What has left memory becomes files of the tables, which takes a while.
+    /// Gathers what a transaction has written. Makes files of the tables from spilled writes, which takes a while.
     ///
     /// # Errors
-    /// Those of making files.
+    /// Errors of making files.
     pub fn of(writes: WriteSet, db: &Engine, gate: &WriteGate) -> SqlResult<Changes> {
         let mut found = Changes::default();
         writes.check()?;

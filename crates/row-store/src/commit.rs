@@ -388,9 +388,9 @@ impl Committer {
         Ok(())
     }
 
-    /// Adds a table's next AUTO_INCREMENT value to a batch, if the log has only smaller ones; the value. The caller that has applied the batch
-    /// says that it is [there](LogicalTable::auto_increment_saved), under the same lock of `log`: what is not there is written by the next
-    /// commit.
+    /// Adds a table's next AUTO_INCREMENT value to a batch, if the log has only smaller ones; the value. The caller that has
+    /// applied the batch marks it as [saved](LogicalTable::auto_increment_saved) under the same lock of `log`. The next commit
+    /// writes counters that are not saved.
     fn put_counter(&self, batch: &mut Batch, data: &TableData) -> u64 {
         let table = &data.logical;
         let next = table.auto_increment.load(Ordering::Relaxed);

@@ -56,8 +56,7 @@ impl WriteGate {
         gate
     }
 
-    /// Sets what the engine may still need for what it has been given: bytes of buffers that become files, and of the
-    /// largest merge of files.
+    /// Sets the space that the engine still needs: bytes of buffers that become files, and of the largest merge of files.
     pub fn reserve(&self, buffers: u64, merge: u64) {
         self.buffers.store(buffers, Ordering::Relaxed);
         self.merge.store(merge, Ordering::Relaxed);

@@ -25,8 +25,8 @@ impl From<Value> for Checked {
 /// Checks a value; `engines` are those that the server has. With `strict` a number out of range is an error rather than moved into it.
 ///
 /// # Errors
-/// 1231 and 1232 for what the variable does not take, those of engines, character sets and the like, and 1235 for a value that would
-/// promise what is not done.
+/// 1231 and 1232 for values that the variable does not accept; errors of engines, character sets and others; 1235 for a value that
+/// would promise a missing feature.
 pub fn check(definition: &VariableDef, value: &Value, engines: &Engines, strict: bool) -> SqlResult<Checked> {
     let checked = check_kept(definition, value, engines, strict)?;
     match definition.form {

@@ -11,7 +11,8 @@ use std::borrow::Cow;
 /// A client's text as UTF-8, and what of it is which part of the client's bytes.
 #[derive(Debug)]
 pub(crate) struct ClientText<'t> {
-    /// The text. What is no UTF-8 here is what a client has sent that is no text of its character set, or stands behind a word like `_latin1`.
+    /// The text. Bytes that are not UTF-8 here were invalid in the client's character set, or follow an introducer such as
+    /// `_latin1`.
     pub utf8: Cow<'t, [u8]>,
     /// Where what has been decoded begins, in the text and in the client's bytes. Between are strings that stay.
     decoded: Vec<(usize, usize)>,

@@ -421,8 +421,7 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// CHECK TABLE's message about a table whose files are damaged, or whose indexes and copies are not what the rows
-/// give.
+/// CHECK TABLE's message about a table with damaged files, or with indexes and copies that differ from the rows.
 fn damages(shared: &Shared, table: &HeldTable, check: &(dyn Fn() -> SqlResult<()> + Sync)) -> SqlResult<Vec<Note>> {
     let mut notes = damaged_level(shared, table, TablePart::Rows, check)?;
     if !notes.is_empty() {

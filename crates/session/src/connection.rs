@@ -107,8 +107,7 @@ impl Session {
         Ok((Arc::new(statement), plan_use))
     }
 
-    /// Parses a statement and finds out what its result looks like and, if that holds for other sessions too, what it
-    /// needs.
+    /// Parses a statement, and finds its result's columns and, if these are valid for other sessions too, its needs.
     async fn parse_and_describe(&mut self, sql: &[u8]) -> SqlResult<(PreparedStatement, Option<Vec<Need>>)> {
         let sql = Bytes::copy_from_slice(sql);
         let parsed = self.read_statement(&Text::shared(&sql), 0).await?.map_err(parse_error)?;

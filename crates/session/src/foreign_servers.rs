@@ -44,7 +44,7 @@ impl Session {
         .map(|()| one_row())
     }
 
-    /// ALTER SERVER: what is not named stays.
+    /// ALTER SERVER: options that are not named stay.
     ///
     /// # Errors
     /// 1477 if there is none of that name.

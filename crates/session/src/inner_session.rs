@@ -86,7 +86,7 @@ impl InnerSession {
         session.downcast_ref()
     }
 
-    /// Does something in the transaction that the statement lends meanwhile; what it warns of is the statement's.
+    /// Does `work` in the transaction that the statement lends. Its warnings are the statement's.
     ///
     /// # Errors
     /// 1235 where a statement lends none; those of `work`.

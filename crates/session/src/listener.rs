@@ -53,7 +53,7 @@ impl Listeners {
         Listeners(listeners)
     }
 
-    /// Whether there are none: then what they would be told need not be made.
+    /// Whether there are none: then their input need not be made.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

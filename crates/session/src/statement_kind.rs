@@ -46,11 +46,11 @@ pub(crate) fn ends_transaction(statement: &Statement) -> bool {
     }
 }
 
-/// What runs texts as SQL, as errors call it.
+/// The name of statements that run texts, in errors.
 pub(crate) const DYNAMIC_SQL: &str = "Dynamic SQL";
 
-/// Refuses what neither a stored function or trigger nor what it calls may do: it runs inside of another statement, in whose transaction it is
-/// (1336, 1422).
+/// Refuses statements that a stored function or trigger may not run, directly or by a call, because it is inside another statement
+/// and its transaction (1336, 1422).
 pub(crate) fn refused_in_function(statement: &Statement) -> SqlResult<()> {
     let refused = |what: &str| Err(SqlError::new(ErrorCode::NotAllowedInFunctionOrTrigger, &[&what]));
     match statement {
@@ -131,7 +131,7 @@ pub(crate) fn is_routine_definition(statement: &Statement) -> bool {
     )
 }
 
-/// What a READ ONLY transaction does not do, whatever it is about: definitions, of TEMPORARY tables too, accounts, events, and
+/// Statements that a READ ONLY transaction refuses for all objects: definitions, also of TEMPORARY tables, accounts, events, and
 /// OPTIMIZE and REPAIR TABLE. Changes of rows are refused by the tables that they are made in.
 pub(crate) fn never_read_only(statement: &Statement) -> bool {
     match statement {

@@ -394,7 +394,7 @@ impl FunctionCall {
         let run = || self.run_machine(program, arguments, &inner);
         let result = stacker::maybe_grow(STACK_RESERVE_BYTES, STACK_SEGMENT_BYTES, run);
         context.diagnostics.absorb(&inner.diagnostics);
-        // What calls leave to those that come after.
+        // The state that calls leave to later calls.
         for (outer, inner) in
             [(&context.random_state, &inner.random_state), (&context.last_insert_id, &inner.last_insert_id)]
         {

@@ -314,8 +314,8 @@ impl BoundTriggers {
         }
     }
 
-    /// Runs a body statement by statement; gives NEW as it is then. What it warns of, and what the functions about the statement before tell in
-    /// it, ends with it.
+    /// Runs a body statement by statement; gives NEW as it is then. Its warnings, and its values of functions about the last
+    /// statement, end with it.
     fn run_inside(&self, at: usize, old: &[Value], new: &[Value], context: &StatementContext) -> SqlResult<Vec<Value>> {
         let session = InnerSession::of(context).ok_or_else(no_place)?;
         let (database, parsed) = (self.database.clone(), self.parsed.clone());

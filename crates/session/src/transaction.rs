@@ -62,7 +62,7 @@ impl Session {
                 self.open_transaction(None, false);
             }
         }
-        // What is inside of a statement sees what the statement sees.
+        // Parts of a statement read in the statement's view.
         if self.nesting.inside.is_none()
             && let Some(transaction) = self.transaction.current()
         {
@@ -287,7 +287,7 @@ impl Session {
         self.find_savepoint(name).is_ok()
     }
 
-    /// Takes back what was done behind a savepoint, and forgets it.
+    /// Rolls back all changes after a savepoint, and removes it.
     ///
     /// # Errors
     /// 1305 if there is none.

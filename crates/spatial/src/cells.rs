@@ -71,7 +71,7 @@ impl Cut {
     fn cover(&self, size: u32, bounds: &[[f64; 2]; 2]) -> Cover {
         let length = f64::from(self.largest as i32 - (STEP * size) as i32).exp2();
         let last = (1u64 << (STEP * size)) - 1;
-        // Numbers beyond the cells, and those that are none, end in the first or the last.
+        // Numbers beyond the cells, and NaN, belong to the first or the last cell.
         let place = |number: f64| (((number - self.start) / length) as u64).min(last);
         let corner = |at: usize| [place(bounds[at][0]), place(bounds[at][1])];
         Cover { size, low: corner(0), high: corner(1) }

@@ -121,7 +121,7 @@ impl SegmentIndex {
         SegmentIndex { tree: RTree::bulk_load(entries) }
     }
 
-    /// The places of those whose rectangle is no farther than `reach` from that of a line.
+    /// The positions of lines whose rectangle is at most `reach` from that of a line.
     pub fn near(&self, line: &Line<f64>, reach: f64) -> impl Iterator<Item = usize> {
         let (start, end) = (line.start, line.end);
         let low = [start.x.min(end.x) - reach, start.y.min(end.y) - reach];

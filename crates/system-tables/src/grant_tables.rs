@@ -242,8 +242,8 @@ const SET_WORDS: [(&str, Privileges); 15] = [
     ("Trigger", Privileges::TRIGGER),
 ];
 
-/// Whether lists of tables leave out a table whose rows are made when they are read: what a dump has of those in `mysql` could not be read
-/// again. For the logs, programs that make dumps have a form of their own.
+/// Whether lists of tables leave out a virtual table. A dump with the virtual tables of `mysql` could not be loaded. For the logs,
+/// programs that make dumps have a form of their own.
 pub fn is_unlisted(database: &str, table: &str) -> bool {
     database == DATABASE && !matches!(table, "general_log" | "slow_log")
 }

@@ -3,7 +3,7 @@
 /// The database of performance tables.
 pub const PERFORMANCE: &str = "performance_schema";
 
-/// The database of rows that a statement makes itself, as those that SHOW … WHERE filters. No identifier can name it.
+/// The database of rows that a statement makes itself, such as the rows that SHOW … WHERE filters. No identifier can name it.
 pub const ROWS_OF_STATEMENT: &str = "\u{0}show";
 
 /// Databases that are not in the catalog.

@@ -76,7 +76,7 @@ fn tables(source: &Source<'_>) -> Tables {
     tables
 }
 
-/// Schema, name, index and type of what was waited for, and what was done.
+/// Schema, name, index and type of the object of a wait, and the operation.
 fn lock_object(tables: &Tables, object: Option<(TableId, Option<IndexId>)>) -> [Value; 5] {
     let Some((table, index)) = object else {
         return [Value::Null, Value::Null, Value::Null, Value::Null, s("wait")];

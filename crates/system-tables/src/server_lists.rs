@@ -106,8 +106,8 @@ fn numbered_zones() -> impl Iterator<Item = (u64, String)> {
 /// What a zone's clocks say between two changes.
 type ZoneType = (i32, bool, String);
 
-/// The changes of a zone, with what its clocks say behind each: a place in the list of what they ever say, which begins with what they
-/// said before the first.
+/// The transitions of a zone. Each has the position of its new offset in the zone's list of offsets, which begins with the offset
+/// before the first transition.
 fn changes_of(name: &str) -> (Vec<ZoneType>, Vec<(i64, u64)>) {
     let mut types: Vec<ZoneType> = Vec::new();
     let mut changes = Vec::new();

@@ -87,7 +87,8 @@ impl Recorder {
         u64::from_ne_bytes(bytes)
     }
 
-    /// Lets the record go on after a server was killed: forgets what was half recorded, and records what was done and not recorded.
+    /// Continues the recording after a kill of the server: drops half-written records, and adds records of changes that were made
+    /// but not recorded.
     ///
     /// # Panics
     /// If the files cannot be read or written.
@@ -349,7 +350,7 @@ impl<'e> Disk<'e> {
         self.unsynced.push((number, change));
     }
 
-    /// Finds out what has been renamed and removed without a record, from what is in a folder.
+    /// Finds renames and removals without a record, by the content of a folder.
     fn compare(&mut self, number: usize, event: &Event) {
         let mut rest = &event.bytes[..];
         let mut listed = BTreeMap::new();
@@ -412,7 +413,7 @@ impl<'e> Disk<'e> {
         });
     }
 
-    /// What has become of the files in a folder beside what is recorded.
+    /// Changes of the files in a folder that are not recorded.
     fn missing_events(&self, data: &Path) -> Vec<Event> {
         let mut found = BTreeMap::new();
         let mut folders = vec![data.to_path_buf()];
@@ -475,7 +476,7 @@ impl<'e> Disk<'e> {
     /// Writes what may be left into a folder.
     fn write(&self, folder: &Path, random: &mut Random) {
         let mut names = self.names.clone();
-        // None, half or nearly all of what was not synced; of names those that came first or any.
+        // None, half or nearly all of the unsynced data; of the names the first ones, or any.
         let keeps = [0, 5, 9, 10][random.below(4) as usize];
         let first = random.below(self.unsynced.len() as u64 + 1) as usize;
         let in_order = random.below(2) == 0;

@@ -32,10 +32,11 @@ pub fn sync_name(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes all that is in a folder durable, also what an earlier process made: the file systems that the folder and those in it are on.
+/// Makes all files in a folder durable, also those of an earlier process: syncs the file systems of the folder and of its
+/// subfolders.
 ///
-/// A process that was killed has left files and names that a power cut may still take away. The next one finds them and acts upon them as if they
-/// were there for good, so it sees to that first.
+/// A power cut could still remove files and names of a killed process. The next one finds them and acts upon them as if they were
+/// there for good, so it sees to that first.
 ///
 /// # Errors
 /// The system's.

@@ -128,7 +128,7 @@ impl Counters {
     }
 }
 
-/// All files that are or were open, and what is left of those that are gone.
+/// All files that are or were open, and the sums of removed files.
 #[derive(Default)]
 struct Files {
     by_path: BTreeMap<PathBuf, Arc<Counters>>,
@@ -189,7 +189,7 @@ pub fn of_files(directory: &Path) -> Vec<FileSums> {
     sums.collect()
 }
 
-/// Sums by what files are used for, those that are gone included.
+/// Sums by the use of files, including removed files.
 pub fn by_event() -> BTreeMap<&'static str, FileTotals> {
     let files = files();
     let mut sums = files.gone.clone();

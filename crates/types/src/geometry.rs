@@ -2,7 +2,7 @@
 //!
 //! Calculations with them are in the crate `spatial`; a store only checks whether bytes are a geometry.
 
-/// What a spatial column takes, or what a geometry is.
+/// The kind of a geometry, or the kinds that a spatial column accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GeometryKind {
     /// Any of the others.

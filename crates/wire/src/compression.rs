@@ -250,7 +250,7 @@ mod tests {
         CompressedStream::new(compression).expect("memory")
     }
 
-    /// What the other side reads of what is sent, which comes in pieces of `step` bytes.
+    /// The packets that the other side reads, if the bytes come in pieces of `step` bytes.
     fn read(compression: Compression, sent: &[u8], step: usize) -> Result<Vec<u8>, FrameError> {
         let mut reader = stream(compression);
         let mut packets = BytesMut::new();

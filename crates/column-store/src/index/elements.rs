@@ -24,8 +24,7 @@ use squall_types::{KeyPart, SqlType, Value};
 /// From so many keys to so many a key is whole.
 const GROUP_KEYS: u32 = 32;
 
-/// The key that rows are filed under whose document is no array of the type: every look-up finds them. No element's key is
-/// empty.
+/// The key of rows whose document is not an array of the type: every look-up finds them. No element's key is empty.
 const UNREADABLE: &[u8] = &[];
 
 /// Which rows of a segment have which elements.

@@ -346,7 +346,7 @@ fn verdict(condition: &Condition, source: &dyn ColumnSource, zone: usize) -> (bo
     }
 }
 
-/// The rows that zone maps decide for a test, and those that they leave.
+/// The rows for which zone maps decide a test, and the other rows.
 fn decided_zones(zones: &[Zone], rows: usize, test: &Test, negated: bool) -> Rows {
     let mut found = Rows::default();
     for (number, zone) in zones.iter().enumerate() {

@@ -240,7 +240,7 @@ impl Filter {
         Ok(Filter::Rows { found, check })
     }
 
-    /// Of so many rows those that are known not to qualify before a code is looked at.
+    /// The number of rows that are known not to qualify before any code is read.
     pub(super) fn skipped(&self, rows: usize) -> SkippedRows {
         match self {
             Filter::All => SkippedRows::default(),

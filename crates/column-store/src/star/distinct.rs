@@ -43,7 +43,7 @@ pub(super) fn values_of(
     Ok(Some(values))
 }
 
-/// The groups of these values and those that the pass over the other sources has found.
+/// The groups of these values, with the groups of the pass over the other sources.
 pub(super) fn merged(mut values: Vec<Option<Datum>>, found: Vec<Group>) -> Vec<Group> {
     for group in found {
         if let [GroupKey::Value(value)] = group.keys.as_slice() {

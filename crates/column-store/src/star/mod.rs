@@ -154,7 +154,7 @@ pub struct StarSource<'a> {
 pub struct StarAnswer {
     /// The groups, in no order that means anything.
     pub groups: Vec<Group>,
-    /// Zones that were not read, because zone maps say what they add.
+    /// Zones that were not read, because zone maps have their result.
     pub zones_known: usize,
     /// Zones that were read.
     pub zones_read: usize,

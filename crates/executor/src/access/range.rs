@@ -204,8 +204,8 @@ fn under_prefix(prefix: &[u8], range: &EncodedRange) -> EncodedRange {
     }
 }
 
-/// Sorts, drops empty ranges and joins those that touch, unless they are different points that happen to be neighbours:
-/// joined they read the same rows.
+/// Sorts ranges, drops empty ones, and joins ranges that touch. Different points that are neighbours stay separate; joined they
+/// would read the same rows.
 fn normalize(ranges: &mut Vec<EncodedRange>) {
     ranges.retain(|range| !range.is_empty());
     ranges.sort_by(|a, b| a.low.cmp(&b.low));

@@ -68,7 +68,7 @@ impl StatementEnv {
         self.slot.clone().unwrap_or_else(|| ExecutionSlot::new(self.context.clone()))
     }
 
-    /// That of the statement whose plan is made or run with a configuration.
+    /// The environment of the statement whose plan is made or run with a configuration.
     ///
     /// # Errors
     /// If there is none: that is a defect.

@@ -56,7 +56,7 @@ pub fn as_sort(plan: &Arc<dyn ExecutionPlan>) -> Option<&SortExec> {
 pub struct SpillingTopExec {
     /// The sort as planned. It never runs itself.
     sort: Arc<SortExec>,
-    /// Those that have run in its place and spill, for their metrics.
+    /// The sorts that have run in its place, for their metrics.
     spilling: Arc<Mutex<Vec<Arc<dyn ExecutionPlan>>>>,
     metrics: ExecutionPlanMetricsSet,
 }

@@ -25,7 +25,7 @@ pub struct JoinOrderRule;
 
 impl PhysicalOptimizerRule for JoinOrderRule {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        // Where the plan does not say any more what is required of it, an order may be.
+        // If the plan no longer has its requirements, it may require an order.
         let is_ordered = !plan.is::<OutputRequirementExec>();
         let mut root = PlanContext::<bool>::new_default(plan);
         root.data = is_ordered;

@@ -10,7 +10,7 @@ use squall_registry::{ColumnRange, StatementContext};
 use squall_types::{SqlType, Value};
 use std::ops::Bound;
 
-/// A comparison of the column that orders the parts with what a subquery gives.
+/// A comparison of the column that orders the parts with the value of a subquery.
 #[derive(Debug)]
 pub(crate) struct ScalarBound {
     /// The column is on the left.

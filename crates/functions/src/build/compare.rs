@@ -281,8 +281,8 @@ impl ExprBuilder<'_> {
         Ok(Pair { left, right, collation: None })
     }
 
-    /// An integer parameter that is not negative as an unsigned one, where what it is compared with is unsigned: together they would be
-    /// decimals, which no key of integers finds.
+    /// Turns a non-negative integer parameter into an unsigned one if the other operand is unsigned. Otherwise both would become
+    /// decimals, for which no key of integers can be used.
     fn parameter_beside(&self, expr: BoundExpr, other: &SqlType) -> BuildResult {
         match (&expr, other) {
             (BoundExpr::Parameter { non_negative: true, .. }, SqlType::Int { unsigned: true, .. }) => {

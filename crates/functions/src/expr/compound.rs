@@ -74,7 +74,7 @@ impl BoundExpr {
         depth
     }
 
-    /// The depth of what DataFusion makes of it: one level more than what it reads if it becomes a call of its own.
+    /// The depth of its DataFusion expression: one level more than its inputs if it becomes a separate call.
     pub fn planned_depth(&self) -> Depth {
         let depth = self.depth();
         if depth.is_shallow() {

@@ -154,7 +154,8 @@ impl<'a> Reader<'a> {
         let is_prefix = self.lexer.takes('*');
         match self.parser {
             Parser::Words(collation) => {
-                // What is too long is left out, and what is too short unless it comes first: that word is looked for in vain.
+                // Words that are too long are left out. Words that are too short are left out too, unless they come first: such a
+                // word finds nothing.
                 let length = |run: &str| run.chars().count();
                 let counts = |(at, run): &(usize, &str)| {
                     length(run) <= words::LENGTH_MAX && (*at == 0 || length(run) >= words::LENGTH_MIN)

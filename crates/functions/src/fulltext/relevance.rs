@@ -131,7 +131,7 @@ struct Ranking<'a> {
 }
 
 impl Ranking<'_> {
-    /// The row by some clauses, in the order that InnoDB goes over them: first those that add rows, then those that have to be met.
+    /// Evaluates some clauses on the row, in InnoDB's order: first the clauses that add rows, then the required ones.
     fn list(&mut self, clauses: &[Clause]) -> Option<Found> {
         let mut row: Option<Found> = None;
         for clause in clauses {

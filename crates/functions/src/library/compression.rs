@@ -36,7 +36,7 @@ fn compress(args: &Args<'_>) -> SqlResult<Value> {
     Ok(Value::Bytes(out))
 }
 
-/// The length that is said, and what is behind it; `None` for what is too short.
+/// The stated length, and the bytes after it; `None` for what is too short.
 fn parts(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<LENGTH_BYTES>()?;
     let length = u32::from_le_bytes(*length) & LENGTH_MASK;

@@ -40,7 +40,7 @@ pub struct Def {
     pub external: bool,
     /// See [`ScalarFunction::runs_texts`].
     pub runs_texts: bool,
-    /// Whether its result takes no more than a few times what its arguments do, whatever its type says.
+    /// Whether its result takes at most a few times the memory of its arguments, for any declared type.
     pub proportional: bool,
     /// See [`ScalarFunction::fused`]: the inner function's name, and that of the one that does both.
     pub fused: &'static [(&'static str, &'static str)],
@@ -48,8 +48,8 @@ pub struct Def {
     pub result: fn(&Binding<'_>) -> SqlResult<ExprType>,
     /// The result of one row.
     pub eval: fn(&Args<'_>) -> SqlResult<Value>,
-    /// The same where the first argument is a document that is not NULL and the others are constant: the document comes beside
-    /// the arguments, whose first is NULL, so that many rows' documents are read where they lie.
+    /// The same for a first argument that is a document, not NULL, and constant other arguments. The document comes beside the
+    /// arguments, whose first is NULL, so that the documents of many rows are read in place.
     pub eval_document: Option<fn(&Args<'_>, &str) -> SqlResult<Value>>,
 }
 
@@ -363,8 +363,8 @@ pub mod result {
         Ok(ExprType { nullable: true, ..binding.connection_string(u32::MAX) })
     }
 
-    /// LONGTEXT of utf8mb4, whatever the client's collation is. Like what the server itself says (USER()) it is stronger than literals, so
-    /// that clients of any collation can compare it with theirs, and weaker than columns.
+    /// LONGTEXT of utf8mb4, whatever the client's collation is. Like USER() it is stronger than literals, so that clients of any
+    /// collation can compare it with their texts, and weaker than columns.
     pub fn utf8mb4_text(_: &Binding<'_>) -> SqlResult<ExprType> {
         Ok(ExprType {
             sql_type: SqlType::longtext(CollationId::UTF8MB4_0900_AI_CI),

@@ -54,7 +54,7 @@ pub fn to_double(value: &Value, _ty: &SqlType, context: &StatementContext) -> Sq
     }))
 }
 
-/// What a document is as a number; 0 with a warning that calls it `kind` if it is none.
+/// A document as a number; if it is not a number, 0 with a warning that calls it `kind`.
 fn number_of_document(document: &Document, kind: &str, context: &StatementContext) -> SqlResult<Value> {
     match document.to_json().ok().and_then(|json| json.to_number_value()) {
         Some(value) => Ok(value),

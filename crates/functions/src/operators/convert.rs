@@ -68,7 +68,7 @@ fn json_numbers(array: &ArrayRef) -> Option<ArrayRef> {
     Some(Arc::new(numbers.finish()))
 }
 
-/// Text that is compared with dates or times: what is none is the zero date, not NULL.
+/// Text that is compared with dates or times: invalid text is the zero date, not NULL.
 #[derive(Debug)]
 pub struct ComparedDateKernel {
     /// The type of the text.

@@ -123,7 +123,7 @@ struct Reader<'t, 'c> {
     charge: &'c mut GrowingCharge,
 }
 
-/// What is wrong with a text, or with the statement that reads it.
+/// The error of a text, or of the statement that reads it.
 type Read<T> = SqlResult<Result<T, String>>;
 
 /// Hands over what is wrong with the text.

@@ -17,7 +17,7 @@ use std::time::Instant;
 pub(super) const LOG_BYTES_MAX: usize = 64 << 10;
 const MILLIS_PER_SECOND: i64 = 1000;
 
-/// What the engine's callbacks know of the call that runs. It is outside of the realm's memory and stays where it is.
+/// The state of the running call for the engine's callbacks. It is outside of the realm's memory and stays where it is.
 #[derive(Debug)]
 pub(super) struct Host {
     pub kill: Arc<KillState>,
@@ -103,7 +103,7 @@ unsafe extern "C" fn log(
     }
 }
 
-/// Holds jumps off (1), or no longer (-1), around what the engine asks of the C library, which has locks.
+/// Forbids jumps (1), or allows them again (-1), around calls of the C library, which has locks.
 unsafe extern "C" fn hold(
     context: *mut js::JSContext,
     _: js::JSValue,

@@ -21,7 +21,7 @@ const PRELUDE: &CStr = match CStr::from_bytes_with_nul(concat!(include_str!("pre
 };
 /// How scripts are called in stack traces; their lines are found by it.
 const SCRIPT_NAME: &CStr = c"script";
-/// Stack that a call needs beside what a script may have: the engine looks only now and then how much is left.
+/// Stack that a call needs besides the script's limit: the engine checks the free stack only now and then.
 const STACK_RESERVE: usize = 512 << 10;
 /// Heap that a realm may have until it is kept.
 const PRELUDE_HEAP: usize = 16 << 20;
@@ -45,7 +45,7 @@ pub fn version() -> &'static str {
     unsafe { CStr::from_ptr(js::JS_GetVersion()) }.to_str().unwrap_or_default()
 }
 
-/// Where a call cannot go on: what the engine says has to be asked for.
+/// The call cannot continue; the engine has the exception.
 enum Stop {
     /// An exception is pending.
     Thrown,
@@ -561,7 +561,7 @@ impl Realm {
         };
         let result = match self.arena.exceeded() {
             Exceeded::Nothing => result,
-            // A script that catches what the engine says of a limit has met it nevertheless.
+            // A script that catches the engine's exception for a limit has still reached the limit.
             Exceeded::Heap => Err(Failure::Heap),
             Exceeded::Total => Err(Failure::Total),
         };

@@ -32,7 +32,7 @@ impl Running {
     }
 }
 
-/// Where a realm says what it runs.
+/// The entry of a realm with its running script.
 pub(super) type Slot = Arc<Mutex<Option<Running>>>;
 
 #[derive(Default)]

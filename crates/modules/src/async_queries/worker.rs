@@ -66,8 +66,9 @@ impl Handler for QueryHandler {
     }
 }
 
-/// Runs a query that is to be queued, if it is brief and a worker would begin with it now. Its client is answered when it is done, and
-/// nothing of it is there before it is committed. `None` where it is not like that: nothing was done, or what was done is undone.
+/// Runs a query that is to be queued, if it is brief and a worker would begin with it now. Its client is answered when it is done,
+/// and nothing of it is there before it is committed. `None` if it does not qualify: nothing was done, or the changes were rolled
+/// back.
 ///
 /// Only a session that a worker has kept is used: the first query of an origin is for a worker, which finds its route.
 pub(super) fn run_at_once(shared: &Shared, database: &Database, sql: &str, payload: &[u8]) -> Option<DoneJob> {

@@ -109,12 +109,12 @@ fn decode(payload: &[u8], database: &Database) -> SqlResult<(SessionImage, Strin
     Ok((image, list.to_string(), parameters))
 }
 
-/// The session that has queued a list; `None` for what is none.
+/// The session that has queued a list; `None` for an invalid payload.
 pub(super) fn read_parent(payload: &[u8]) -> Option<u64> {
     split(payload).ok()?.0
 }
 
-/// What is kept of a list that has ended, without its secrets.
+/// The stored result of an ended list, without its secrets.
 fn outcome(end: &ListEnd, list: &str) -> Vec<u8> {
     let mut out = Writer::new(FORMAT);
     out.uint(end.statements);

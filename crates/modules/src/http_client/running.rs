@@ -40,7 +40,7 @@ impl Engine {
     }
 }
 
-/// A request that somebody waits for; nobody does once this is dropped.
+/// A request that a session waits for, until this is dropped.
 #[derive(Debug)]
 pub(super) struct Running {
     answer: Receiver<SqlResult<Answered>>,

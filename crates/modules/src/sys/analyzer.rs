@@ -160,8 +160,8 @@ async fn take_unless_taken(call: &mut ProcedureCall<'_>) -> SqlResult<()> {
     if is_there(call, SNAPSHOT).await { Ok(()) } else { take(call, DIGESTS).await }
 }
 
-/// What the snapshot has more than an earlier one: counts and sums are subtracted, averages are those of the difference, whatever else is
-/// the snapshot's.
+/// The difference from an earlier snapshot: counts and sums are subtracted, averages are recalculated, all other columns are those
+/// of this snapshot.
 async fn subtract(call: &mut ProcedureCall<'_>, before: &str) -> SqlResult<()> {
     let result = call.query(&format!("SELECT * FROM {SNAPSHOT} LIMIT 0")).await?;
     let names = result.into_iter().flat_map(|result| result.columns).map(|column| column.name);

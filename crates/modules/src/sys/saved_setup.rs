@@ -16,7 +16,7 @@ struct Saved {
     table: &'static str,
     /// Where it is saved.
     copy: &'static str,
-    /// What a row is known by, and what can be changed of it.
+    /// The key of a row, and its changeable columns.
     key: &'static str,
     setting: &'static str,
 }

@@ -28,7 +28,7 @@ impl Form {
     }
 }
 
-/// Characters of a statement that are shown, without those that say that some are left out.
+/// Characters of a statement that are shown, without the mark for left-out ones.
 pub(crate) const STATEMENT_CHARACTERS: usize = 64;
 
 const MINUTE: f64 = 60e12;

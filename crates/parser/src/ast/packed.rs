@@ -68,7 +68,7 @@ impl From<Vec<Vec<Expr>>> for ValueRows {
 
 /// Rows as bytes: of each the number of its values and then these, see [`PackedValues`].
 ///
-/// Two are equal that have the same values, whatever of them is kept once: that is a matter of how an expression was written.
+/// Two are equal if they have the same values, however equal expressions are stored.
 #[derive(Clone, Default)]
 pub struct PackedRows {
     values: PackedValues,

@@ -308,8 +308,8 @@ impl Context<'_> {
         self.bind_operator(op, left, right)
     }
 
-    /// Binds many operators that associate to the left. What those before have given is a value of its own to those behind,
-    /// so that the expression is no deeper than a part of the chain.
+    /// Binds many operators that associate to the left. The result of the operators before is one value for those after, so that
+    /// the expression is only as deep as a part of the chain.
     fn bind_chain(&mut self, first: &ast::Expr, rest: &[(ast::BinaryOp, ast::Expr)]) -> SqlResult<BoundExpr> {
         /// Operators of a part.
         const PART: usize = 64;

@@ -40,7 +40,7 @@ impl Context<'_> {
         }
     }
 
-    /// `text = 'constant'`, for a text that a key has as `CAST(text AS CHAR(n))`: what that adds to the condition.
+    /// The condition to add to `text = 'constant'` if a key has `CAST(text AS CHAR(n))`.
     ///
     /// A key's value may have been cut to n characters, so the condition itself stays, and a longer constant finds
     /// nothing by the key.

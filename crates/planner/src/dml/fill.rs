@@ -116,8 +116,7 @@ impl<'a> RowFiller<'a> {
         maker.convert(column, value, from, row_number)
     }
 
-    /// Fills in what the statement did not give: defaults, what triggers set, the AUTO_INCREMENT value, which `next_id` finds, generated
-    /// columns.
+    /// Fills in the missing values: defaults, values of triggers, the AUTO_INCREMENT value from `next_id`, generated columns.
     pub fn complete(
         &self,
         row: &mut [Value],

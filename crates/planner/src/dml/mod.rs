@@ -152,8 +152,8 @@ impl DmlContext<'_> {
         LockRequest { mode: LockMode::Exclusive, wait: self.options.lock_wait }
     }
 
-    /// Runs `body` so that either all of its changes stand or none. A statement that was killed meanwhile changes
-    /// nothing: what its functions gave when they were interrupted (`SLEEP`) is no value to store.
+    /// Runs `body` so that either all of its changes stand or none. A statement that was killed meanwhile changes nothing, because
+    /// the value of an interrupted function (`SLEEP`) must not be stored.
     pub fn atomically<T>(&mut self, body: impl FnOnce(&mut Self) -> StoreResult<T>) -> StoreResult<T> {
         let savepoint = self.transaction.savepoint();
         let result = body(self).and_then(|done| {
@@ -202,8 +202,7 @@ impl DmlContext<'_> {
 }
 
 impl DmlContext<'_> {
-    /// Changes one row. Where IGNORE makes a warning of the error that stops it, what it has done by then, to other rows too, is
-    /// taken back, and `None` given.
+    /// Changes one row. If IGNORE turns its error into a warning, rolls back its changes, also of other rows, and gives `None`.
     pub fn one_row<T>(
         &mut self,
         ignore: bool,

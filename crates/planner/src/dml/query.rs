@@ -50,8 +50,8 @@ pub fn for_each_row(
     Ok(())
 }
 
-/// Calls `take` for each row of the query of a data change, which reads in `env`. A query that locks what it reads, or calls
-/// stored programs, has the transaction to itself until it ends, so that its rows are gathered first, in memory that is counted.
+/// Calls `take` for each row of the query of a data change, which reads in `env`. A query that locks its reads, or calls stored
+/// programs, needs the transaction alone until it ends. So its rows are collected first, in charged memory.
 pub(super) fn for_each_row_of<'a, C>(
     context: &mut C,
     env: &Arc<StatementEnv>,
@@ -178,7 +178,7 @@ fn attempt(context: &mut DmlContext<'_>, plan: Authorized<&QueryChangePlan>) -> 
     })
 }
 
-/// Changes of one table's rows. A row that a join finds several times is changed once, by what is found first.
+/// Changes of one table's rows. A row that a join finds several times is changed once, by the first match.
 struct RowChanges<'a> {
     env: &'a StatementEnv,
     plan: &'a QueryChangePlan,

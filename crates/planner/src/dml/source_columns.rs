@@ -60,7 +60,7 @@ impl SourceColumns {
             found.append(&mut both);
         }
         if select.options.distinct {
-            // Rows that are alike in what is selected are one: there is no other column of it.
+            // DISTINCT joins rows that are equal in the selected columns, so there are no other columns.
             found.retain(|name| is_selected(select, name));
         }
         Ok(SourceColumns { names: found })

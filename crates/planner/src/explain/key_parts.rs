@@ -72,7 +72,7 @@ pub(super) fn name_own_key_parts(plan: &Arc<dyn ExecutionPlan>, text: &mut Strin
     }
 }
 
-/// The same with those of any table below, for texts of which it is not known what they are about.
+/// The same with the names of any table below, for texts without a known table.
 pub(super) fn name_key_parts(plan: &Arc<dyn ExecutionPlan>, text: &mut String) {
     name_own_key_parts(plan, text);
     for child in plan.children() {

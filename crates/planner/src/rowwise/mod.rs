@@ -145,7 +145,7 @@ fn compares_plainly(condition: &BoundExpr) -> bool {
         (text @ BoundExpr::Call(_), BoundExpr::Parameter { ty, .. }) => {
             text.sql_type().is_string() && ty.sql_type.is_string() && !has_parameter(text)
         }
-        // A text that is made what the column is, or a number that is made unsigned as the column is.
+        // A text that is converted to the column's type, or a number that is made unsigned like the column.
         (BoundExpr::Column(_), BoundExpr::Call(call)) => match call.args.as_slice() {
             [BoundExpr::Parameter { ty, non_negative, .. }] => {
                 ty.sql_type.is_string()

@@ -174,7 +174,7 @@ pub struct VariableDef {
     pub hidden: bool,
     /// Whether sessions have the global value of their start and cannot set it (1238).
     pub fixed_in_session: bool,
-    /// What is to be used instead of a variable whose use is warned of (1287); empty where nothing takes its place.
+    /// The replacement of a deprecated variable, for the warning 1287; empty if there is none.
     pub replacement: Option<&'static str>,
     /// The form of its values, where its kind does not say all.
     pub form: Option<FormCheck>,

@@ -70,8 +70,7 @@ impl Ingesting {
         source.open(list)
     }
 
-    /// Leaves rows out of [those that have been made](Ingesting::made), by their keys; tells which ones they were, counted from 0 in the
-    /// order that they came.
+    /// Removes [finished rows](Ingesting::made) by their keys. Gives their numbers, counted from 0 in the order of input.
     pub fn leave_out(&mut self, keys: Vec<Vec<u8>>) -> SqlResult<Vec<u64>> {
         self.ask(|sender| Step::LeaveOut(keys, sender))
     }

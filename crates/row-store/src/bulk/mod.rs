@@ -48,7 +48,7 @@ const BATCHES_AHEAD: usize = 4;
 pub enum OnDuplicate {
     /// Nothing is loaded; the first such row's error is returned.
     Fail,
-    /// The row is left out (IGNORE): rows that are there, and those that came earlier, stay.
+    /// The row is left out (IGNORE): existing rows, and earlier rows of the load, stay.
     Skip,
     /// The same for so many rows; nothing is loaded if there are more.
     SkipAtMost(u64),

@@ -212,7 +212,7 @@ impl LockTable {
         others.filter_map(|holder| Some((holder.owner, holder.written?))).collect()
     }
 
-    /// Gives another transaction a lock that it has had all along by what it has written, so that others can wait for its end.
+    /// Makes the implicit lock of another transaction explicit, so that others can wait for its end.
     pub fn make_explicit(&self, owner: Owner, written: &dyn UncommittedWrites, key: &LockKey) {
         let in_line: Vec<u64> = {
             let mut shard = self.shard(key).lock();
@@ -419,8 +419,8 @@ impl LockTable {
         self.shards.iter().all(|shard| shard.lock().is_empty())
     }
 
-    /// Looks for cycles through a family that has just begun to wait, or to wait for another owner, and ends the wait of each one's
-    /// youngest member: an owner that waits for several may be in a cycle with each of them.
+    /// Looks for cycles through a family that has just begun to wait, or waits for another owner. It ends the wait of the youngest
+    /// member of each cycle. An owner that waits for several may be in a cycle with each of them.
     ///
     /// A waiter that closes a cycle comes here after all its members are in `waiting`, so each cycle is seen.
     fn break_deadlocks(&self, start: u64) {

@@ -270,8 +270,8 @@ impl ReadView {
         level.map(|level| level.at(&table.data.keyspace, self.snapshot.seqno())).transpose()
     }
 
-    /// The rows that have changed since they were copied, as they are now, and the keys of those that are gone: together with
-    /// [`ReadView::copied_rows`] all rows of the table.
+    /// The current versions of rows that have changed since they were copied, and the keys of deleted ones. With
+    /// [`ReadView::copied_rows`] these are all rows of the table.
     pub fn changes_since_copied(&self, table: &Arc<Table>) -> SqlResult<DeltaRows> {
         let level = table.data.copy().ok_or_else(|| SqlError::internal("a table without a copy"))?;
         self.note(table, || crate::index_key::index_range(IndexId(0)));

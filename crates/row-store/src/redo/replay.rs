@@ -39,10 +39,10 @@ pub(crate) fn replay(folder: &Path, apply: Apply<'_>) -> Result<LogContents, Log
     }
 }
 
-/// As [`replay`], and tells what was found.
+/// As [`replay`], and reports its findings.
 ///
 /// # Errors
-/// That of a file that cannot be read.
+/// If a file cannot be read.
 pub(crate) fn read_log(folder: &Path, apply: Apply<'_>) -> io::Result<LogContents> {
     let lost = |what| {
         let damage = LogDamage { file: Checkpoint::path(folder), byte: 0, fragment: 0, what };
@@ -74,9 +74,9 @@ pub(crate) fn read_log(folder: &Path, apply: Apply<'_>) -> io::Result<LogContent
     Ok(replay.contents)
 }
 
-/// Makes durable what was read of a log and the last server may not have synced: the system's memory may have what the disk has not, and after a
-/// sync that failed it takes that to be written, so it is written again. The last segment can have such, and the one before, whose end says
-/// that there is another.
+/// Makes the log that was read durable, since the last server may not have synced it. The page cache may have bytes that the disk
+/// lacks. After a failed sync the system treats them as written, so they are written again. The last segment can have such, and the
+/// one before, whose end says that there is another.
 ///
 /// # Errors
 /// The system's.

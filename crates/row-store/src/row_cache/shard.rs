@@ -121,7 +121,7 @@ impl Shard {
             return;
         }
         let Some(stamps) = self.stamps.try_lock() else { return };
-        // A change may have come in between: what was read then is no longer the newest.
+        // A change may have happened meanwhile: then the row that was read is not the newest.
         if stamps[stamp_of(place)] > version.read {
             return;
         }

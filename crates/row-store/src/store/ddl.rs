@@ -280,8 +280,8 @@ impl StoreInner {
         Ok(moved)
     }
 
-    /// Has storages that have changed tables opened anew, as their new tables'. Users of an old table are told that it is outdated, and
-    /// those that read at an earlier snapshot that its rows are elsewhere.
+    /// Has storages that have changed tables opened anew, as their new tables'. Tells users of an old table that it is outdated,
+    /// and readers of an earlier snapshot that its rows are elsewhere.
     fn forget_moved(&self, moved: &[Moved], seqno: u64) -> SqlResult<()> {
         for Moved { storage, from, to } in moved {
             let from = self.data(*from)?.logical.clone();

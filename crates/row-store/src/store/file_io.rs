@@ -135,7 +135,7 @@ impl FileWatch {
 }
 
 impl Watched {
-    /// Adds up what is left of dropped keyspaces: those whose settings, and the filters in them, are gone.
+    /// Adds the counts of dropped keyspaces to the sums, when their settings and filters no longer exist.
     fn forget_gone(&mut self) {
         let gone = &mut self.gone;
         self.keyspaces.retain(|files| {

@@ -161,8 +161,8 @@ impl StoreInner {
         }
     }
 
-    /// Sends buffers to files so that the log stays short: what is in files is not replayed after a crash, and the
-    /// engine drops log files that no buffer needs. Left to itself it looks at each table alone.
+    /// Writes buffers to files so that the log stays short: changes in files are not replayed after a crash, and the engine drops
+    /// log files that no buffer needs. Left to itself it looks at each table alone.
     fn bound_write_buffer(&self) {
         let written = self.committer.written_bytes.load(Ordering::Relaxed);
         if written < self.options.write_buffer_bytes_max {

@@ -100,8 +100,8 @@ impl std::fmt::Debug for RowStore {
 }
 
 impl RowStore {
-    /// Opens the store in a directory, which is made if it is not there. Whatever was committed is there, whatever was
-    /// not is gone, and files of tables that are in no catalog are removed.
+    /// Opens the store in a directory, which is made if it is not there. All commits are there, uncommitted changes are gone, and
+    /// files of tables that no catalog has are removed.
     pub fn open(directory: impl AsRef<Path>, options: StoreOptions) -> SqlResult<RowStore> {
         RowStore::open_with(directory, options, Vec::new())
     }

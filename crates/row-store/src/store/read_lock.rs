@@ -72,7 +72,7 @@ impl RowStore {
     pub fn global_read_lock(&self, session: u64, wait: LockWait) -> StoreResult<GlobalReadLock> {
         let locks = self.new_owner(Some(session));
         locks.table.begin_read_lock();
-        // Releases what it has, and ends what has begun, also where waiting fails.
+        // Releases its locks, and ends an acquisition that has begun, also if waiting fails.
         let mut lock = GlobalReadLock { store: self.clone(), locks };
         for what in [GLOBAL_LOCK, COMMIT_LOCK] {
             let held = &mut lock.locks;

@@ -72,8 +72,8 @@ pub(crate) struct TableData {
     pub scanned: AtomicBool,
     /// Dropped or truncated: nothing may be written any more.
     pub retired: AtomicBool,
-    /// The first sequence number at which readers find everything: a copy that took the place of a table, or what is left of a truncated
-    /// one, has nothing of what was there before. 0 if it was so at the start.
+    /// The first sequence number at which readers find all rows. The copy that replaced a table, or a truncated table, has no
+    /// earlier versions. 0 if it has been complete since the start.
     complete_since: AtomicU64,
     /// The same of indexes that were built since the start, and the newest of their sequence numbers.
     built_since: RwLock<FxHashMap<IndexId, u64>>,

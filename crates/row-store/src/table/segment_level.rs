@@ -117,7 +117,7 @@ pub trait SegmentBlock: Send {
 
 /// Makes segment rows. Dropped before [`SegmentRowWriter::keep`], it leaves nothing behind.
 pub trait SegmentRowWriter {
-    /// Takes a row, whose key is behind those before, or those since what was made durable last.
+    /// Takes a row. Its key must follow the keys of all earlier rows, or of those since the last durable part.
     fn push(&mut self, row: crate::Row) -> SqlResult<()>;
 
     /// Takes rows of a block, whose keys come likewise.
@@ -126,8 +126,8 @@ pub trait SegmentRowWriter {
     /// Makes what has come durable, and gives the entries that stand for it.
     fn finish(&mut self) -> SqlResult<Vec<ManifestEntry>>;
 
-    /// Leaves rows out of what was made durable last, by their storage keys; gives for each which of the rows it was, in the order that
-    /// they were taken. Later entries stand for the others.
+    /// Removes rows from the last durable part, by their storage keys. Gives their numbers in the order of input. Later entries
+    /// stand for the others.
     fn leave_out(&mut self, keys: &[Vec<u8>]) -> SqlResult<Vec<u64>>;
 
     /// The entries are in the manifest.
@@ -139,7 +139,7 @@ pub trait SegmentSnapshot: Send + Sync {
     /// The row at a storage key, as [`Table::encode_row`] makes it.
     fn get(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Vec<u8>>>;
 
-    /// Itself as what it is, for those who know the source.
+    /// Itself as `Any`, for code that knows the source.
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 
     /// The last storage key.

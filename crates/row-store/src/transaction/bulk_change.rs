@@ -34,10 +34,10 @@ impl Transaction {
         Ok(unchanged.then(|| self.view_at(snapshot)))
     }
 
-    /// The same for a statement that has found rows already, in a view of its own: whether it can go on.
+    /// The same for a statement that has already found rows in its own view. Tells whether it can continue.
     ///
     /// # Errors
-    /// 1020 if the table has changed since that view, be it only where its rows lie, and the statement may begin anew.
+    /// 1020 if the table has changed since that view, even if only rows have moved, and the statement may begin again.
     pub fn begin_bulk_change_since(&mut self, table: &Arc<Table>, view: &ReadView) -> StoreResult<bool> {
         if !self.take_alone(table)? {
             return Ok(false);

@@ -469,10 +469,10 @@ impl WriteSet {
         self.tables.get(&table).is_some_and(|table| !table.postings.is_empty() && table.postings.meet(bounds))
     }
 
-    /// Puts entries of indexes of terms where reads find them.
+    /// Moves entries of indexes of terms to a place where reads find them.
     ///
     /// # Errors
-    /// That of writing those that are many to a file.
+    /// Errors of writing many of them to a file.
     pub fn settle(&mut self, id: TableId) -> SqlResult<()> {
         self.check()?;
         self.end_postings_spill(id)?;

@@ -37,7 +37,7 @@ impl Session {
         Ok(AuthorizedStatement(run))
     }
 
-    /// What the names of a statement say, for those that are bound without being dispatched.
+    /// The needs that the names of a statement tell, for statements that are bound without being dispatched.
     pub(crate) fn check_names(&self, statement: &Statement) -> SqlResult<()> {
         self.security().check_needs(&needs_of(&self.security(), statement)?)
     }

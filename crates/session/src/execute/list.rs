@@ -41,10 +41,10 @@ pub struct FailedStatement {
 }
 
 impl ListEnd {
-    /// The end of a statement that has run the list: the error of what failed, after a note that says which statement that was.
+    /// Ends a statement that has run the list: gives the error of the failed statement, after a note with its number.
     ///
     /// # Errors
-    /// That.
+    /// The error of the failed statement.
     pub(crate) fn into_result(self, context: &StatementContext) -> SqlResult<ListEnd> {
         let Some(failed) = self.failed else { return Ok(self) };
         let note = SqlError::of_module(&FAILED_STATEMENT, &[&failed.ordinal, &failed.text]);

@@ -316,7 +316,7 @@ impl Session {
     }
 }
 
-/// Where the file's fields go, and the names of those that are columns. Without a list of columns they are the table's.
+/// The targets of the file's fields, and the names of the columns among them. Without a list of columns they are the table's.
 fn targets_of(statement: &LoadData, definition: &TableDef) -> (Vec<Target>, Vec<Ident>) {
     let (mut targets, mut names) = (Vec::new(), Vec::new());
     let mut column = |name: Ident| {

@@ -179,7 +179,7 @@ impl XmlRows {
         }
     }
 
-    /// An element is over, and with it what was in it; what is in a row is the row's. Tells whether it was a row.
+    /// Ends an element and the elements in it; fields in a row belong to the row. Tells whether it was a row.
     fn end(&mut self, element: &Element, rows: &mut Vec<u8>) -> bool {
         let is_row = element.name == self.row;
         if is_row {

@@ -64,7 +64,7 @@ impl ParsedStatement {
     /// Parses the statement of a text that begins at `start`, on a thread of the pool.
     ///
     /// # Errors
-    /// 1041 if there is no memory for its tree; inside, what is wrong with the text.
+    /// 1041 if there is no memory for its tree; the inner result has the errors of the text.
     pub fn parse(
         (text, start): (Bytes, usize),
         options: &ParseOptions,

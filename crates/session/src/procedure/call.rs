@@ -64,7 +64,7 @@ impl Session {
         let parameters = callee.parameters();
         let destinations = self.destinations(&callee.shown_name(), &parameters, &call.arguments)?;
         let arguments = self.argument_values(&parameters, &call.arguments, run).await?;
-        // What the arguments were computed in is no transaction of the procedure's statements.
+        // The transaction that evaluated the arguments is not that of the procedure's statements.
         self.end_statement(run.request.statement).await?;
         // Results of the procedure's own go out before the statement has ended: with its conditions, not with those of the statement before.
         self.diagnostics.clear();

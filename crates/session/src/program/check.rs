@@ -40,8 +40,9 @@ struct Names<'a> {
 /// Looks at a program.
 ///
 /// # Errors
-/// 1193, 1308, 1309, 1319, 1324, 1327, 1330 to 1333, 1413: names that are not there, or twice; 1313 for RETURN where there is nothing to return, 1320
-/// for a function without; 1303, 1336, 1314, 1357, 1415, 1422, 1576: statements that may not stand there; 1235 for what is not supported.
+/// 1193, 1308, 1309, 1319, 1324, 1327, 1330 to 1333, 1413 for missing or duplicate names; 1313 for RETURN outside a function, 1320
+/// for a function without RETURN; 1303, 1336, 1314, 1357, 1415, 1422, 1576 for statements that are not allowed there; 1235 for
+/// unsupported ones.
 pub(crate) fn check_program<'a>(
     body: &'a Statement,
     kind: ProgramKind<'a>,

@@ -137,8 +137,8 @@ impl Session {
         Ok(self.change_outcome(result, returning, run))
     }
 
-    /// Does what a definition has come in between of, by the catalog of now; as often as there is a newer one than that which `version` says
-    /// (`None`: it is not known which one it was).
+    /// Repeats a change that met a definition, with the current catalog; as often as the catalog is newer than `version` (`None`:
+    /// the version is unknown).
     async fn change_rows_anew(
         &mut self,
         run: &StatementRun<'_>,

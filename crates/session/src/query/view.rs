@@ -223,8 +223,7 @@ fn column_item(output: &OutputColumn) -> SelectItem {
     }))
 }
 
-/// What names of columns were found to be, by where the names stand: the database of a table that has one, and what the
-/// table is called.
+/// The resolved names of columns, by their positions in the text: the table's database, if it has one, and the table's name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FoundColumns(Arc<Mutex<HashMap<usize, TableOfColumn>>>);
 

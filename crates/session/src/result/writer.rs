@@ -30,7 +30,7 @@ pub struct ColumnMeta {
     pub flags: ColumnFlags,
 }
 
-/// Facts of a column that clients are told as flags; those that follow from the type are derived by the encoder.
+/// Properties of a column for its flags. The encoder derives the flags that follow from the type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct ColumnFlags {
     /// NOT NULL.

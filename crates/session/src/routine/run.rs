@@ -75,7 +75,7 @@ pub(crate) struct Identity {
 }
 
 impl Session {
-    /// Runs the body of a stored procedure, with the values of its parameters. Gives what it has left in them.
+    /// Runs the body of a stored procedure, with the values of its parameters. Gives their values at its end.
     ///
     /// # Errors
     /// 1456 for a procedure that calls itself deeper than `max_sp_recursion_depth`; 1449 for a definer that is gone; what its statements fail
@@ -109,7 +109,8 @@ impl Session {
         Ok((OkInfo { affected_rows, ..OkInfo::default() }, left.locals.into_parameters()))
     }
 
-    /// Runs the body of a stored function for `invoker`, in a session inside of the statement that calls it. Gives what it returns.
+    /// Runs the body of a stored function for `invoker`, in a session inside of the statement that calls it. Gives the returned
+    /// value.
     ///
     /// # Errors
     /// 1424 for a function that calls itself, 1321 for one that ends without RETURN; what its statements fail with.
@@ -167,7 +168,7 @@ impl Session {
     /// Gives the session the settings and the default database of a body, and the account that it runs as.
     ///
     /// # Errors
-    /// 1449 for an account that is gone, those of what it needs.
+    /// 1449 for a missing account, and errors of its privileges.
     pub(crate) fn enter_body(&mut self, body: &BodyOf<'_>, runs_as: &Invoker) -> SqlResult<Outer> {
         let identity = self.enter_identity(&body.needed, runs_as)?;
         let values = OF_BODY.map(|id| self.variables.session.get(id).clone());
@@ -248,10 +249,10 @@ impl Session {
         identity
     }
 
-    /// Makes the session do things as whom a routine runs.
+    /// Makes the session work with the account that a routine runs as.
     ///
     /// # Errors
-    /// 1449 for one that is gone, those of what it needs.
+    /// 1449 for a missing account, and errors of its privileges.
     fn enter_identity(&mut self, needed: &Need, runs_as: &Invoker) -> SqlResult<Option<Identity>> {
         let key = match runs_as {
             Invoker::Definer(key) if *key != self.identity.account => key,

@@ -106,8 +106,7 @@ fn dependencies(history: &History<'_>) -> Graph {
     graph
 }
 
-/// Edges from those that were answered last before a transaction began; what was answered before those is reached by way
-/// of them.
+/// Edges from the transactions that were answered last before a transaction began. Paths through these reach all earlier ones.
 fn add_real_time(history: &History<'_>, add: &mut impl FnMut(usize, usize, Kind)) {
     let mut events = Vec::new();
     for (number, transaction) in history.transactions.iter().enumerate() {

@@ -185,7 +185,7 @@ impl MultiByteSet {
         Some(jis.map_or(character, |(_, jis)| *jis))
     }
 
-    /// Bytes of the set to text, `?` for what is malformed, and where that begins.
+    /// Decodes bytes of the set; malformed ones become `?`. Also gives the position of the first malformed one.
     pub fn decode(self, bytes: &[u8]) -> (Cow<'_, str>, Option<usize>) {
         let encoding = self.encoding();
         if (self.is_of_browsers() || bytes.is_ascii())

@@ -31,10 +31,10 @@ impl ElementError {
     }
 }
 
-/// The elements of a document as values of a type: those of an array, or a scalar as the only one. A document that is
-/// `null` is the NULL that a missing one is.
+/// The elements of a document as values of a type: those of an array, or a scalar as the only one. The document `null` is the same
+/// NULL as a missing document.
 ///
-/// Equal JSON values are equal values of the type, so that a key finds whatever compares equal.
+/// Equal JSON values become equal values of the type, so that a key finds all equal values.
 pub fn elements(document: &Json, element_type: &SqlType) -> Result<Vec<Value>, ElementError> {
     match document {
         Json::Null => Ok(vec![Value::Null]),

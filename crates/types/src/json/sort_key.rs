@@ -73,7 +73,7 @@ fn push_integer(number: i128, key: &mut Vec<u8>) {
     push_number(double, i64::try_from(rest).unwrap_or_default(), key);
 }
 
-/// A decimal that is not the nearest double has what it has more behind that: whole, and the digits of the fraction.
+/// A decimal that differs from its nearest double has its integer part and the digits of its fraction after that.
 fn push_decimal(number: Decimal, key: &mut Vec<u8>) {
     let whole = number.normalized();
     if let (0, Some(integer)) = (whole.scale(), whole.to_i128()) {

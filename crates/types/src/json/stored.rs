@@ -157,8 +157,8 @@ fn push_everything<'a>(value: &'a str, levels: usize, out: &mut Vec<&'a str>) {
     }
 }
 
-/// The part of a stored document of which a tree tells what is at a path: what is there itself, if the path means one value. `None` if
-/// there is nothing.
+/// The part of a stored document that must become a tree to read a path: only the value itself, if the path means one value. `None`
+/// if there is nothing.
 pub fn part_at<'a>(document: &'a str, path: &JsonPath) -> Option<&'a str> {
     if path.has_wildcard() { Some(document) } else { at_path(document, path) }
 }
