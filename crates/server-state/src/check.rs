@@ -453,6 +453,19 @@ mod tests {
     }
 
     #[test]
+    fn values_have_the_form_of_their_variable() {
+        assert_eq!(check_named("mandatory_roles", Value::from("a, b")), Ok(Value::from("a, b").into()));
+        assert_eq!(check_named("mandatory_roles", Value::from("a,")), Err(1231));
+        // One that is kept already is what it is.
+        let registry = VariableRegistry::default();
+        let definition = registry.definition(registry.find("mandatory_roles").expect("a variable"));
+        let kept = check_kept(definition, &Value::from("a,"), &Engines::default(), false);
+        assert_eq!(kept, Ok(Value::from("a,").into()));
+        assert_eq!(without_password("http://u:p@h:1"), "<secret>@h:1");
+        assert_eq!(without_password("a@b, c"), "a@b, c");
+    }
+
+    #[test]
     fn switches_merge() {
         let names = ["a", "b"];
         assert_eq!(merge_switches(&names, &[], "a=on,b=off", "a=off,b=off", "b=on"), "a=off,b=on");

@@ -1,6 +1,6 @@
 //! Locks that a session holds for longer than a statement.
 
-use crate::backup::Backing;
+use crate::state::backup::Backing;
 use squall_catalog::LockedNames;
 use squall_row_store::{GlobalReadLock, SessionLocks};
 

@@ -305,7 +305,7 @@ fn row_by_row_and_by_plan_are_the_same() {
         let planned = answer(&mut client, &format!("WITH unused AS (SELECT 1) {sql}"));
         let warnings = value(&mut client, "SELECT @@warning_count");
         let mut first_warned = None;
-        // From the third time on its plan is kept.
+        // From the third time on its plan is cached.
         for time in 0..3 {
             let mut small = answer(&mut client, &sql);
             // A query that stops at the first rows of an index does not see errors of others, nor does one that reads partners
@@ -329,7 +329,7 @@ fn row_by_row_and_by_plan_are_the_same() {
                 _ => assert_eq!(small, planned, "{time}: {sql}"),
             }
         }
-        kept += 1;
+        cached += 1;
     }
     let small: u32 = value(
         &mut client,
@@ -337,7 +337,7 @@ fn row_by_row_and_by_plan_are_the_same() {
     )
     .parse()
     .unwrap_or(0);
-    assert!(small > kept, "{small} of {} queries were small", kept * 3);
+    assert!(small > cached, "{small} of {} queries were small", cached * 3);
 }
 
 /// A query that the full planner answers; whether its rows come in an order that it says wholly.
