@@ -33,12 +33,12 @@ pub struct Login {
 }
 
 impl Login {
-    /// The plugin that a client is asked for; one that is nobody is asked as if it had an account.
+    /// The plugin that a client is asked for, also for an unknown account, so that the answer does not reveal its existence.
     pub fn plugin(account: Option<&Account>) -> &str {
         account.map_or(CACHING_SHA2_PASSWORD, |account| account.plugin.as_str())
     }
 
-    /// The authentication string that a `caching_sha2_password` client is checked with; nobody's where there is no account.
+    /// The authentication string for the check of a `caching_sha2_password` client; a dummy without an account.
     pub fn sha2_string(account: Option<&Account>) -> &[u8] {
         account.map_or(NOBODY, |account| &account.authentication)
     }
@@ -125,7 +125,7 @@ pub struct Applicant<'a> {
     pub host: &'a str,
     /// It came by TLS.
     pub is_encrypted: bool,
-    /// Nobody can read what it sends: it came by TLS or a Unix socket.
+    /// Whether its messages are private: it came by TLS or a Unix socket.
     pub is_secure: bool,
     /// It can be asked for a new password.
     pub can_change_password: bool,

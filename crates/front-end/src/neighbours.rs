@@ -70,8 +70,8 @@ impl Neighbours {
         neighbour
     }
 
-    /// Another second has passed: wakes those that have waited for their clients for too long, and names to `gone` those that answer a
-    /// client which has hung up. How many had a command in that second.
+    /// Called each second: wakes connections that have waited too long for their clients, and tells `gone` the connections whose
+    /// client has hung up during an answer. How many had a command in that second.
     pub(crate) fn tick(&self, gone: impl Fn(u64)) -> usize {
         self.seconds.set(self.seconds.get() + 1);
         self.awake.tick();

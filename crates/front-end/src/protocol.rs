@@ -37,13 +37,13 @@ pub trait Protocol: Send + Sync {
     fn application_protocols(&self) -> Vec<Vec<u8>> {
         Vec::new()
     }
-    /// Serves a client from its first byte to its last, or until its connection moves to another event loop. It ends when the client does,
-    /// when its session is killed, when the client is silent for too long, and soon after [`Neighbour::is_ending`]:
-    /// [`Client::wake`] wakes it for each of these. What a connection may hold in memory before its client has logged in is for the
-    /// protocol to bound; how long that takes, [`before_session`] does.
+    /// Serves a client from its first byte to its last, or until its connection moves to another event loop. It ends when the
+    /// client does, when its session is killed, when the client is silent for too long, and soon after [`Neighbour::is_ending`]:
+    /// [`Client::wake`] wakes it for each of these. The protocol must bound the memory of a connection before its client has logged
+    /// in; [`before_session`] bounds the time.
     ///
     /// # Errors
-    /// What is worth a line in the debug log: the client is gone, mostly.
+    /// An error for the debug log; mostly the client is gone.
     fn serve(self: Arc<Self>, client: Client) -> LocalFuture<'static, io::Result<Option<Moving>>>;
     /// Tells a client that there is no place for it (1040), in the protocol's words and within `write_timeout`. The connection is
     /// closed then. Nothing was read.

@@ -99,7 +99,7 @@ impl Transport {
         Some(TlsUse { version, cipher, resumed })
     }
 
-    /// The protocol that the client chose of those that were offered in the TLS handshake (ALPN).
+    /// The protocol that the client chose in the TLS handshake (ALPN).
     pub fn application_protocol(&self) -> Option<&[u8]> {
         let Self::Tls(stream) = self else { return None };
         stream.get_ref().1.alpn_protocol()

@@ -103,7 +103,7 @@ impl AggregateKernel for BodyAggregate {
     }
 }
 
-/// A group: what its rows have come to, and those that were not added yet.
+/// A group: its state, and the rows that are not added yet.
 #[derive(Debug)]
 struct Group {
     kernel: Arc<BodyKernel>,

@@ -33,10 +33,10 @@ pub trait RoutineLanguage: Debug + Send + Sync {
     /// that the function returns.
     fn aggregate(&self, source: Arc<str>, types: Box<[SqlType]>) -> Arc<dyn AggregateKernel>;
 
-    /// Runs the body of a procedure. Gives what it has left in its parameters, each with the type that it comes in.
+    /// Runs the body of a procedure. Gives the final values of its parameters, each with its type.
     ///
     /// # Errors
-    /// Those of the body: of a statement that it does not catch, that statement's.
+    /// Errors of the body; for an uncaught error of a statement, that error.
     fn call(&self, call: &ExternalCall, statements: &dyn CallerStatements) -> SqlResult<Vec<(Value, SqlType)>>;
 }
 

@@ -45,7 +45,7 @@ fn without_password(text: &str) -> String {
     }
 }
 
-/// As [`check`], but for the form of the value: one that is kept already means to whoever reads it what it meant before. A list of what is denied must
+/// As [`check`], without the form of the value: readers of an already stored value know its meaning. A list of what is denied must
 /// not become empty because it cannot be read.
 ///
 /// # Errors
@@ -289,8 +289,8 @@ fn word_by_prefix<'a>(words: impl Iterator<Item = &'a str> + Clone, text: &str) 
     }
 }
 
-/// What a list changes of some switches, by their places (those of another server are behind the others); whether those it does not name
-/// get their defaults.
+/// The changes of a list of switches, by position (switches of another server follow the others), and whether unnamed switches get
+/// their defaults.
 struct SwitchChanges {
     states: Vec<Option<&'static str>>,
     resets: bool,

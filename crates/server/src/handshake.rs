@@ -76,7 +76,7 @@ fn bad_handshake() -> SqlError {
     SqlError::new(ErrorCode::HandshakeError, &[])
 }
 
-/// What is known of a client that arrives, and what it may use.
+/// The properties of a new client, and its allowed capabilities.
 pub(crate) struct Arriving<'a> {
     pub(crate) peer: Peer,
     pub(crate) place: Place,

@@ -9,7 +9,7 @@ use std::ops::Bound;
 /// Rows of equal values that are looked up one by one, at most.
 const COMBINATIONS_MAX: usize = 256;
 
-/// Of the named partitions, those that can have rows which satisfy a condition; `None` for a table without partitions.
+/// The named partitions that can have rows which satisfy a condition; `None` for a table without partitions.
 pub fn pruned_partitions(table: &Table, predicate: &Predicate) -> Option<PartitionSet> {
     let function = table.partition_function()?;
     let mut meant = table.partition_set()?;

@@ -294,7 +294,7 @@ impl Realm {
         Ok(Output::Values(outputs))
     }
 
-    /// Defines a global variable that is not among those that are listed.
+    /// Defines a global variable that is not enumerable.
     fn define_global(&self, name: &CStr, value: js::JSValue) -> Step<()> {
         let (context, name) = (self.context, name.as_ptr());
         let flags = PLAIN & !js::JS_PROP_ENUMERABLE as c_int;
@@ -555,7 +555,7 @@ impl Realm {
         *self.slot.lock() = None;
         self.host().statements = None;
         let result = match (result, self.stopped()) {
-            // A script that was to stop has not ended well, whatever it has made of that.
+            // A script that had to stop has failed, even if it caught the exception.
             (Ok(_), Some(failure)) => Err(failure),
             (result, _) => result,
         };

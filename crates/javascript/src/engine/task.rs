@@ -51,7 +51,7 @@ pub enum ResultForm {
     Json,
     /// What a type of SQL is made of: a Date is the session's wall clock, a condition 1 or 0, an object a document.
     Sql,
-    /// That of each of a procedure's parameters: the script gives an array of what it returns and a function that gives them.
+    /// The values of a procedure's parameters: the script gives an array of its result and a function that reads them.
     Parameters,
 }
 

@@ -56,7 +56,7 @@ fn search(sql: &[u8], options: &ParseOptions, depth: u32) -> Found {
     }
 }
 
-/// A text as others may see it who do not know the `sql_mode` that it was written in: without what is a secret in any of them.
+/// A text for readers that do not know its `sql_mode`: without the secrets that it has in any mode.
 pub fn without_secrets(sql: &str) -> Cow<'_, str> {
     if !may_hold_secrets(sql.as_bytes()) {
         return Cow::Borrowed(sql);

@@ -50,7 +50,7 @@ pub trait TableResolver {
         Ok(None)
     }
 
-    /// A table without storage that no one has declared, and whose name says what it is.
+    /// A virtual table without a declaration, determined by its name.
     fn resolved_table(&self, _database: &str, _name: &str) -> Option<Arc<dyn TableProvider>> {
         None
     }

@@ -328,8 +328,8 @@ impl VariableDef {
         self
     }
 
-    /// SET refuses values that this does not accept (1231). It has to accept the default. Values that were persisted before there was a check are kept
-    /// as they are, so whoever uses one still has to say what one that cannot be read means.
+    /// SET refuses values that this does not accept (1231). It has to accept the default. Values that were persisted before the
+    /// check existed stay, so readers of a variable must still handle invalid values.
     pub const fn of_form(mut self, accepts: fn(&Value) -> bool) -> Self {
         self.form = Some(FormCheck(accepts));
         self

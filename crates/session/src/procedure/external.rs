@@ -135,7 +135,7 @@ impl Session {
         Ok((OkInfo { affected_rows, ..OkInfo::default() }, values))
     }
 
-    /// What the body tells of an error that is its own is the statement's; the conditions of a statement that has failed are there already.
+    /// The conditions of the body's own error are added to the statement's; those of a failed statement are there already.
     fn note_failure(&mut self, error: &SqlError, context: &squall_registry::StatementContext) {
         if !self.diagnostics.rows().iter().any(|row| row.error == *error) {
             self.finish_with_error(error, Some(context));

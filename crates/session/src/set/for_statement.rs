@@ -34,7 +34,7 @@ const NOT_FOR_STATEMENTS: &[&str] = &[
 ];
 
 impl Session {
-    /// Gives variables their values, runs the statement, and gives the variables back what they had, whatever came of it.
+    /// Sets the variables, runs the statement, and restores the variables, also after an error.
     pub(crate) async fn run_set_for_statement(
         &mut self,
         items: &[SetItem],

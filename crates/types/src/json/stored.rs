@@ -482,7 +482,7 @@ pub(super) mod tests {
     use crate::{Decimal, Time};
     use proptest::prelude::*;
 
-    /// Documents of few names, so that those that are looked for are met.
+    /// Documents with few different names, so that searches find some.
     pub fn document() -> impl Strategy<Value = Json> {
         let scalar = prop_oneof![
             Just(Json::Null),

@@ -263,10 +263,10 @@ fn changed(
     Ok(endpoint)
 }
 
-/// The URL of an endpoint in the form that requests have it.
+/// The URL of an endpoint in the form for requests.
 ///
 /// # Errors
-/// 1210 for one that is none, or that holds what others shall not read.
+/// 1210 for an invalid URL, or one with a secret part.
 fn url_of(url: &str) -> SqlResult<String> {
     let scheme = url.split_once("://").map(|(scheme, _)| scheme.trim().to_ascii_lowercase());
     if !matches!(scheme.as_deref(), Some("http" | "https")) {

@@ -38,7 +38,7 @@ fn split(text: &str) -> Option<(&str, &str)> {
 }
 
 impl Shared {
-    /// What a text asks for: a URL, or `name:`, `name:/path`, `name:?query` of an endpoint that the statement's account may use.
+    /// The target of a text: a URL, or `name:`, `name:/path`, `name:?query` of an endpoint that the statement's account may use.
     ///
     /// # Errors
     /// 1210 for what means nothing or leads out of the endpoint, 50411 for other schemes and endpoints that are not there for the account.
