@@ -22,7 +22,7 @@ const READ: &str = "HANDLER ... READ";
 /// Rows that a reader wants unless LIMIT says otherwise.
 const ROWS: u64 = 1;
 
-/// Where a reader stands: on a row, or between two, at either end of what it has read.
+/// The position of a reader: on a row, or between two, at either end of the rows that it has read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position {
     /// The index that it goes along; `None` is the table's own order.

@@ -195,7 +195,7 @@ fn reads_of_target<'e>(target: &Target, exprs: impl Iterator<Item = &'e BoundExp
     }
 }
 
-/// A privilege on columns of the target; where it is a view, of the view, and then of what is below it.
+/// A privilege on columns of the target; for a view on its columns, and then on those of the tables below it.
 fn columns_of_target(
     target: &Target,
     columns: &[usize],

@@ -154,7 +154,8 @@ impl StatementContext {
         }
     }
 
-    /// Whether the account whose rights count here, or one of its active roles, is among `accounts`: for what a module gives to some alone.
+    /// Whether the account whose privileges count here, or one of its active roles, is among `accounts`: for objects that a module
+    /// gives only to some.
     pub fn is_among(&self, accounts: &[AccountKey]) -> bool {
         self.is_of_server || self.nested.as_ref().is_some_and(|session| session.is_among(accounts))
     }
@@ -166,8 +167,8 @@ impl StatementContext {
         }
     }
 
-    /// The same statement for a part of its work that another thread does: what that part has to say is its own until
-    /// [`Diagnostics::absorb`] takes it over, in the order that the statement wants.
+    /// The same statement for a part of its work on another thread. The part has its own diagnostics until [`Diagnostics::absorb`]
+    /// takes them, in the statement's order.
     pub fn fork(&self) -> StatementContext {
         StatementContext {
             settings: self.settings.clone(),

@@ -74,7 +74,7 @@ impl Registry {
         self.languages.push(language);
     }
 
-    /// The language of that name, whatever the case.
+    /// The language of that name, in any case.
     pub fn routine_language(&self, name: &str) -> Option<&Arc<dyn RoutineLanguage>> {
         self.languages.iter().find(|language| language.name().eq_ignore_ascii_case(name))
     }

@@ -32,7 +32,7 @@ pub struct TableUse {
     pub time: Option<Duration>,
 }
 
-/// Kinds of uses that one statement keeps apart; whatever comes beyond is not counted.
+/// The number of different uses of one statement; further ones are not counted.
 const USES_MAX: usize = 256;
 
 /// The uses of tables by a statement so far. Its threads note what they did by batches, not row by row.
@@ -66,7 +66,7 @@ impl TableUses {
         }
     }
 
-    /// What was noted, which is forgotten.
+    /// Takes the recorded uses.
     pub fn take(&self) -> Vec<TableUse> {
         std::mem::take(&mut self.0.lock())
     }

@@ -54,7 +54,7 @@ pub(crate) struct Counts {
     pub counter: u64,
 }
 
-/// The changes of a table by keys, for those that must know.
+/// The changed keys of a table, for observers.
 #[derive(Default)]
 struct Told {
     rows: Vec<Slice>,

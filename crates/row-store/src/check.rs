@@ -78,7 +78,7 @@ impl RowStore {
     }
 }
 
-/// Goes through the entries of an index and those that rows give it, both in the order of their keys.
+/// Compares the entries of an index with the entries that the rows give, both in the order of their keys.
 fn compare(table: &Arc<Table>, view: &ReadView, codec: &IndexCodec, sorted: &Sorted) -> SqlResult<Option<IndexFault>> {
     let range: KeyRange = codec.full_range();
     let (from, to) = (bound(&range.start), bound(&range.end));

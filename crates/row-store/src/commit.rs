@@ -49,7 +49,7 @@ pub(crate) struct HeldLocks {
     pub searched: Vec<Arc<LogicalTable>>,
     /// Tables that it is a [large writer](crate::locks::LargeWriters) of.
     pub large: Vec<Arc<LogicalTable>>,
-    /// How many of `rows` are of earlier statements, or have been looked through for those that need not be kept.
+    /// The number of `rows` of earlier statements, or that were already searched for unnecessary ones.
     pub rows_looked_at: usize,
     /// Where the memory of the locks is charged, and of what they are held for; `None` if nowhere.
     pub memory: Option<Charge>,
@@ -475,7 +475,7 @@ impl Committer {
         if durable { self.sync() } else { Ok(()) }
     }
 
-    /// Writes a batch that is no transaction's, durably; the commit thread syncs it with the commits that wait.
+    /// Writes a batch without a transaction, durably; the commit thread syncs it with the waiting commits.
     pub fn write_async(&self, batch: Batch) -> SqlResult<CommitTicket> {
         let ticket = CommitTicket::new();
         let mut log = self.log.lock();

@@ -109,7 +109,7 @@ pub(crate) fn io_error_text(error: &std::io::Error) -> String {
     format!("{number} - '{}'", squall_types::io_error_text(error))
 }
 
-/// A row or key that is not what was written.
+/// A row or key that has changed since it was written.
 pub(crate) fn corrupted(table: &str) -> SqlError {
     SqlError::new(ErrorCode::CorruptedRow, &[&table])
 }

@@ -24,7 +24,7 @@ const FETCH: usize = 256;
 
 /// A scan in key order of what is visible in a snapshot.
 pub(crate) struct ForwardScan {
-    /// Those that are not at their end, each with its next entry.
+    /// The sources that are not at their end, each with its next entry.
     sources: Vec<(InternalValue, Source)>,
     /// The source with the least entry, and the one with the least of the others; beyond the last if there is none.
     least: usize,
@@ -98,8 +98,8 @@ impl ForwardScan {
         seqno: SeqNo,
     ) -> lsm_tree::Result<Option<ForwardScan>> {
         let AnyTree::Standard(tree) = &keyspace.tree else { return Ok(None) };
-        // In this order: whatever has left the memory table before it is looked at is on its way to a file, and if
-        // nothing is on its way it has arrived in the files that are looked at last. What leaves it later is seen twice.
+        // The order matters: an entry that has left the memory table before this look is being written to a file. If no memory
+        // table is being written, the entry is in a file, and the files are read last. What leaves it later is seen twice.
         let memtable = tree.active_memtable();
         if tree.sealed_memtable_count() > 0 {
             return Ok(None);

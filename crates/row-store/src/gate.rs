@@ -122,9 +122,9 @@ impl WriteGate {
         Err(SqlError::new(ErrorCode::RecordFileFull, &[&table]))
     }
 
-    /// Whether a transaction may be committed. Statements have been checked before, but several transactions may have
-    /// counted on the same space. A small one, such as a DELETE that frees space, may use that of a merge: while a
-    /// merge is going on its space is in use and kept back all the same, and on a full disk nothing could be deleted.
+    /// Whether a transaction may be committed. Statements have been checked before, but several transactions may have counted on
+    /// the same space. A small one, such as a DELETE that frees space, may use the reserve of a merge. During a merge the reserve
+    /// stays although the merge already uses its space, so on a full disk no DELETE would be possible.
     pub fn check_commit(&self, bytes: usize) -> SqlResult<()> {
         self.check_stopped()?;
         let merge = if bytes as u64 <= ROOM_FOR_REMOVAL as u64 { 0 } else { self.room_for_merge() };
@@ -198,8 +198,8 @@ fn read_only(reason: &str) -> SqlError {
     )
 }
 
-/// Disk space for files that others write beside the store's. What the engine may need is never given away, so that it does not
-/// meet a full disk because of them.
+/// Disk space for files that others write beside the store's. They never get the engine's reserve, so that they cannot cause a full
+/// disk for the engine.
 #[derive(Clone)]
 pub struct DiskRoom(pub(crate) Arc<WriteGate>);
 

@@ -396,7 +396,7 @@ fn check_length(key: &[u8]) -> SqlResult<()> {
     Ok(())
 }
 
-/// The first key after all those that begin with `prefix`.
+/// The first key after all keys that begin with `prefix`.
 pub(crate) fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|byte| *byte != u8::MAX)?;
     let mut next = prefix[..=last].to_vec();

@@ -43,8 +43,8 @@ pub struct StoreOptions {
     pub background_threads: usize,
     /// When commits count as done, unless the transaction says otherwise.
     pub durability: Durability,
-    /// Called with `true` when bulk work begins, for which the allocator should keep what is freed, and with `false` when
-    /// no more of it is under way.
+    /// Called with `true` when bulk work begins, so that the allocator keeps freed memory, and with `false` when no bulk work is
+    /// left.
     pub keep_freed_memory: Option<fn(bool)>,
     /// Makes the function that places rows of a partitioned table; without one such tables cannot be opened.
     pub bind_partitions: Option<PartitionBinder>,

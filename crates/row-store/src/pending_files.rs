@@ -143,7 +143,7 @@ pub(crate) fn skip_numbers(db: &Engine, keyspaces: &[Keyspace]) -> io::Result<()
     Ok(())
 }
 
-/// Removes what is left: the log that may have named it has been replayed.
+/// Removes the remaining files: the log that could have named them has been replayed.
 pub(crate) fn clear(db: &Engine) -> io::Result<()> {
     match std::fs::remove_dir_all(folder_of(db)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

@@ -106,10 +106,10 @@ impl std::fmt::Debug for Branches {
 }
 
 impl Branches {
-    /// Brings back the branches that were prepared when the store was closed, or its process ended, with their locks.
+    /// Restores the branches that were prepared when the store was closed, or its process ended, with their locks.
     ///
     /// # Errors
-    /// That of a record that cannot be read, or is of a table that is gone.
+    /// If a record cannot be read, or belongs to a missing table.
     pub fn recover(store: &RowStore) -> SqlResult<Branches> {
         let meta = &store.0.meta;
         let mut branches = BTreeMap::new();

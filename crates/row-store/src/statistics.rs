@@ -30,7 +30,7 @@ pub struct TableStatistics {
     pub row_count: u64,
     /// Bytes of rows in the table's files, as they are compressed there.
     pub data_bytes: u64,
-    /// Bytes of secondary indexes likewise. What a file takes that has both in it is shared out by their numbers.
+    /// Bytes of secondary indexes likewise. The size of a file with both is divided by their numbers.
     pub index_bytes: u64,
 }
 

@@ -17,8 +17,9 @@ const COPY_MARK: u8 = 1;
 pub enum TablePart {
     /// Its rows: those that the store does not have. The store has delta rows, and markers of those that are gone.
     Rows,
-    /// A copy of columns, by the index that it is: of all rows, which the store has too. An index of the table keeps the manifest, and a mark for each row that is
-    /// not what was copied: the index's number, 1, and the row's key behind the number of its index. Marks are empty.
+    /// A copy of columns, by the index that it is: of all rows, which the store has too. An index of the table has the manifest,
+    /// and a mark for each row that has changed since it was copied: the index's number, 1, and the row's key after the number of
+    /// its index. Marks are empty.
     Copy(IndexId),
 }
 

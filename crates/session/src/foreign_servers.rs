@@ -91,7 +91,7 @@ fn cut(text: &str, characters_max: usize) -> String {
     text.chars().take(characters_max).collect()
 }
 
-/// Sets what is named; of an option that is named twice the last counts.
+/// Sets the named options; of an option that is named twice the last value counts.
 fn set_options(server: &mut ForeignServer, options: &[(Ident, Box<str>)]) -> SqlResult<()> {
     for (name, value) in options {
         let text = || cut(value, CHARACTERS_MAX);

@@ -150,8 +150,8 @@ impl Session {
         .await
     }
 
-    /// Closes what a statement of the session's own closes: tables that it defines anew or maintains. FLUSH TABLES leaves them open, but
-    /// forgets where they stand, save those of TEMPORARY tables.
+    /// Closes tables that a statement of the session redefines or maintains. FLUSH TABLES leaves them open, but forgets where they
+    /// stand, save those of TEMPORARY tables.
     pub(crate) fn close_handlers(&mut self, statement: &Statement) -> SqlResult<()> {
         if self.handlers.is_empty() {
             return Ok(());

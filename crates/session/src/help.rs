@@ -17,7 +17,7 @@ fn named(name: &str, is_category: bool) -> Vec<Value> {
 }
 
 impl Session {
-    /// HELP: the one topic that is so called; or names of several, or of what a category has.
+    /// HELP: the one topic of that name; or the names of several, or of a category's topics.
     pub(crate) fn run_help(&self, wanted: &str) -> Outcome {
         let is_like = |name: &str| like_match(CollationId::UTF8MB3_GENERAL_CI, name, wanted, Some('\\'));
         let all = topics(&self.shared.registry);

@@ -2,8 +2,8 @@
 
 use squall_parser::ast::{Query, QueryBody};
 
-/// The milliseconds of `/*+ MAX_EXECUTION_TIME(n) */` in a query's first SELECT. MySQL forgives hints that it does not
-/// understand; so is a number here that is none.
+/// The milliseconds of `/*+ MAX_EXECUTION_TIME(n) */` in a query's first SELECT. MySQL ignores hints that it does not understand,
+/// so an invalid number is ignored here.
 pub(crate) fn max_execution_millis(query: &Query) -> Option<u64> {
     const NAME: &str = "MAX_EXECUTION_TIME";
     let mut body = &query.body;

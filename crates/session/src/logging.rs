@@ -60,7 +60,7 @@ impl Session {
 
     /// A statement begins: the general log and the audit log. An error refuses the statement.
     pub(crate) fn log_start(&mut self, run: &StatementRun<'_>) -> SqlResult<()> {
-        // What the statement before waited, unless that was logged.
+        // The wait of the last statement, unless it was logged.
         self.instruments().take_lock_micros();
         let (active, logged) = (run.logs, run.request.logged());
         let start = self.process.since_micros.load(Ordering::Relaxed);

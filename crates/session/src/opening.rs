@@ -91,7 +91,7 @@ fn store_options(keep_freed_memory: Option<fn(bool)>) -> StoreOptions {
 }
 
 impl Database {
-    /// Reads the redo log of a data directory that no process has open and says what is there. Nothing is changed.
+    /// Reads the redo log of a closed data directory, and reports its content. Nothing is changed.
     ///
     /// # Errors
     /// When another process has it open, or it cannot be read.

@@ -3,8 +3,8 @@
 use squall_parser::ast::{MaintenanceKind, Set, Statement, Transaction};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
-/// Definitions of what is not in the catalog, and what rewrites tables: a global read lock and a backup lock stand against
-/// them, too.
+/// Definitions of objects outside the catalog, and statements that rewrite tables: a global read lock and a backup lock also stop
+/// them.
 pub(crate) fn is_held_up_by_locks(statement: &Statement) -> bool {
     match statement {
         Statement::Set(set) => matches!(set, Set::Password(_) | Set::DefaultRole(_)),

@@ -139,7 +139,7 @@ impl Session {
         }
     }
 
-    /// Rolls back what a statement that failed has left; see [`TransactionState::statement_failed`].
+    /// Rolls back the changes of a failed statement; see [`TransactionState::statement_failed`].
     pub(crate) async fn statement_failed(&mut self) {
         if self.nesting.inside.is_some() {
             // Whether its transaction stays is the business of the statement around.
@@ -152,7 +152,7 @@ impl Session {
         }
     }
 
-    /// Rolls back what is open, without waiting until that is done.
+    /// Rolls back the open transaction, without waiting for the end.
     pub(crate) fn give_up_transaction(&mut self) {
         if let Some(transaction) = self.transaction.end() {
             self.instruments().count_rollback();

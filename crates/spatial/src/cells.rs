@@ -21,7 +21,7 @@ const AXIS_BITS: u32 = 29;
 
 /// How a plane is cut.
 struct Cut {
-    /// Where the cells begin, along both axes; what is before is in the first cell.
+    /// The beginning of the cells along both axes; positions before it are in the first cell.
     start: f64,
     /// The largest cell's size, as a power of two.
     largest: u32,
@@ -56,7 +56,7 @@ impl Cover {
     }
 }
 
-/// A cell's number: those of one size stand together, and near to each other what is near.
+/// A cell's number: cells of one size have neighbouring numbers, and near cells have near numbers.
 fn number(is_own: bool, size: u32, x: u64, y: u64) -> u64 {
     let near =
         (0..AXIS_BITS).fold(0, |number, bit| number | (x >> bit & 1) << (2 * bit) | (y >> bit & 1) << (2 * bit + 1));

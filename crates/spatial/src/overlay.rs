@@ -151,7 +151,7 @@ fn clipped(lines: &[LineString<f64>], areas: &MultiPolygon<f64>, outside: bool) 
     kept.into_iter().filter(|line| line.0.windows(2).any(|pair| pair[0] != pair[1])).collect()
 }
 
-/// Positions that lie on what a result has already.
+/// Positions that lie on parts of the result.
 struct Covered<'a> {
     lines: Vec<Line<f64>>,
     index: SegmentIndex,

@@ -171,7 +171,7 @@ fn statements(bench: &Bench) {
     bench.prepared(client, "DELETE of a row, prepared", delete, |run| [i64::from(2_000_000 + run)]);
 }
 
-/// What a session costs that lives for a statement or two.
+/// The cost of a session for one or two statements.
 fn sessions(bench: &Bench) {
     let runs = bench.runs / 4 + 1;
     bench.measure("connect, disconnect", runs, |_| bench.connect().quit().expect("the end"));

@@ -7,7 +7,7 @@ use squall_session::{Database, LogContents};
 
 /// Reads the redo log of a data directory and says whether it is whole.
 ///
-/// A server does not start on a log that is damaged: what it had acknowledged would be gone without a word. With the place that this
+/// A server does not start on a damaged log, because acknowledged commits would be lost without an error. With the place that this
 /// tells, --recover-to gives up what cannot be read. Make a copy of the directory before.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {

@@ -16,7 +16,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// `total_bytes` is what is to be read, if that is known.
+    /// `total_bytes` is the size of the input, if that is known.
     pub fn new(quiet: bool, total_bytes: Option<u64>) -> Progress {
         Progress { started: Instant::now(), drawn: None, enabled: !quiet && stderr().is_terminal(), total_bytes }
     }

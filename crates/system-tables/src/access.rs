@@ -7,7 +7,7 @@ use squall_registry::Registry;
 use squall_server_state::ServerState;
 use squall_server_state::variables::{Values, ids};
 
-/// What changes a table or what is in it.
+/// The privileges that change a table or its rows.
 const WRITES: Privileges = Privileges::INSERT
     .union(Privileges::UPDATE)
     .union(Privileges::DELETE)

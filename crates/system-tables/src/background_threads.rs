@@ -7,7 +7,7 @@ pub(crate) const BACKGROUND_THREADS_FROM: u64 = 1 << 32;
 /// Where the operating system shows the process's threads.
 pub(crate) const TASKS: &str = "/proc/self/task";
 
-/// The process's threads, by the operating system's numbers, and what they do; where it tells.
+/// The process's threads, by the operating system's numbers, with their work, if it tells.
 pub(crate) fn background_threads() -> BTreeMap<u64, String> {
     let mut threads = BTreeMap::new();
     let Ok(tasks) = std::fs::read_dir(TASKS) else { return threads };

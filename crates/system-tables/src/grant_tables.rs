@@ -306,7 +306,7 @@ fn user(account: &AccountDef, scan: &VirtualScan<'_>) -> Vec<Value> {
     row
 }
 
-/// What MySQL keeps of an account as a document: its comment or attribute, what is revoked partially, and a second password.
+/// The document that MySQL stores for an account: its comment or attribute, its partial revokes, and a second password.
 fn attributes(account: &AccountDef) -> Value {
     let mut members = Vec::new();
     if let Some(attribute) = &account.attribute {

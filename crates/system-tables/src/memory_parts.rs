@@ -4,7 +4,7 @@ use crate::Source;
 use squall_instrumentation::memory::{OTHER, PREPARED, PartMemory, QUERIES, TRANSACTIONS, VARIABLES, user_variables};
 use std::sync::atomic::Ordering;
 
-/// All parts, as they are now. The last one is the rest of what the allocator has taken, where it tells.
+/// All parts, as they are now. The last one is the rest of the allocator's memory, if it tells.
 pub(crate) fn memory_parts(source: &Source<'_>) -> Vec<PartMemory> {
     let part = |name, count, bytes| PartMemory { name, count, bytes };
     let state = source.state;

@@ -33,7 +33,8 @@ const PUBLIC_TABLES: [&str; 10] = [
     "variables_metadata",
 ];
 
-/// Whether a table needs no privilege: all of information_schema and data_dictionary, which show what the reader may see.
+/// Whether a table needs no privilege: all tables of information_schema and data_dictionary, which show only objects that the
+/// reader may see.
 pub fn is_public(database: &str, table: &str) -> bool {
     match virtual_database(database) {
         Some(PERFORMANCE) => PUBLIC_TABLES.iter().any(|name| name.eq_ignore_ascii_case(table)),
@@ -48,7 +49,7 @@ pub fn needs_process(database: &str, table: &str) -> bool {
             || table.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("INNODB_")))
 }
 
-/// A table of `mysql` that the server writes, whatever privileges say.
+/// A table of `mysql` that only the server writes, with any privileges.
 pub fn is_system_table(database: &str, table: &str) -> bool {
     database == "mysql" && matches!(table, "job" | "job_output")
 }

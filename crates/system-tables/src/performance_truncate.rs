@@ -27,7 +27,7 @@ enum Counted {
     Memory,
 }
 
-/// What a table of performance_schema shows that TRUNCATE TABLE can forget.
+/// The counts of a table of performance_schema that TRUNCATE TABLE can reset.
 fn counted(table: &str) -> Option<Counted> {
     Some(match table.to_ascii_lowercase().as_str() {
         "events_statements_summary_by_digest"

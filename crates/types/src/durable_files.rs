@@ -127,7 +127,7 @@ fn make(path: &Path, readers: Readers) -> io::Result<()> {
 /// Which users may read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
-    /// Which accounts of the system may read what the process makes.
+    /// The users of the system that may read the process's files.
     Default,
     /// Its owner alone.
     Owner,

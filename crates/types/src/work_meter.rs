@@ -31,7 +31,7 @@ impl Meter {
     }
 }
 
-/// A meter that is attached to this thread, and what the thread's clock said when it was last read for it.
+/// A meter that is attached to this thread, and the last reading of the thread's clock for it.
 struct Running {
     meter: Arc<Meter>,
     since_nanos: u64,
@@ -63,8 +63,8 @@ pub fn current() -> Option<Arc<Meter>> {
     RUNNING.with_borrow(|running| running.as_ref().map(|running| running.meter.clone()))
 }
 
-/// What the meter that this thread works for has come to on all threads, as far as they have told: others tell when they let
-/// go of it. Nanoseconds; `None` if the thread works for none that measures time.
+/// The sums of this thread's meter over all threads, as far as they are known: other threads report when they release it.
+/// Nanoseconds; `None` if the thread works for none that measures time.
 pub fn current_nanos() -> Option<u64> {
     RUNNING.with_borrow_mut(|running| {
         let running = running.as_mut().filter(|running| running.meter.nanos.is_some())?;

@@ -23,9 +23,9 @@ const NODE_BYTES: usize = 112;
 
 /// Vectors by keys, and which of them are near to each other.
 ///
-/// Each vector is a node. On the lowest level it has up to twice `links` neighbours, on each further one, which has one of `links` nodes of
-/// the level below, up to `links`. A search goes from the top level down, on each to the nearest node that it meets, and looks
-/// around on the lowest. What is removed stays as a node that searches pass.
+/// Each vector is a node. On the lowest level it has up to twice `links` neighbours, on each further one, which has one of `links`
+/// nodes of the level below, up to `links`. A search goes from the top level down, on each to the nearest node that it meets, and
+/// looks around on the lowest. A removed node stays in the graph for searches to pass through.
 #[derive(Debug)]
 pub struct Graph {
     pub(crate) metric: Metric,

@@ -38,7 +38,7 @@ impl Ord for Near {
 pub(crate) enum Wanted {
     /// All.
     Nodes,
-    /// Those that are not removed.
+    /// The nodes that are not removed.
     Vectors,
 }
 

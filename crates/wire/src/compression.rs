@@ -42,7 +42,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// Zstandard at the level that a client asks for; 0 is the default, and what is too high is as high as can be.
+    /// Zstandard at the level that a client asks for; 0 is the default, and a level that is too high becomes the highest.
     pub fn zstd(level: u8) -> Self {
         Self::Zstd { level: if level == 0 { 3 } else { level.min(ZSTD_LEVEL_MAX) } }
     }
@@ -131,8 +131,8 @@ impl CompressedStream {
         self.received.first_chunk().map(Header::decode)
     }
 
-    /// Appends one compressed packet to `packets` if all of it has arrived; tells whether it has. A few bytes may become 16 MB, so that the next
-    /// one is to be taken when this is used up. What is sent next is numbered as the answer.
+    /// Appends one compressed packet to `packets` if all of it has arrived; tells whether it has. A few bytes may become 16 MB, so
+    /// that the next one is to be taken when this is used up. The next packets are numbered as the answer.
     ///
     /// # Errors
     /// [`FrameError::Corrupt`], after which the connection cannot go on.

@@ -66,7 +66,7 @@ macro_rules! flags {
 }
 
 flags! {
-    /// What a client or a server can do; what both can do is in force for the connection.
+    /// The capabilities of a client or a server; a connection uses the capabilities of both.
     Capabilities: u32 {
         /// Set by every client since 4.1; MariaDB's connectors clear it to announce their own extensions.
         LONG_PASSWORD = 1;

@@ -29,7 +29,7 @@ pub enum SessionChange<'a> {
     Gtids(&'a [u8]),
     /// The statement that would start a transaction like this one.
     TransactionCharacteristics(&'a [u8]),
-    /// Eight letters that say what the open transaction did.
+    /// Eight letters for the actions of the open transaction.
     TransactionState(&'a [u8]),
 }
 

@@ -11,8 +11,8 @@ use std::sync::Arc;
 const USING_WHERE: &str = "Using where";
 const USING_INDEX_CONDITION: &str = "Using index condition";
 
-/// MySQL's words: a comparison that the look-up itself makes true is no condition any more; one that a secondary index can
-/// tell by itself is an index condition, unless only the index is read.
+/// As in MySQL, a comparison that the look-up itself makes true is no condition. A comparison that a secondary index can evaluate
+/// is an index condition, unless only the index is read.
 pub(super) fn condition_notes(scan: &RowScanExec, condition: &Arc<dyn PhysicalExpr>) -> Vec<&'static str> {
     let (def, path) = (&*scan.source.def, &scan.path);
     let (Some(index), Some(ranges)) = (path.index_def(def), &path.ranges) else { return vec![USING_WHERE] };

@@ -358,7 +358,7 @@ fn answered(metrics: &MetricsSet) -> String {
     text + ")"
 }
 
-/// Numbers that are not zero, with what they are of.
+/// The numbers that are not zero, with their names.
 fn listed(numbers: &[(&str, usize)]) -> Option<String> {
     let shown: Vec<String> =
         numbers.iter().filter(|(_, number)| *number > 0).map(|(what, number)| format!("{what}={number}")).collect();

@@ -13,7 +13,8 @@ use squall_functions::expr::{BoundExpr, CompareOp, EmptyRow, ParameterisedRow};
 use squall_row_store::{Direction, ReadView, RowStore};
 use squall_types::{SqlResult, Value};
 
-/// Estimates are often too high, of tables that were never analysed above all: only what is far too much is not tried.
+/// Estimates are often too high, above all for tables that were never analysed. So only queries with far too many estimated rows
+/// are not tried.
 const DOUBT: f64 = 20.0;
 /// So many rows are read and sorted before it is tried to begin with the table that ORDER BY names, up to LIMIT. How many of its rows have
 /// partners is not known.

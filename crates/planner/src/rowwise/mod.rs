@@ -164,7 +164,7 @@ fn compares_plainly(condition: &BoundExpr) -> bool {
     }
 }
 
-/// Whether a query has the form of those that are run here.
+/// Whether a query has a form that this module can run.
 pub fn may_be_small(query: &ast::Query) -> bool {
     plain_select(query).is_some()
 }

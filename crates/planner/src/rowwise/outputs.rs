@@ -143,7 +143,7 @@ pub(super) fn bind(
             Some(having) => Some(having),
             None => return Ok(None),
         },
-        // It is a condition on rows that names what the select list shows.
+        // It is a condition on rows that uses names of the select list.
         (Some(_), None) => return Ok(None),
     };
     let Some(mut order) = reader.order_by(&query.order_by, groups, select.options.distinct)? else { return Ok(None) };
@@ -457,7 +457,7 @@ impl Reader<'_> {
                     let full = self.binder.context.settings.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY);
                     match (at, groups) {
                         (Some(at), Some(_)) => OrderKey::Item(at),
-                        // Of rows that are equal but for what they are ordered by, the first one stays.
+                        // Of rows that are equal except for their order, the first one stays.
                         (None, _) if distinct && full => return Ok(None),
                         (None, Some(keys)) if !self.is_of_group(&expr, keys) => return Ok(None),
                         _ => OrderKey::Expr(sort_key(expr)),

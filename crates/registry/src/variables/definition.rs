@@ -310,7 +310,7 @@ impl VariableDef {
         self
     }
 
-    /// Any value but the default is error 1235, which says what the server has `instead`.
+    /// Any value but the default is error 1235, which names the alternative (`instead`).
     pub const fn only_default(mut self, instead: &'static str) -> Self {
         self.effect = Effect::OnlyDefault { instead };
         self

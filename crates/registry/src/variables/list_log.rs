@@ -9,7 +9,7 @@ const fn threshold(name: &'static str, doc: &'static str) -> VariableDef {
     unsigned(name, Global, 0, 0, u64::MAX, doc)
 }
 
-/// What a replica may do to values that do not fit.
+/// The conversions that a replica may do for values that do not fit.
 const CONVERSIONS: &[&str] = &["ALL_LOSSY", "ALL_NON_LOSSY", "ALL_UNSIGNED", "ALL_SIGNED"];
 
 pub(super) const VARIABLES: &[VariableDef] = &[

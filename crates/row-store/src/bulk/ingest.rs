@@ -40,10 +40,10 @@ enum Step {
     Rows(EncodedRows),
     /// Asks for the entries of the segments made so far. The next rows begin an order of their own.
     Tell(SyncSender<Vec<ManifestEntry>>),
-    /// Rows of what has been told are left out; which ones they were is to be told.
+    /// Removes rows by keys, and returns their numbers.
     LeaveOut(Vec<Vec<u8>>, SyncSender<Vec<u64>>),
-    /// The records behind all rows, or those that begin again, some left out; then the files become the table's. The table's
-    /// exclusive lock is held.
+    /// The records after all rows, or the records again with some removed. Then the files become the table's. The table's exclusive
+    /// lock is held.
     End(Sorted, FxHashSet<u64>),
 }
 

@@ -100,8 +100,7 @@ impl RowStore {
     }
 }
 
-/// The end of a bulk load that many threads make rows for: takes what they have made, in order. A writer that is dropped
-/// leaves nothing behind.
+/// The receiving end of a bulk load: takes the rows of many threads, in order. A writer that is dropped leaves nothing behind.
 pub struct BulkWriter {
     store: RowStore,
     table: Arc<Table>,

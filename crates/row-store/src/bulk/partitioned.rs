@@ -18,7 +18,7 @@ const ROWS_MAX: u64 = 4096;
 /// Memory that a transaction's rows take before it is committed, bytes.
 const BYTES_MAX: usize = 8 << 20;
 
-/// A load of a table that no other session has: what is committed before an error goes with the table.
+/// A load of a table that no other session has: after an error the table is dropped with all its commits.
 pub(super) struct PartitionedLoad {
     store: RowStore,
     table: Arc<Table>,

@@ -40,7 +40,7 @@ const OPEN_FILES_MAX: usize = 900;
 /// The folder and the number of the store's own records.
 const RECORDS: Place = Place { folder: 1, number: 1 };
 
-/// Tells which files are in this form. Engines that know another one must not find what they look for.
+/// Tells which files are in this form. Engines of another form must not find their files.
 const MARK_FILE: &str = "version";
 const MARK: &[u8] = b"squall keyspaces 1\n";
 
@@ -267,7 +267,7 @@ impl Drop for EngineInner {
     fn drop(&mut self) {
         self.shared.queue.close();
         for thread in self.threads.drain(..) {
-            // One that has panicked has nothing to say here; what it was to write is in the log.
+            // A panic of a worker is ignored here, because the log has its unwritten changes.
             let _ = thread.join();
         }
         // Keyspaces have the shared part, which has them in its queue.

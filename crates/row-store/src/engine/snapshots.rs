@@ -177,7 +177,7 @@ mod tests {
                 let mut newest = 0;
                 while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
                     newest = newest.max(snapshots.unneeded_before());
-                    // What is opened from now on is later than what could be thrown away before.
+                    // New snapshots are later than all versions that could be removed before.
                     assert!(snapshots.open().seqno() > newest);
                 }
             });

@@ -50,7 +50,7 @@ pub const BACKGROUND_FAMILY: u64 = 1 << 62;
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LockKey {
     pub table: TableId,
-    /// A copy: what it is read from may be a part of a block, which lives as long as any part of it.
+    /// A copy, because the original may be a part of a block, which lives as long as any part of it.
     pub key: SmallVec<[u8; INLINE_KEY_BYTES]>,
 }
 
@@ -186,7 +186,7 @@ impl LockTable {
         self.acquire(Holder::new(owner, Mode::from(mode)), &table_key(table), wait)
     }
 
-    /// Locks a table for a transaction, which may write to it: others can look into what it has written from now on.
+    /// Locks a table for a transaction, which may write to it. From now on others can search its writes.
     pub fn lock_written_table(
         &self,
         owner: Owner,

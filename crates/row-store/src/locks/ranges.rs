@@ -52,8 +52,8 @@ impl SearchedRanges {
         self.held.lock().iter().filter(|searched| searched.owner == owner).count()
     }
 
-    /// Notes a search, unless the owner has searched all of the range before. Tells whether it is news. Its lock is to be taken next, and
-    /// then what it covers [forgotten](SearchedRanges::forget_covered), or if that fails the search itself.
+    /// Notes a search, unless the owner has searched all of the range before. Tells whether it is news. Then the caller takes its
+    /// lock and [forgets](SearchedRanges::forget_covered) the ranges that it covers, or the search itself if locking fails.
     pub fn add(&self, owner: Owner, range: &KeyRange, lock: &LockKey) -> bool {
         let mut held = self.held.lock();
         if held.iter().any(|other| other.owner == owner && covers(&other.range, range)) {

@@ -182,7 +182,7 @@ impl RowStore {
 }
 
 impl Vectors {
-    /// Charges what it takes; whether that is allowed.
+    /// Charges its memory. Tells whether the limit allows it.
     fn is_charged(&mut self) -> bool {
         let others: usize = self.others.iter().map(|key| key.len() + KEY_BYTES).sum();
         let bytes = self.graph.as_ref().map_or(0, Graph::bytes) + others;

@@ -24,9 +24,9 @@ const ROWS_AT_ONCE: i64 = 512;
 /// Keys of rows that may be nearest to a vector.
 #[derive(Debug, Default)]
 pub struct Nearest {
-    /// Those that the graph finds, the nearest first.
+    /// The keys that the graph finds, the nearest first.
     pub found: Vec<Arc<[u8]>>,
-    /// Those that it has otherwise than the reader sees them, or not at all.
+    /// The keys whose rows differ from the reader's version, or that are missing in the graph.
     pub changed: Vec<Box<[u8]>>,
     /// Whether these are all rows of the table.
     pub is_all: bool,

@@ -38,7 +38,7 @@ pub(crate) struct Uncommitted {
     pub explicit: Mutex<ExplicitLocks>,
 }
 
-/// Locks of ranges that others have given the transaction for what it has put there.
+/// Locks of ranges that other transactions have given this one for its writes there.
 #[derive(Default)]
 pub(crate) struct ExplicitLocks {
     keys: Vec<LockKey>,
@@ -285,7 +285,7 @@ impl ReadView {
         self.row_at(table, &row_key, keep)?.ok_or_else(|| corrupted(&table.def().name))
     }
 
-    /// Takes note of what is read, where a commit has to be checked against it.
+    /// Records the reads, if a commit must be checked against them.
     pub(crate) fn note(&self, table: &Table, range: impl FnOnce() -> KeyRange) {
         if let Some(reads) = self.own.as_ref().and_then(|own| own.reads.as_ref()) {
             reads.add(table.id(), range());

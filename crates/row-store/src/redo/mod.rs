@@ -79,8 +79,8 @@ pub(crate) struct RedoLog {
     next: Mutex<Option<Segment>>,
     /// Those before the current one, oldest first.
     full: Mutex<VecDeque<FullSegment>>,
-    /// The first write or sync that has failed, if one has: what the disk has is not known. A caller that meets the failure
-    /// later gets the same reason, whichever thread tells it first.
+    /// The first failed write or sync, if any. Then the content of the disk is unknown. A caller that meets the failure later gets
+    /// the same reason, whichever thread tells it first.
     failure: OnceLock<io::Error>,
 }
 

@@ -67,7 +67,7 @@ pub struct LogContents {
     pub end: LogPlace,
     /// Whole batches in between.
     pub batches: u64,
-    /// The damage at the end; `None` if that is the end of what was durable.
+    /// The damage at the end; `None` if that is the end of the durable part.
     pub damage: Option<LogDamage>,
     /// It was [ended](crate::RowStore::end_log) there on purpose.
     pub is_cut: bool,

@@ -38,7 +38,7 @@ pub(super) const FIRST: u8 = 1;
 pub(super) const LAST: u8 = 2;
 /// The segment's last fragment: the log goes on in another one, which is there.
 pub(super) const CONTINUED: u8 = 4;
-/// A fragment that says what is durable and nothing else.
+/// A fragment that only states durability.
 pub(super) const SYNCED: u8 = 8;
 
 const KEYSPACE: u8 = 0;
@@ -134,7 +134,7 @@ impl ReadHeader {
     }
 }
 
-/// Up to where the log was durable, as the headers of some numbers say that stand anywhere in these bytes; 0 if there are none.
+/// The greatest durable fragment that headers with some numbers state, anywhere in these bytes; 0 if there are none.
 pub(super) fn durable_of_headers(seed: u64, bytes: &[u8], numbers: &RangeInclusive<u64>) -> u64 {
     const ZEROS: [u8; 4096] = [0; 4096];
     let mut durable = 0;

@@ -163,7 +163,7 @@ impl Replay<'_> {
         self.contents.is_cut
     }
 
-    /// Reads the segment at the end of what was read; the number of the one in which the log goes on.
+    /// Reads the next segment. Gives the number of the segment in which the log continues.
     fn read_segment(&mut self, reader: &mut SegmentReader) -> io::Result<Option<u64>> {
         loop {
             if self.is_cut() {
@@ -222,7 +222,7 @@ impl Replay<'_> {
         self.contents.damage = Some(LogDamage { file, byte, fragment, what });
     }
 
-    /// Up to where the log was durable, as far as anything behind the end of what was read says so.
+    /// The greatest durable fragment that any header after the read part states.
     fn durable_behind(&self) -> io::Result<u64> {
         let LogPlace { segment, byte, fragment } = self.contents.end;
         let mut places: Vec<(PathBuf, u64, u64)> = Vec::new();

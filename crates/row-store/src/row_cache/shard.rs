@@ -157,7 +157,7 @@ impl Shard {
         }
     }
 
-    /// Whether a slot is that of a row. For the holder of the lock, who may rely on what it reads.
+    /// Whether a slot is that of a row. For the holder of the lock, whose reads are consistent.
     fn is_of(&self, slot: u64, place: &Place<'_>) -> bool {
         let position = position_of(slot).filter(|position| {
             slot >> POSITION_BITS == tag_of(place) && self.head.load(Ordering::Relaxed) <= position + self.log_words()

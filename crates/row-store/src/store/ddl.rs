@@ -137,7 +137,8 @@ impl RowStore {
         let known = old.owners();
         let filled: Vec<TableId> = new.owners().into_keys().filter(|storage| !known.contains_key(storage)).collect();
         if let Err(error) = made.and_then(|()| inner.committer.write(batch, true)) {
-            // Where the store has stopped it is not known whether the disk has the batch; the next start removes what it does not name.
+            // If the store has stopped, it is unknown whether the disk has the batch; the next start removes files that it does not
+            // name.
             if !self.gate().is_stopped() {
                 fresh.iter().for_each(|data| inner.db.drop_keyspace(&data.keyspace));
             }
@@ -202,8 +203,8 @@ impl RowStore {
         self.0.committer.write_async(batch)
     }
 
-    /// Writes a record of the server's own, which comes before whatever is committed from now on, and hands it to the operating system: it
-    /// is there if the process ends. Nothing waits for the disk: the record survives a power cut when the next commit does.
+    /// Writes one of the server's own records before all later commits, and gives it to the operating system, so that it survives
+    /// the end of the process. Nothing waits for the disk: the record survives a power cut when the next commit does.
     ///
     /// # Errors
     /// When the store takes no writes any more.

@@ -103,8 +103,8 @@ impl StoreInner {
         }
     }
 
-    /// Tells the gate what the engine may still need: buffers that become files, and the largest merge of files. A
-    /// merge keeps its sources until it is done; it is at most as large as its table.
+    /// Tells the gate the space that the engine may still need: for buffers that become files, and for the largest merge of files.
+    /// A merge keeps its sources until it is done; it is at most as large as its table.
     pub fn reserve_space(&self) {
         let written = self.committer.written_bytes.load(Ordering::Relaxed);
         let segment_bytes_max = self.options.table_buffer_bytes_max.min(self.options.write_buffer_bytes_max);
@@ -134,7 +134,7 @@ impl StoreInner {
         Ok(())
     }
 
-    /// Removes what loads that were given up have left, where that had to wait.
+    /// Removes the remaining files of loads that were given up, if their removal had to wait.
     fn remove_unused_files(&self) {
         let tables: Vec<_> = self.data.read().values().cloned().collect();
         for data in tables {

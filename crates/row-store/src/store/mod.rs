@@ -315,9 +315,9 @@ impl RowStore {
             let storages = table.storages_for_key(partitions, key);
             return first_found(storages, |storage| self.get(storage, key));
         }
-        // The newest version needs no snapshot to be registered and is never collected. That of a commit which is not
-        // durable yet is not to be seen, so then, and where nothing is found (which may be such a commit's DELETE), the
-        // answer is a snapshot's.
+        // The newest version needs no snapshot to be registered and is never collected. The version of a commit that is not yet
+        // durable must not be visible. Then, and if no row is found (such a commit may have deleted it), the answer comes from a
+        // snapshot.
         let newest = match table.data.segment_level() {
             None => table.data.newest_visible_row(key, || self.0.committer.visible.seqno())?,
             Some(_) => None,
@@ -355,7 +355,7 @@ impl RowStore {
         }
         let table = Arc::new(self.open_table(def)?);
         let mut tables = self.0.tables.write();
-        // A session that drops a table says so before it is forgotten here: what is gone must not come back.
+        // A session that drops a table calls this before the table is removed here, so that it cannot come back.
         if !table.is_retired() {
             tables.insert(def.id, table.clone());
         }

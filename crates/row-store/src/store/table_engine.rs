@@ -93,8 +93,8 @@ pub trait TableEngine: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Brings a part of a table into the form that is read best, as OPTIMIZE TABLE asks, on up to `threads` threads. `interrupt` is called
-    /// between steps; its error ends the work, and what has been done stays.
+    /// Brings a part of a table into the form that is read best, as OPTIMIZE TABLE asks, on up to `threads` threads. `interrupt` is
+    /// called between steps; its error ends the work, and finished steps stay.
     ///
     /// # Errors
     /// Those of `interrupt`, of reading the table and of writing.
@@ -118,7 +118,7 @@ pub trait TableEngine: Send + Sync {
         Ok(())
     }
 
-    /// Ends that work; what is under way ends first.
+    /// Ends that work after the current step.
     fn stop(&self) {}
 
     /// Makes a new copy of a table's columns, while others read and write the table. Asked of the engine that [keeps
@@ -137,7 +137,7 @@ pub trait TableEngine: Send + Sync {
 pub struct ReplacedEngine {
     /// Its name there, found in any letter case.
     pub name: &'static str,
-    /// Its tables are to be small: those that take their place are compressed by Zstandard.
+    /// Its tables should be small: the tables that replace them are compressed by Zstandard.
     pub is_small: bool,
 }
 

@@ -43,7 +43,7 @@ const PACKED: u8 = 2;
 const WITH_DICTIONARY: u8 = 4;
 /// and that what is packed are several blocks with their headers, not one without.
 const SEVERAL_BLOCKS: u8 = 8;
-/// Bytes before those that the checksum is of.
+/// Bytes before the part that the checksum covers.
 const PACKED_HEADER_BYTES: usize = 5;
 
 /// The magic number of each frame of Zstandard (RFC 8878, 3.1.1).

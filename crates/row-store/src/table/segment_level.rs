@@ -123,7 +123,7 @@ pub trait SegmentRowWriter {
     /// Takes rows of a block, whose keys come likewise.
     fn push_block(&mut self, block: Box<dyn SegmentBlock>, keys: &BlockKeys) -> SqlResult<()>;
 
-    /// Makes what has come durable, and gives the entries that stand for it.
+    /// Makes the rows so far durable, and gives their entries of the manifest.
     fn finish(&mut self) -> SqlResult<Vec<ManifestEntry>>;
 
     /// Removes rows from the last durable part, by their storage keys. Gives their numbers in the order of input. Later entries

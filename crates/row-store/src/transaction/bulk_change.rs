@@ -68,7 +68,7 @@ impl Transaction {
         Ok(true)
     }
 
-    /// Whether a table, which no other session may change, is what it was at a snapshot.
+    /// Whether a table, which no other session may change, is unchanged since a snapshot.
     fn is_unchanged_since(&self, table: &Table, snapshot: &Snapshot) -> SqlResult<bool> {
         let present = self.store.snapshot();
         let keyspace = &table.data.keyspace;

@@ -21,7 +21,7 @@ pub struct LockedRow {
     pub lock: RowLock,
 }
 
-/// A scan that locks what it yields.
+/// A scan that locks the rows it gives.
 pub struct LockingScan {
     pub(super) cursor: Cursor,
     pub(super) request: LockRequest,

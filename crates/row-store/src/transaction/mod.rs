@@ -112,7 +112,7 @@ impl Transaction {
         self.own.any.load(Ordering::Acquire)
     }
 
-    /// Memory that what it has written takes until it is committed, bytes.
+    /// Memory of its uncommitted writes, bytes.
     pub fn written_bytes(&self) -> usize {
         self.own.writes.read().bytes()
     }
@@ -438,7 +438,7 @@ impl Transaction {
         Ok(self.charge_memory()?)
     }
 
-    /// What it has written and locked is charged to what [`Transaction::charge_to`] says (1041).
+    /// Its writes and locks are charged to the account of [`Transaction::charge_to`] (1041).
     fn charge_memory(&mut self) -> SqlResult<()> {
         let written = {
             let writes = self.own.writes.read();
@@ -523,7 +523,7 @@ impl Transaction {
         if !is_spilled {
             return store.committer().commit(request, durability);
         }
-        // Files are made of what has left memory, which takes a while. A commit that gets no thread is cut short, and its ticket says so.
+        // Spilled writes become files, which takes a while. A commit that gets no thread is cut short, and its ticket says so.
         let commit = carried(move || drop(store.committer().commit(request, durability)));
         match std::thread::Builder::new().name("squall-large-commit".into()).spawn(commit) {
             Ok(_) => answer,

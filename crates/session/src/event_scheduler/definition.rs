@@ -89,8 +89,8 @@ impl EventDef {
         TimeZone::parse(&self.time_zone).unwrap_or_else(TimeZone::system)
     }
 
-    /// When it is due next, from `now` on; `None` if never again. What was to run once and has not yet is due however
-    /// long ago that was.
+    /// When it is due next, from `now` on; `None` if never again. An event that runs once and has not run yet stays due, even after
+    /// a long time.
     pub fn next(&self, now: i64) -> Option<i64> {
         match &self.schedule {
             Schedule::At(at) => self.executed_micros.is_none().then_some(*at),

@@ -45,7 +45,7 @@ impl Session {
         self.blocking(move |_| send_all(source, &mut rows, &sender, &process)).await
     }
 
-    /// Opens what the URL of a statement names.
+    /// Opens the source at the URL of a statement.
     ///
     /// # Errors
     /// 1235 without a module that reads URLs; the module's.

@@ -21,7 +21,7 @@ const RECORDS_LOOKED_AT: usize = 1000;
 /// Rows between two looks at how far a Parquet file has been read.
 const ROWS_PER_LOOK: u64 = 1024;
 
-/// A file that is open, and what is known of it.
+/// An open file and its properties.
 pub(super) struct NamedFile {
     /// As the statement has it.
     path: String,

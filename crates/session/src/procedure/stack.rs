@@ -8,7 +8,7 @@ const RESERVE_BYTES: usize = 1 << 20;
 /// Stack that is taken at once where that is not left.
 const SEGMENT_BYTES: usize = 8 << 20;
 
-/// Drives what is inside on another piece of stack, where the thread's own is nearly used up.
+/// Runs the inner future on another piece of stack if the thread's own is nearly used up.
 pub(crate) struct OnGrowingStack<F: ?Sized>(pub Pin<Box<F>>);
 
 impl<F: Future + ?Sized> Future for OnGrowingStack<F> {

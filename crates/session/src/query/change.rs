@@ -315,8 +315,8 @@ impl Session {
     }
 }
 
-/// Whether a change is short whatever the data: rows written out, or one row by its primary key, and nothing in it that
-/// waits or makes long strings. Bodies of triggers may.
+/// Whether a change is short for any data: literal rows, or one row by its primary key, without a part that waits or makes long
+/// strings. Bodies of triggers may.
 pub(crate) fn runs_inline(plan: &DmlPlan, catalog: &Catalog) -> bool {
     if plan.targets().any(|target| target.triggers.is_some()) {
         return false;

@@ -16,7 +16,7 @@ use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Variables that a body has as its creator had them; what it sets them to ends with it.
+/// Variables that have their creator's values in a body; the body's own settings end with it.
 const OF_BODY: [VariableId; 6] = [
     ids::SQL_MODE,
     ids::CHARACTER_SET_CLIENT,

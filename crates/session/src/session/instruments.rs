@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 /// A statement that took less has not waited for a lock, as far as a user notices.
 const LOCK_WAIT_FROM_MICROS: u64 = 100;
 
-/// What a session is measured with: its row of the process list, which has its counters, and the server's statistics. Borrowed of the
+/// The instruments of a session: its row of the process list, which has its counters, and the server's statistics. Borrowed of the
 /// session, whose other state nothing here needs.
 #[derive(Clone, Copy)]
 pub(crate) struct Instruments<'s> {

@@ -99,7 +99,7 @@ impl Session {
         }
     }
 
-    /// Ends what a statement has done: rows that its functions append are inserted, its transaction is committed or taken back.
+    /// Ends the work of a statement: inserts the rows that its functions append, and commits its transaction or rolls it back.
     async fn end(&mut self, run: &StatementRun<'_>, result: Result<Outcome, Failure>) -> Result<Outcome, Failure> {
         let result = match result {
             Ok(outcome) => self.insert_appended(&run.context).await.map(|()| outcome).map_err(Failure::Sql),

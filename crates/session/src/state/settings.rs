@@ -14,7 +14,7 @@ use std::time::Duration;
 /// The variables that the session itself acts on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Those that the meaning of statements depends on, and the default database.
+    /// The settings that change the meaning of statements, and the default database.
     pub bind: Arc<BindSettings>,
     /// `autocommit`.
     pub autocommit: bool,

@@ -59,7 +59,7 @@ impl TransactionState {
         }
     }
 
-    /// Memory that what the open transaction has written takes, bytes.
+    /// Memory of the open transaction's writes, bytes.
     pub fn written_bytes(&self) -> usize {
         let open = self.open.as_ref().and_then(|open| open.transaction.as_ref());
         open.map_or(0, Transaction::written_bytes)
@@ -88,7 +88,7 @@ impl TransactionState {
         }
     }
 
-    /// Takes back what a statement that failed has done in the open transaction.
+    /// Rolls back the changes of a failed statement in the open transaction.
     pub fn undo_statement(&mut self) {
         if let Some(savepoint) = self.undo.take()
             && let Some(transaction) = self.current()

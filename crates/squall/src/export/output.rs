@@ -77,7 +77,7 @@ impl Write for Output {
 impl Drop for Output {
     fn drop(&mut self) {
         if let Some((partial, _)) = &self.names {
-            // What is left of an export that has failed.
+            // The remains of a failed export.
             let _ = std::fs::remove_file(partial);
         }
     }

@@ -89,7 +89,7 @@ struct Input<'a> {
     args: &'a LoadArgs,
     files: Vec<PathBuf>,
     columns: Vec<String>,
-    /// What the columns make of the fields, as far as that is known.
+    /// The types of the columns, as far as they are known.
     kinds: Vec<FieldKind>,
     read: Arc<AtomicU64>,
 }

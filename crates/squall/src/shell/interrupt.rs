@@ -11,7 +11,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::ShellError;
 use crate::embedded::Embedded;
 
-/// What a program says that a SIGINT ended.
+/// The exit code of a program that SIGINT has ended.
 const EXIT_CODE: i32 = 130;
 
 /// Nothing runs: Ctrl-C ends the program. A line editor that waits for a line sees the key itself, and no signal comes.

@@ -120,7 +120,7 @@ impl AsciiWeights {
         weights
     }
 
-    /// Writes what the collator would, only faster: first bytes are left out where they repeat.
+    /// Writes the collator's key, only faster: repeated first bytes are left out.
     fn write_key(&self, text: &[u8], out: &mut Vec<u8>) {
         let mut previous = 0u32;
         for byte in text {

@@ -6,7 +6,7 @@ use super::weight_data::{EIGHT_BIT, EXPANSIONS, GENERAL};
 use super::{Charset, Collation};
 use std::sync::LazyLock;
 
-/// Pages of 256 weights; a missing page is one of characters that weigh what they are.
+/// Pages of 256 weights; in a missing page the weight of each character is its own code.
 static GENERAL_PAGES: LazyLock<Vec<Option<Box<[u16; 256]>>>> = LazyLock::new(|| {
     let mut pages: Vec<Option<Box<[u16; 256]>>> = (0..256).map(|_| None).collect();
     for (first, count, step, weight, weight_step) in GENERAL {

@@ -9,7 +9,7 @@ fn name_of(target: &SqlType) -> &'static str {
     if *target == SqlType::Uuid { "uuid" } else { "hex" }
 }
 
-/// What a value is as a HEX or UUID: bytes of the right number are those, text is read as digits. `None` if it is none.
+/// A value as a HEX or UUID: bytes of the right number are used directly, text is read as digits. `None` if it is none.
 fn digits_of(value: &Value, source: &SqlType, target: &SqlType) -> Option<Vec<u8>> {
     match value {
         Value::Bytes(bytes) if target.digit_bytes() == Some(bytes.len()) => Some(bytes.clone()),

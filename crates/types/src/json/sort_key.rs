@@ -11,7 +11,7 @@ const ESCAPED: u8 = 0xFF;
 /// Before the digits of a decimal that its double leaves out: greater than all that may follow a number.
 const MORE: u8 = 0xFF;
 
-/// Appends the sort key of a stored document. Text that is no document has one behind those of all documents.
+/// Appends the sort key of a stored document. Text that is not a document has a key after the keys of all documents.
 pub fn sort_key(text: &str, key: &mut Vec<u8>) {
     let start = key.len();
     if push(text, DEPTH_MAX, key).is_err() {

@@ -211,7 +211,7 @@ impl DateTime {
 impl Time {
     /// 838:59:59.999999 in microseconds.
     pub const MAX_MICROS: i64 = (838 * 3600 + 59 * 60 + 59) * 1_000_000 + 999_999;
-    /// `838:59:59`, what a time that is too large becomes.
+    /// `838:59:59`, the value of a time that is too large.
     pub const MAX: Time = Time(Self::MAX_MICROS - 999_999);
 
     /// From microseconds, if in range.

@@ -15,7 +15,7 @@ pub enum Metric {
     Euclidean,
     /// 1 less the cosine of the angle between them: from 0 to 2. A vector of zeros has no direction and is 1 from all others.
     Cosine,
-    /// Their scalar product with the other sign, so that what is most alike comes first.
+    /// Their scalar product with the other sign, so that the most similar vectors come first.
     Dot,
 }
 
