@@ -69,7 +69,7 @@ impl Listeners {
             self.ask(|answer| Request::Open(endpoint, std::mem::take(&mut bound), answer))?;
             Ok(tcp_addresses)
         });
-        // Sockets that nobody listens on leave no files.
+        // Closed sockets leave no files.
         bound.iter().for_each(Bound::remove_file);
         opened
     }

@@ -75,7 +75,7 @@ impl Login {
         }
     }
 
-    /// Whether a password that came as it is (over TLS or a Unix socket, one hopes) is the account's. Takes as long for nobody.
+    /// Whether a password in clear text (over TLS or a Unix socket) is the account's. Takes as long without an account.
     ///
     /// # Errors
     /// 1524 for an account whose plugin is not known.

@@ -192,7 +192,7 @@ impl Client {
         self.gate.enter(max_concurrent).await
     }
 
-    /// Makes a request and reads the whole answer. Whoever drops the future ends the request.
+    /// Makes a request and reads the whole answer. Dropping the future ends the request.
     ///
     /// # Errors
     /// [`HttpError`].

@@ -11,7 +11,7 @@ pub enum HttpError {
     Blocked(String),
     /// Resolving, connecting, TLS, time, size, redirects.
     Transfer(String),
-    /// Whoever asked has no memory for the answer; they know why.
+    /// The caller has no memory for the answer, and knows the reason.
     Refused,
 }
 

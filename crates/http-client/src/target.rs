@@ -52,7 +52,7 @@ impl Target {
         if self.is_secure() && !next.is_secure() {
             return Err(HttpError::Blocked("a redirect from https to http".to_string()));
         }
-        // Whoever redirects does not say as whom the next is asked.
+        // A redirect does not set the credentials of the next request.
         Ok(Target { authorization: None, ..next })
     }
 

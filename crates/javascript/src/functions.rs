@@ -225,7 +225,7 @@ impl ScalarKernel for ScriptKernel {
         self.value(result.map_err(|failure| error_of(failure, &source, context))?, context)
     }
 
-    /// Nobody else counts on the thread.
+    /// No other work needs the thread.
     fn waits(&self) -> bool {
         true
     }

@@ -33,7 +33,7 @@ pub(super) struct Host {
     pub stopped: Option<Leave>,
     /// The way to the session, while a script runs that has one.
     pub statements: Option<NonNull<dyn Statements>>,
-    /// Whether nobody waits for the script any more.
+    /// Whether the script's caller no longer waits.
     pub is_abandoned: Option<Arc<AtomicBool>>,
     /// The error that ended the script, or the last that a statement has failed with.
     pub error: Option<SqlError>,

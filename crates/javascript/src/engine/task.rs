@@ -140,7 +140,7 @@ pub struct Task<'a> {
     pub zone: &'a Arc<TimeZone>,
     /// The way to the session, for scripts that may run statements: `session` in the script.
     pub statements: Option<&'a dyn Statements>,
-    /// Set when nobody waits for it any more, which stops it too.
+    /// Set when its caller no longer waits, which stops it too.
     pub is_abandoned: Option<&'a Arc<AtomicBool>>,
 }
 

@@ -54,7 +54,7 @@ pub(super) fn slot() -> std::io::Result<Slot> {
     if WATCH.thread.get().is_none() {
         super::guard::install_signal()?;
         let thread = std::thread::Builder::new().name("javascript-watch".into()).spawn(look_after)?;
-        // The lock is held: nobody else has started one.
+        // The lock is held, so no other thread has started one.
         let _ = WATCH.thread.set(thread.thread().clone());
     }
     slots.retain(|slot| slot.strong_count() > 0);

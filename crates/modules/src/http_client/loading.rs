@@ -49,7 +49,7 @@ impl UrlSource for Loads {
             let begun = Instant::now();
             let mut transfer = Transfer { status: None, redirects: None, bytes: 0 };
             let open = || {
-                // Nobody may wait any more.
+                // The reader may be gone.
                 let _ = opened.try_send(());
             };
             let ended = tokio::select! {
@@ -60,7 +60,7 @@ impl UrlSource for Loads {
             if let Some(entry) = entry {
                 shared.log.push(transfer.noted(entry, &ended, begun));
             }
-            // Nobody may read any more.
+            // The reader may be gone.
             let _ = parts.send(ended.map(|()| Vec::new())).await;
         };
         let mut source = Source {

@@ -131,7 +131,7 @@ impl Shared {
             if let Some(entry) = entry {
                 shared.log.push(ended(entry, &fetched, begun));
             }
-            // Nobody may wait any more.
+            // The caller may be gone.
             let _ = send.send(fetched.map(|response| Answered { response, _charge: charge }));
         };
         Ok(Running { answer, task: threads.spawn(work).abort_handle() })

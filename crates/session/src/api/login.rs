@@ -12,7 +12,7 @@ pub struct Credentials<'a> {
     pub peer: &'a Peer,
     /// The password. A protocol should take none that others can read on the way.
     pub password: &'a [u8],
-    /// Nobody can read it on the way: it came by TLS or a Unix socket.
+    /// Whether its messages are private: it came by TLS or a Unix socket.
     pub is_secure: bool,
     /// The client can be asked for a new password, by error 1820 of its statements.
     pub can_change_password: bool,

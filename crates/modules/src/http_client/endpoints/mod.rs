@@ -188,7 +188,7 @@ impl Shared {
         Ok(endpoints)
     }
 
-    /// The endpoint of that name, whoever asks.
+    /// The endpoint of that name, for any account.
     fn endpoint(&self, name: &str) -> SqlResult<Option<Endpoint>> {
         self.database()?.records(SPACE).get(&key(name))?.as_deref().map(Endpoint::decode).transpose()
     }
