@@ -299,7 +299,7 @@ fn row_by_row_and_by_plan_are_the_same() {
     let mut random = Choices(Random::of_run("row_by_row_and_by_plan_are_the_same"));
     run(&mut client, TABLES);
     fill(&mut client, &mut random);
-    let mut kept = 0;
+    let mut cached = 0;
     for _ in 0..QUERIES {
         let (sql, ordered) = query(&mut random);
         let planned = answer(&mut client, &format!("WITH unused AS (SELECT 1) {sql}"));
