@@ -28,7 +28,7 @@ pub fn push_statement(out: &mut Vec<u8>, sql: &[u8], options: &ParseOptions, byt
         let mut at = 0;
         for secret in squall_parser::secrets(shown, options) {
             out.extend_from_slice(&shown[at..secret.start]);
-            out.extend_from_slice(b"<secret>");
+            out.extend_from_slice(squall_parser::SECRET.as_bytes());
             at = secret.end;
         }
         out.extend_from_slice(&shown[at..]);

@@ -169,7 +169,7 @@ impl Session {
         let start = now_micros();
         let (prepared, _) = self.prepare_text(&text).await?;
         let id = self.prepared.take_id();
-        let shown = self.shown(&prepared.statement, &prepared.sql);
+        let shown = self.shown(&prepared.sql);
         self.instruments().count_prepared((id, Some(&prepare.name)), &prepared, shown, start);
         self.log_command("Prepare", &text);
         self.prepared.set_named(&prepare.name, prepared);

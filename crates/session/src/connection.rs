@@ -335,7 +335,7 @@ impl Connection for Session {
                     let (parameters, columns) = (prepared.placeholders as u16, prepared.columns.to_vec());
                     self.shared.prepared_count.fetch_add(1, Ordering::Relaxed);
                     let id = self.prepared.take_id();
-                    let text = self.shown(&prepared.statement, &prepared.sql);
+                    let text = self.shown(&prepared.sql);
                     self.instruments().count_prepared((id, None), &prepared, text, self.command_micros);
                     self.prepared.add(id, prepared, plan_use);
                     Ok(PreparedInfo { id, parameters, columns, warnings: 0 })

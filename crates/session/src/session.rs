@@ -314,14 +314,11 @@ impl Session {
     }
 
     /// Tells listeners that a statement with this text has ended, which may be a part of a longer one.
-    pub(crate) fn tell_of_statement(&self, statement: Option<&Statement>, sql: &[u8], micros: u64, error: Option<u16>) {
+    pub(crate) fn tell_of_statement(&self, sql: &[u8], micros: u64, error: Option<u16>) {
         if self.shared.listeners.is_empty() {
             return;
         }
-        let sql = match statement {
-            Some(statement) => self.shown(statement, sql),
-            None => Cow::Borrowed(sql),
-        };
+        let sql = self.shown(sql);
         let ended = EndedStatement { sql: &sql[..sql.len().min(LISTENED_BYTES_MAX)], micros, error };
         self.shared.listeners.tell(|listener| listener.statement_ended(&self.listened(), &ended));
     }
@@ -434,7 +431,7 @@ impl Session {
                     self.begin_command("Query", text);
                     self.log_unparsed(text);
                     self.finish_with_error(&error, None);
-                    self.count_unparsed();
+                    self.count_unparsed(text);
                     writer.error(&error);
                     return self.end_command(writer).await.map(|()| None);
                 }
@@ -451,7 +448,7 @@ impl Session {
                 return self.end_command(writer).await.map(|()| None);
             }
             let statement_text = &text[..parsed.end];
-            self.begin_command("Query", &self.shown(&parsed.statement, statement_text));
+            self.begin_command("Query", statement_text);
             let request = Request {
                 statement: &parsed.statement,
                 sql: statement_text,

@@ -6,7 +6,6 @@ use crate::session::{Request, Session, parse_error};
 use bytes::Bytes;
 use squall_parser::ast::Statement;
 use squall_registry::StatementContext;
-use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
 use squall_types::{ErrorCode, Level, SqlError, SqlResult, Value};
 
@@ -57,24 +56,27 @@ impl ListEnd {
 impl Session {
     /// Runs a list as one: within the transaction that is open or, if none is, in one of its own. What ends that transaction (COMMIT,
     /// ROLLBACK, a definition) ends the unit; statements behind it commit by themselves, or as the list says. Whatever the list has begun
-    /// is committed at its end, and rolled back when a statement fails.
+    /// is committed at its end, and rolled back when a statement fails. A list that goes back to a savepoint from before it is in the same transaction
+    /// still; it can then be taken back only with all of that.
     pub(crate) async fn run_list_as_one(&mut self, list: &Bytes, parameters: &[Value], is_child: bool) -> ListEnd {
         let savepoint = format!("{SAVEPOINT} {}", self.execute_depth);
-        let within = self.transaction.is_open();
-        match within {
-            true => self.mark_savepoint(&savepoint),
-            false => self.open_explicit_transaction(),
+        let around = self.transaction.open_id();
+        match around {
+            Some(_) => self.mark_savepoint(&savepoint),
+            None => self.open_explicit_transaction(),
         }
         let mut end = ListEnd::default();
         end.failed = self.run_list(list, parameters, is_child, &mut end).await.err();
-        let is_marked = within && self.has_savepoint(&savepoint);
-        let ended = match (&end.failed, is_marked) {
-            (Some(_), true) => self.take_back_to(&savepoint),
-            (Some(_), false) => {
+        let is_within = around.is_some() && self.transaction.open_id() == around;
+        let is_marked = is_within && self.has_savepoint(&savepoint);
+        let ended = match (&end.failed, is_within) {
+            (Some(_), _) if is_marked => self.take_back_to(&savepoint),
+            (Some(_), _) => {
                 self.rollback().await;
                 Ok(())
             }
-            (None, true) => self.forget_savepoint(&savepoint),
+            (None, true) if is_marked => self.forget_savepoint(&savepoint),
+            (None, true) => Ok(()),
             (None, false) => self.commit().await,
         };
         if let Err(error) = ended
@@ -135,8 +137,7 @@ impl Session {
     /// Runs one statement of a list; gives the rows that it has changed.
     async fn run_of_list(&mut self, request: Request<'_>, parameters: &[Value], is_child: bool) -> SqlResult<u64> {
         if is_child {
-            let shown = self.shown(request.statement, request.sql);
-            self.process.begin("Execute", &String::from_utf8_lossy(&shown), now_micros());
+            self.show_command("Execute", request.sql);
         }
         let prepared;
         let request = match parameters {

@@ -89,12 +89,12 @@ impl Session {
         }
     }
 
-    /// Tells listeners of a query that was answered on this thread; such queries show no passwords.
+    /// Tells listeners of a query that was answered on this thread.
     fn tell_of_answer(&self, sql: &[u8]) {
         if !self.shared.listeners.is_empty() {
             let micros = u64::try_from(now_micros() - self.command_micros).unwrap_or(0);
             let error = self.diagnostics.rows().last().filter(|_| self.diagnostics.errors() > 0);
-            self.tell_of_statement(None, sql, micros, error.map(|error| error.error.code));
+            self.tell_of_statement(sql, micros, error.map(|error| error.error.code));
         }
     }
 

@@ -21,28 +21,30 @@ const CLIENT_GONE: u16 = 1161;
 const SHOWN_BYTES_MAX: usize = 64 << 10;
 
 impl Session {
-    /// A statement as SHOW PROCESSLIST shows it: statements that are not about rows may hold passwords.
-    pub(crate) fn shown<'t>(&self, statement: &Statement, text: &'t [u8]) -> Cow<'t, [u8]> {
-        if matches!(statement, Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_))
-        {
+    /// A statement as the process list, performance_schema and listeners have it: with `<secret>` in place of passwords, also within the texts that it runs. A long
+    /// one is cut.
+    pub(crate) fn shown<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
+        let beginning = &text[..text.len().min(SHOWN_BYTES_MAX)];
+        if !squall_parser::may_hold_secrets(beginning) {
             return Cow::Borrowed(text);
         }
-        Cow::Owned(self.masked(text))
-    }
-
-    /// A text with `<secret>` in place of passwords.
-    pub(super) fn masked(&self, text: &[u8]) -> Vec<u8> {
-        let mut masked = Vec::with_capacity(text.len().min(SHOWN_BYTES_MAX));
+        let mut masked = Vec::with_capacity(beginning.len());
         squall_logs::text::push_statement(&mut masked, text, &self.parse_options(), SHOWN_BYTES_MAX, false);
-        masked
+        Cow::Owned(masked)
     }
 
+    /// A command begins, with a text that has not been [shown](Session::shown) yet.
     pub(crate) fn begin_command(&mut self, command: &'static str, sql: &[u8]) {
         self.process.kill.reset();
         count(&self.process.status.questions);
         count(&self.process.status.queries);
-        let shown = &sql[..sql.len().min(SHOWN_BYTES_MAX)];
-        self.process.begin(command, &String::from_utf8_lossy(shown), now_micros());
+        self.show_command(command, sql);
+    }
+
+    /// The process list shows a statement.
+    pub(crate) fn show_command(&self, command: &'static str, sql: &[u8]) {
+        let beginning = &sql[..sql.len().min(SHOWN_BYTES_MAX)];
+        self.process.begin(command, &String::from_utf8_lossy(&self.shown(beginning)), now_micros());
     }
 
     pub(crate) async fn end_command(&mut self, writer: &mut dyn ResultWriter) -> std::io::Result<()> {
@@ -131,7 +133,7 @@ impl Session {
             self.count_statement(run, (micros, lock_micros), error);
         }
         self.log_end(run, lock_micros, error);
-        self.tell_of_statement(Some(run.request.statement), run.request.text(), micros, (error != 0).then_some(error));
+        self.tell_of_statement(run.request.text(), micros, (error != 0).then_some(error));
     }
 
     /// Warnings, notes and errors of the statement before, as far as they were kept.

@@ -39,6 +39,11 @@ impl TransactionState {
         self.open.is_some()
     }
 
+    /// The number of the transaction that is open: another one has another number.
+    pub fn open_id(&self) -> Option<u64> {
+        self.open.as_ref()?.transaction.as_ref().map(Transaction::id)
+    }
+
     /// A query was the next transaction, for which SET TRANSACTION may have said what it is like, unless one of several statements is open.
     pub fn query_has_ended(&mut self) {
         if self.open.is_none() {
