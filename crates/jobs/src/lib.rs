@@ -19,7 +19,7 @@
 //! Knows: the row store. Must not know: SQL text, sessions, what any job does.
 //!
 //! Reading order: [`system`] and, in it, [`system::kind`], `queue`, `worker`, `at_once`, `ending`, `ended`, `kept`, `retention`,
-//! `keeper`, `output`, `record`; `claims`.
+//! `keeper`, `output`, `pages`, `record`; `claims`.
 
 mod claims;
 pub mod system;

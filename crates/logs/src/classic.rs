@@ -52,6 +52,10 @@ pub fn push_slow(out: &mut Vec<u8>, entry: &Entry<'_>, zone: &Zone) {
     push_number(out, work.rows_sent);
     out.extend_from_slice(b"  Rows_examined: ");
     push_number(out, work.rows_examined);
+    if let Some(parent) = entry.client.parent {
+        out.extend_from_slice(b"  Parent_id: ");
+        push_number(out, parent);
+    }
     if let Some(database) = entry.database {
         out.extend_from_slice(b"\nuse ");
         push_on_one_line(out, database.as_bytes(), None);
@@ -112,5 +116,10 @@ mod tests {
             # Query_time: 2.000315  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 7\n\
             use shop;\nSET timestamp=1339837200;\nSELECT 1;\n";
         assert_eq!(String::from_utf8(out).expect("UTF-8"), expected);
+        let child = Client { parent: Some(7), ..client.clone() };
+        let mut out = Vec::new();
+        push_slow(&mut out, &Entry { client: &child, ..entry }, &Zone::Utc);
+        let text = String::from_utf8(out).expect("UTF-8");
+        assert!(text.contains(" Rows_sent: 1  Rows_examined: 7  Parent_id: 7\nuse shop;"), "{text}");
     }
 }

@@ -99,6 +99,7 @@ pub(crate) const TABLES: &[TableSpec] = &[
             text("ERROR", 5),
             text("SCHEMA_NAME", 64).or_null(),
             blob("STATEMENT"),
+            uint("PARENT_ID").or_null(),
         ],
         rows: queries,
     },
@@ -126,6 +127,7 @@ fn queries(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Val
                 s(if row.work.error == 0 { "false" } else { "true" }),
                 s_or_null(row.database),
                 Value::Bytes(row.text),
+                row.parent_id.map_or(Value::Null, u),
             ]
         })
         .collect())
