@@ -97,6 +97,10 @@ pub trait ScalarFunction: Debug + Send + Sync {
     fn is_for_definitions(&self) -> bool {
         true
     }
+    /// Whether it runs texts as SQL in a session of its own. Stored functions and triggers may not call it: CREATE says so (1336).
+    fn runs_texts(&self) -> bool {
+        false
+    }
     /// Types a call and picks its kernel.
     fn bind(&self, arguments: &[Argument<'_>], context: &StatementContext) -> SqlResult<BoundCall>;
     /// See [`Volatility`].

@@ -46,6 +46,9 @@ pub(crate) fn ends_transaction(statement: &Statement) -> bool {
     }
 }
 
+/// What runs texts as SQL, as errors call it.
+pub(crate) const DYNAMIC_SQL: &str = "Dynamic SQL";
+
 /// Refuses what neither a stored function or trigger nor what it calls may do: it runs inside of another statement, in whose transaction it is
 /// (1336, 1422).
 pub(crate) fn refused_in_function(statement: &Statement) -> SqlResult<()> {
@@ -55,7 +58,7 @@ pub(crate) fn refused_in_function(statement: &Statement) -> SqlResult<()> {
         | Statement::Execute(_)
         | Statement::ExecuteImmediate(_)
         | Statement::ExecuteText(_)
-        | Statement::Deallocate(_) => refused("Dynamic SQL"),
+        | Statement::Deallocate(_) => refused(DYNAMIC_SQL),
         Statement::Flush(_) => refused("FLUSH"),
         Statement::Reset(_) => refused("RESET"),
         statement if ends_transaction(statement) => {

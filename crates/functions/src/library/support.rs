@@ -38,6 +38,8 @@ pub struct Def {
     pub waits: bool,
     /// See [`ScalarKernel::is_external`].
     pub external: bool,
+    /// See [`ScalarFunction::runs_texts`].
+    pub runs_texts: bool,
     /// Whether its result takes no more than a few times what its arguments do, whatever its type says.
     pub proportional: bool,
     /// See [`ScalarFunction::fused`]: the inner function's name, and that of the one that does both.
@@ -72,6 +74,7 @@ impl Def {
             volatility: Volatility::Immutable,
             waits: false,
             external: false,
+            runs_texts: false,
             proportional: false,
             fused: &[],
             result,
@@ -129,6 +132,11 @@ impl Def {
     pub const fn external(self) -> Def {
         Def { external: true, ..self.waiting() }
     }
+
+    /// That runs its arguments as SQL in a session of its own.
+    pub const fn running_texts(self) -> Def {
+        Def { runs_texts: true, ..self.external() }
+    }
 }
 
 /// Declares a family.
@@ -164,6 +172,10 @@ impl ScalarFunction for LibraryFunction {
 
     fn is_for_definitions(&self) -> bool {
         !self.0.external
+    }
+
+    fn runs_texts(&self) -> bool {
+        self.0.runs_texts
     }
 
     fn fused(&self, inner: &str) -> Option<&str> {

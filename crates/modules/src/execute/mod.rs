@@ -47,7 +47,8 @@ const VARIABLES: &[VariableDef] = &[
     ),
 ];
 
-const FUNCTIONS: &[Def] = &[Def::new("EXECUTE", (1, 2), result::nullable_boolean, execute).takes_null().external()];
+const FUNCTIONS: &[Def] =
+    &[Def::new("EXECUTE", (1, 2), result::nullable_boolean, execute).takes_null().running_texts()];
 
 /// `EXECUTE(text [, wait])`: 1 when all statements have succeeded, or are queued; NULL for no text.
 fn execute(args: &Args<'_>) -> SqlResult<Value> {

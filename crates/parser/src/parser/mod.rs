@@ -42,6 +42,7 @@ use crate::keyword::Keyword as K;
 use crate::lexer::Lexer;
 use crate::token::{Token, TokenKind};
 use bytes::Bytes;
+use std::collections::BTreeSet;
 
 /// Errors are rare and results are many: the error is kept small.
 pub(crate) type Result<T> = std::result::Result<T, Box<ParseError>>;
@@ -105,6 +106,8 @@ pub(crate) struct Parser<'a> {
     last_into: Option<SelectInto>,
     /// Inside the body of a stored program, where `;` parts statements.
     in_program: bool,
+    /// The functions that the body of the stored program calls without a database, in upper case.
+    called: BTreeSet<Box<str>>,
 }
 
 /// Parses the first statement of `sql`, which is a part of `shared`, if that is given.
@@ -184,6 +187,7 @@ impl<'a> Parser<'a> {
             subqueries: 0,
             last_into: None,
             in_program: false,
+            called: BTreeSet::new(),
         }
     }
 

@@ -75,6 +75,7 @@ impl Parser<'_> {
         } else {
             RoutineBody::Sql(Box::new(self.program_body()?))
         };
+        let called = self.take_called();
         Ok(CreateRoutine {
             or_replace: prefix.or_replace,
             if_not_exists,
@@ -85,6 +86,7 @@ impl Parser<'_> {
             returns,
             characteristics,
             body,
+            called,
             parameters_span,
             body_span: self.span_from(start),
         })
@@ -198,6 +200,7 @@ impl Parser<'_> {
         }
         let start = self.current.start;
         let body = Box::new(self.program_body()?);
+        let called = self.take_called();
         Ok(Statement::CreateTrigger(Box::new(CreateTrigger {
             or_replace: prefix.or_replace,
             if_not_exists,
@@ -208,8 +211,14 @@ impl Parser<'_> {
             table,
             order,
             body,
+            called,
             body_span: self.span_from(start),
         })))
+    }
+
+    /// The functions that the body that has been read calls.
+    fn take_called(&mut self) -> Vec<Box<str>> {
+        std::mem::take(&mut self.called).into_iter().collect()
     }
 
     /// The body of a stored program, and its source.

@@ -9,6 +9,7 @@ use crate::execute::list::ListEnd;
 use crate::procedure::{NestedMember, SessionStatements};
 use crate::session::Session;
 use crate::state::image::SessionImage;
+use crate::statement_kind::DYNAMIC_SQL;
 use crate::thread_runtime::run_on_this_thread;
 use bytes::Bytes;
 use squall_catalog::AccessMap;
@@ -121,7 +122,7 @@ impl SessionStatements {
             return Err(SqlError::new(ErrorCode::WrongArguments, &[&text]));
         }
         if self.is_inside {
-            return Err(SqlError::new(ErrorCode::NotAllowedInFunctionOrTrigger, &[&"Dynamic SQL"]));
+            return Err(SqlError::new(ErrorCode::NotAllowedInFunctionOrTrigger, &[&DYNAMIC_SQL]));
         }
         let shared = self.shared()?;
         let who = &self.authenticated;

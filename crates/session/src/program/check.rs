@@ -1,12 +1,12 @@
 //! Errors of a stored program that do not depend on its tables; CREATE reports them.
 
 use crate::program_errors as errors;
-use crate::statement_kind::{refused_for_its_rows, refused_in_function};
+use crate::statement_kind::{DYNAMIC_SQL, refused_for_its_rows, refused_in_function};
 use squall_parser::ast::{
     Block, ConditionValue, Declaration, DiagnosticsItems, HandlerAction, Ident, Parameter, ProgramStatement, Query,
     SelectInto, Set, SetItem, Signal, SignalCondition, Statement, Step, VariableTarget,
 };
-use squall_registry::VariableRegistry;
+use squall_registry::{Registry, VariableRegistry};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
 /// The kind of object whose body a program is.
@@ -73,6 +73,15 @@ pub(crate) fn check_program<'a>(
             Err(SqlError::new(ErrorCode::SpNoReturn, &[&name.as_str()]))
         }
         _ => Ok(()),
+    }
+}
+
+/// Refuses a function or a trigger whose body calls a function that runs texts (1336). A view that calls one is seen when it is read.
+pub(crate) fn check_called(called: &[Box<str>], registry: &Registry) -> SqlResult<()> {
+    let runs_texts = |name: &str| registry.declared_scalar(name).is_some_and(|function| function.runs_texts());
+    match called.iter().any(|name| runs_texts(name)) {
+        true => Err(SqlError::new(ErrorCode::NotAllowedInFunctionOrTrigger, &[&DYNAMIC_SQL])),
+        false => Ok(()),
     }
 }
 

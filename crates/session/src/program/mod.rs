@@ -13,4 +13,4 @@ mod interpreter;
 mod locals;
 mod signal;
 
-pub(crate) use check::{ProgramKind, check_program};
+pub(crate) use check::{ProgramKind, check_called, check_program};

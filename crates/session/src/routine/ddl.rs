@@ -3,7 +3,7 @@
 use crate::authorization::SecurityContext;
 use crate::authorization::definition::note_missing_definer;
 use crate::authorization::programs::own_procedure_is_there;
-use crate::program::{ProgramKind, check_program};
+use crate::program::{ProgramKind, check_called, check_program};
 use crate::result::Outcome;
 use crate::routine_language::ExternalBody;
 use crate::session::{Session, StatementRun};
@@ -127,6 +127,9 @@ impl Session {
             (RoutineBody::External(_), None) => return Err(SqlError::internal("a body without a language")),
         };
         check_program(body, program, &self.shared.registry.variables)?;
+        if kind.is_function() {
+            check_called(&create.called, &self.shared.registry)?;
+        }
         let text =
             |span: squall_parser::ast::Span| String::from_utf8_lossy(span.bytes(run.request.sql)).trim().to_string();
         let values = Values(&self.variables.session);
