@@ -3,7 +3,7 @@
 //! A trigger whose body computes (SET of NEW's columns, of local and `@variables`, IF, CASE, loops, SIGNAL) is compiled, and runs where a row is
 //! changed, without a session. Any other body is run by the interpreter, in the [session inside of the statement](crate::inner_session).
 
-use crate::compiled::{Compiler, Machine, NEW_ALIAS, NotCompiled, OLD_ALIAS, RowSlots, may_be_compiled};
+use crate::compiled::{Compiler, Machine, NEW_ALIAS, NotCompiled, OLD_ALIAS, may_be_compiled};
 use crate::inner_session::{InnerSession, Work, no_place};
 use crate::plans::trigger_cache::{CompiledTrigger, ParsedBody, ParsedTriggers};
 use crate::session::parse_error;
@@ -146,7 +146,14 @@ impl BoundTriggers {
             Err(NotCompiled::Other) => return self.interpreted(trigger, parsed),
             Err(NotCompiled::Failed(error)) => return Err(error),
         };
-        self.check_columns(trigger, &compiled.program.rows)?;
+        let rows = &compiled.program.rows;
+        // OLD and NEW are one behind the other.
+        let columns = self.parsed.table.columns.len();
+        for (slots, needed, word) in
+            [(&rows.reads, Privileges::SELECT, "SELECT"), (&rows.sets, Privileges::UPDATE, "UPDATE")]
+        {
+            self.check_columns(trigger, slots.iter().map(|slot| *slot % columns), needed, word)?;
+        }
         // System variables have been taken for the values that they have.
         if !trigger.body.contains("@@") {
             parsed.keep_compiled(wanted, compiled.clone());
@@ -154,19 +161,27 @@ impl BoundTriggers {
         Ok(ReadyTrigger::Compiled { compiled, settings, current_user })
     }
 
-    /// A body that is run statement by statement. Where it reads OLD or NEW only the interpreter knows: its definer needs SELECT on the whole
-    /// table if it names them at all.
+    /// A body that is run statement by statement. Which columns of OLD and NEW it reads its text tells; if it does not, it may be all.
     fn interpreted(&self, trigger: &TriggerDef, parsed: &ParsedBody) -> SqlResult<ReadyTrigger> {
-        let table = Object::Table(self.database.clone(), self.table_name());
-        let text = trigger.body.to_ascii_lowercase();
-        if text.contains("new") || text.contains("old") {
-            self.check_definer(trigger, table.clone(), Privileges::SELECT, "SELECT")?;
-        }
         let (time, event) = (trigger.time, trigger.event);
         let sets = TriggerRows { table: &self.parsed.table, time, event }.columns_set(&parsed.body);
-        if !sets.is_empty() {
-            self.check_definer(trigger, table, Privileges::UPDATE, "UPDATE")?;
+        let options = squall_planner::bind::parse_options(SqlMode(trigger.sql_mode));
+        match squall_parser::qualified_by(&trigger.body, &options, &["OLD", "NEW"]) {
+            Some(names) => {
+                // What is named more often than it is set is read.
+                let mut uses = vec![0_i64; self.parsed.table.columns.len()];
+                let named = names.iter().filter_map(|name| self.parsed.table.column(name));
+                named.for_each(|(ordinal, _)| uses[ordinal] += 1);
+                sets.iter().for_each(|ordinal| uses[*ordinal] -= 1);
+                let reads = uses.iter().enumerate().filter(|(_, uses)| **uses > 0).map(|(ordinal, _)| ordinal);
+                self.check_columns(trigger, reads, Privileges::SELECT, "SELECT")?;
+            }
+            None => {
+                let table = Object::Table(self.database.clone(), self.table_name());
+                self.check_definer(trigger, table, Privileges::SELECT, "SELECT")?;
+            }
         }
+        self.check_columns(trigger, sets.iter().copied(), Privileges::UPDATE, "UPDATE")?;
         Ok(ReadyTrigger::Interpreted { sets })
     }
 
@@ -186,25 +201,26 @@ impl BoundTriggers {
         self.functions.check_needs(&[Need { invoker, ..Need::new(object, needed, word) }])
     }
 
-    /// SELECT on the columns that a trigger reads, UPDATE on those that it sets.
-    fn check_columns(&self, trigger: &TriggerDef, rows: &RowSlots) -> SqlResult<()> {
-        let columns = &self.parsed.table.columns;
-        for (slots, needed, word) in
-            [(&rows.reads, Privileges::SELECT, "SELECT"), (&rows.sets, Privileges::UPDATE, "UPDATE")]
-        {
-            let mut names: Vec<Arc<str>> = Vec::new();
-            for slot in slots {
-                let name = &columns[*slot % columns.len()].name;
-                if !names.iter().any(|known| **known == **name) {
-                    names.push(name.as_str().into());
-                }
-            }
-            if !names.is_empty() {
-                let object = Object::KnownColumns(self.database.clone(), self.table_name(), names);
-                self.check_definer(trigger, object, needed, word)?;
+    /// A privilege on columns of the table, by their ordinals.
+    fn check_columns(
+        &self,
+        trigger: &TriggerDef,
+        ordinals: impl Iterator<Item = usize>,
+        needed: Privileges,
+        word: &'static str,
+    ) -> SqlResult<()> {
+        let mut names: Vec<Arc<str>> = Vec::new();
+        for ordinal in ordinals {
+            let name = &self.parsed.table.columns[ordinal].name;
+            if !names.iter().any(|known| **known == **name) {
+                names.push(name.as_str().into());
             }
         }
-        Ok(())
+        if names.is_empty() {
+            return Ok(());
+        }
+        let object = Object::KnownColumns(self.database.clone(), self.table_name(), names);
+        self.check_definer(trigger, object, needed, word)
     }
 
     /// The settings of a body: those of the statement, but for what its creator had.
