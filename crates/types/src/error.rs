@@ -571,6 +571,7 @@ error_codes! {
     WindowRangeNumericType = 3589, b"HY000", "Window '%s' with RANGE frame has ORDER BY expression of numeric type, INTERVAL bound value not allowed.";
     WindowBoundNotConstant = 3590, b"HY000", "Window '%s' has a non-constant frame bound.";
     WindowDuplicateName = 3591, b"HY000", "Window '%s' is defined twice.";
+    WindowIllegalOrderBy = 3592, b"HY000", "Window '%s': ORDER BY or PARTITION BY uses legacy position indication which is not supported, use expression.";
     WindowInvalidUse = 3593, b"HY000", "You cannot use the window function '%s' in this context.'";
     WindowRowsIntervalUse = 3595, b"HY000", "Window '%s': INTERVAL can only be used with RANGE frames.";
     FieldInGroupingNotGroupBy = 3602, b"HY000", "Argument #%s of GROUPING function is not in GROUP BY";
