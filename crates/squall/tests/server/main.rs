@@ -11,6 +11,7 @@ mod definitions;
 mod depth;
 mod documents;
 mod execute;
+mod execute_model;
 mod fairness;
 mod files;
 mod foreign_keys;
