@@ -34,10 +34,16 @@ fn graph(source: &Path) -> Result<Graph, String> {
         }
     }
     let modules: BTreeSet<String> = texts.keys().cloned().collect();
+    let root = ["lib.rs", "main.rs"].iter().map(|file| source.join(file)).find(|file| file.exists());
+    let exports = root.map(|file| read(&file)).transpose()?.map(|text| exports(&code(&text))).unwrap_or_default();
     Ok(texts
         .into_iter()
         .map(|(module, text)| {
-            let mut named = named(&text);
+            let module_of = |name: String| match modules.contains(&name) {
+                true => name,
+                false => exports.get(&name).cloned().unwrap_or(name),
+            };
+            let mut named: BTreeSet<String> = named(&text).into_iter().map(module_of).collect();
             named.retain(|other| modules.contains(other) && *other != module);
             (module, named)
         })
@@ -48,6 +54,20 @@ fn graph(source: &Path) -> Result<Graph, String> {
 fn code(text: &str) -> String {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     text.lines().filter(|line| !line.trim_start().starts_with("//")).flat_map(|line| [line, "\n"]).collect()
+}
+
+/// The names that a crate's root takes out of its modules (`pub use module::{A, B}`), with their modules.
+fn exports(root: &str) -> BTreeMap<String, String> {
+    let uses = root.match_indices("use ").filter_map(|(at, word)| {
+        let rest = &root[at + word.len()..];
+        let path = rest[..rest.find(';')?].trim_start_matches("self::").trim_start_matches("crate::");
+        path.split_once("::")
+    });
+    let names = |module: &str, list: &str| {
+        let words = list.split(|character: char| !character.is_alphanumeric() && character != '_');
+        words.filter(|word| !word.is_empty()).map(|word| (word.to_string(), module.to_string())).collect::<Vec<_>>()
+    };
+    uses.flat_map(|(module, list)| names(module, list)).collect()
 }
 
 /// A file's code with paths from the crate: what stands above a module of the crate is the crate.
@@ -135,6 +155,13 @@ mod tests {
     fn names_are_found() {
         let text = "use crate::a::B;\nuse crate::{c, d::{E, f}, g};\n// crate::no\nuse squall_crate::h;\nfn x() { crate::i::y() }\n#[cfg(test)]\nmod tests {\nuse crate::j;\n}";
         assert_eq!(named(&code(text)).into_iter().collect::<Vec<_>>(), ["a", "c", "d", "g", "i"]);
+    }
+
+    #[test]
+    fn names_that_the_root_takes_out_of_modules_are_theirs() {
+        let found = exports("pub use a::{B, c::D};\npub use self::e::F;\nuse std::fmt;\n");
+        let found: Vec<_> = found.iter().map(|(name, module)| format!("{module}::{name}")).collect();
+        assert_eq!(found, ["a::B", "a::D", "e::F", "a::c", "std::fmt"]);
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod references;
 pub mod routine;
 pub mod snapshot;
 pub mod table;
+mod table_entry;
 pub mod trigger;
 pub mod view;
 
@@ -33,11 +34,12 @@ pub use partition::{
 };
 pub use privilege::{DYNAMIC_PRIVILEGES, PrivilegeLevel, Privileges};
 pub use routine::{RoutineDef, RoutineKind, RoutineName, RoutineParameter, RoutineParameterMode, SqlDataAccess};
-pub use snapshot::{Catalog, Database, Reference, TableEntry};
+pub use snapshot::{Catalog, Database, Reference};
 pub use table::{
     ColumnDef, ColumnDefault, ConstraintCheck, EngineName, ForeignKey, FunctionalPart, GeneratedKind, IndexDef,
     IndexPart, IndexType, JSON_PARSER, NGRAM_PARSER, ROW_ENGINE, ReferencedColumns, ReferentialAction,
     TableCompression, TableDef, VectorGraph,
 };
+pub use table_entry::TableEntry;
 pub use trigger::{TriggerDef, TriggerEvent, TriggerTime};
 pub use view::ViewDef;

@@ -2,7 +2,7 @@
 
 use crate::references::{References, referring};
 use crate::routine::{RoutineDef, RoutineKind, RoutineName};
-use crate::{DatabaseId, ForeignKey, ReferencedColumns, TableDef, TableId, TriggerDef, ViewDef};
+use crate::{DatabaseId, ForeignKey, ReferencedColumns, TableDef, TableEntry, TableId, TriggerDef, ViewDef};
 use squall_types::CollationId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,25 +41,6 @@ impl Database {
     /// An empty one.
     pub fn new(id: DatabaseId, name: impl Into<String>, collation: CollationId) -> Database {
         Database { id, name: name.into(), collation, tables: BTreeMap::new(), routines: BTreeMap::new() }
-    }
-}
-
-/// The object of a table name.
-#[derive(Clone, Debug)]
-pub enum TableEntry {
-    /// A base table.
-    Table(Arc<TableDef>),
-    /// A view.
-    View(Arc<ViewDef>),
-}
-
-impl TableEntry {
-    /// The name of the table or view.
-    pub fn name(&self) -> &str {
-        match self {
-            TableEntry::Table(table) => &table.name,
-            TableEntry::View(view) => &view.name,
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Errors of the store, grouped by what the caller does next.
 
 use crate::engine::Error;
+use crate::row_key::RowKey;
 use squall_types::{ErrorCode, SqlError};
 
 /// The result of an operation of a transaction.
@@ -30,25 +31,10 @@ pub struct DuplicateKey {
     /// The key's values as MySQL prints them: joined by `-`.
     pub entry: String,
     /// Storage key of the row that is in the way, for REPLACE and ON DUPLICATE KEY UPDATE.
-    pub existing: crate::RowKey,
+    pub existing: RowKey,
 }
 
 impl StoreError {
-    pub(crate) fn duplicate(
-        table: &crate::Table,
-        codec: &crate::index_key::IndexCodec,
-        (values, entry_key): (&[squall_types::Value], &[u8]),
-        existing: Vec<u8>,
-    ) -> StoreError {
-        StoreError::Duplicate(Box::new(DuplicateKey {
-            table: table.def().name.clone(),
-            index: codec.name.clone(),
-            index_id: codec.id,
-            entry: codec.entry_text(values, entry_key),
-            existing: crate::RowKey(existing.into()),
-        }))
-    }
-
     /// Whether the statement should be tried again where blocking is allowed.
     pub fn is_would_block(&self) -> bool {
         matches!(self, StoreError::WouldBlock)

@@ -55,6 +55,7 @@ mod read_view;
 mod redo;
 mod routine_codec;
 mod row_cache;
+mod row_key;
 mod sealing;
 mod sorter;
 mod statistics;
@@ -93,6 +94,7 @@ pub use prepared::{Branches, RunningBranch, Xid};
 pub use read_view::{Cursor, DeltaRows, IndexEntry, ReadView};
 pub use redo::{LogContents, LogDamage, LogPlace};
 pub use row_cache::RowCacheStatus;
+pub use row_key::RowKey;
 pub use sealing::Sealing;
 pub use statistics::TableStatistics;
 pub use store::{
@@ -101,7 +103,7 @@ pub use store::{
     TableFileIo, WorkFailed,
 };
 pub use table::{
-    BlockKeys, DeltaRow, EngineTraits, FixedColumn, ManifestEntry, Row, RowKey, RowView, SegmentBlock,
+    BlockKeys, DeltaRow, EngineTraits, FixedColumn, ManifestEntry, Row, RowView, SegmentBlock,
     SegmentRowWriter, SegmentScan, SegmentSnapshot, SegmentSource, Table, TableFeature, UncommittedRows, ValueRef,
 };
 pub use table_part::TablePart;

@@ -21,6 +21,7 @@ pub mod geometry;
 pub mod hex;
 pub mod invariant;
 pub mod json;
+mod json_value;
 pub mod key_codec;
 pub mod ngrams;
 pub mod row_writer;

@@ -76,7 +76,7 @@ impl RowStore {
             let row_key = row_key_of_entry(loser.key, loser.value).ok_or_else(|| corrupted(&table.def().name))?;
             let row = self.get(table, &row_key)?.ok_or_else(|| corrupted(&table.def().name))?;
             let codec = table.index_codec(loser.index)?;
-            return Err(StoreError::duplicate(table, codec, (&row.values(table)?, loser.key), row_key));
+            return Err(table.duplicate(codec, (&row.values(table)?, loser.key), row_key));
         }
         self.ingest(table, &sorted, &FxHashSet::default())?;
         Ok(())

@@ -232,7 +232,7 @@ impl BulkWriter {
             {
                 let row = row_of_number(&table, &sorted, loser.number)?;
                 let codec = table.index_codec(loser.index)?;
-                return Err(StoreError::duplicate(&table, codec, (&row.values(&table)?, loser.key), row.key.to_vec()));
+                return Err(table.duplicate(codec, (&row.values(&table)?, loser.key), row.key.to_vec()));
             }
         }
         // Before the rows: their files are durable beside the log, and it is synced before they are the table's.
@@ -277,7 +277,7 @@ fn keys_of_others(
         }
         let key = row.key_bytes();
         if keys.len() as u64 == skipped_max {
-            return Err(StoreError::duplicate(table, table.rows_codec(), (&row.values(table)?, key), key.to_vec()));
+            return Err(table.duplicate(table.rows_codec(), (&row.values(table)?, key), key.to_vec()));
         }
         keys.push(key.to_vec());
     }

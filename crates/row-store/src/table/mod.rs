@@ -1,5 +1,6 @@
 //! A table, as its readers and writers use it.
 
+mod duplicate;
 mod column;
 mod engine_traits;
 mod keys;
@@ -15,7 +16,7 @@ pub(crate) use self::logical::LogicalTable;
 use self::packing::Packing;
 pub(crate) use self::partitions::Partitions;
 use self::row::encode_row;
-pub use self::row::{Row, RowKey, RowView, ValueRef};
+pub use self::row::{Row, RowView, ValueRef};
 pub use self::segment_level::{
     BlockKeys, DeltaRow, ManifestEntry, SegmentBlock, SegmentRowWriter, SegmentScan, SegmentSnapshot, SegmentSource,
     UncommittedRows,

@@ -12,6 +12,7 @@ use crate::engine::Slice;
 use crate::error::corrupted;
 use crate::layout::{HEADER_BYTES, Place, Projection, RowLayout, Slot};
 use crate::physical::Physical;
+use crate::row_key::RowKey;
 use crate::table::Table;
 use crate::table::packing::is_packed;
 use arrow_buffer::i256;
@@ -24,17 +25,6 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 pub(crate) const FORMAT: u8 = 1;
 pub(crate) const WIDE: u8 = 0x80;
 const CHECKSUM: std::ops::Range<usize> = 3..7;
-
-/// The storage key of a row: where it lies in its table. Orders as the primary key does.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RowKey(pub(crate) Slice);
-
-impl RowKey {
-    /// The bytes.
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.0
-    }
-}
 
 /// A stored row, checked when it was read. Cloning it copies nothing.
 #[derive(Clone, Debug)]

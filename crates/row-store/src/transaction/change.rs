@@ -63,7 +63,7 @@ impl Transaction {
         if !table.has_hidden_row_id() {
             self.lock_row(table, &key, self.write_request())?;
             if self.newest(table, &key)?.is_some() {
-                return Err(StoreError::duplicate(table, table.rows_codec(), (values, &key), key.to_vec()));
+                return Err(table.duplicate(table.rows_codec(), (values, &key), key.to_vec()));
             }
         }
         let mut row = encode_row(&table.current_projection().layout, &key, values)?;
@@ -124,7 +124,7 @@ impl Transaction {
         match self.newest(table, &entry.key)? {
             Some(value) => {
                 let existing = row_key_of_entry(&entry.key, &value).ok_or_else(|| corrupted(&table.def().name))?;
-                Err(StoreError::duplicate(table, codec, (values, &entry.key), existing))
+                Err(table.duplicate(codec, (values, &entry.key), existing))
             }
             None => Ok(()),
         }
@@ -169,7 +169,7 @@ impl Transaction {
         if let Some(key) = &moved_to {
             self.lock_row(table, key, self.write_request())?;
             if self.newest(table, key)?.is_some() {
-                return Err(StoreError::duplicate(table, table.rows_codec(), (values, key), key.to_vec()));
+                return Err(table.duplicate(table.rows_codec(), (values, key), key.to_vec()));
             }
         }
         let key = moved_to.clone().unwrap_or_else(|| old.key.clone());
