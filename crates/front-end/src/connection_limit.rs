@@ -76,7 +76,7 @@ impl Drop for ConnectionPermit {
     }
 }
 
-/// A connection's place among those that there may be; kept for as long as the connection lives.
+/// A connection's place among those that there may be, for as long as it lives.
 #[derive(Debug)]
 pub enum Place {
     /// One of `max_connections`, or the one beyond them.

@@ -6,7 +6,7 @@
 //! - `event_loop`: one thread with one single-threaded runtime per core; [`neighbours`]: its connections;
 //! - [`protocol`]: what a protocol does with a connection, and what it is given for that;
 //! - [`socket`] and `certificates`: the bytes, plain or encrypted; [`connection_limit`]: how many there may be;
-//! - [`login`]: which accounts a client may use, the same for all protocols; [`password_checks`]: at whose expense;
+//! - [`login`]: which accounts a client may use, the same for all protocols; `password_checks`: at whose expense;
 //! - [`steering`] and [`busy_poll`]: which event loop serves a connection best, and when that one sleeps;
 //! - [`context`]: what a front end asks of the server that it belongs to.
 //!
@@ -24,7 +24,7 @@ pub mod listeners;
 pub mod login;
 pub mod neighbours;
 
-pub mod password_checks;
+mod password_checks;
 pub mod protocol;
 pub mod socket;
 pub mod steering;

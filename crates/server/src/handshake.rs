@@ -79,7 +79,7 @@ fn bad_handshake() -> SqlError {
 /// What is known of a client that arrives, and what it may use.
 pub(crate) struct Arriving<'a> {
     pub(crate) peer: Peer,
-    pub(crate) place: Place,
+    pub(crate) place: Arc<Place>,
     pub(crate) tls: &'a TlsAcceptor,
     pub(crate) wake: &'a Arc<Notify>,
 }
