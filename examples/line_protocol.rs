@@ -211,7 +211,10 @@ async fn serve(database: &Database, client: Client) -> io::Result<()> {
     let login = before_session(&client.wake, &settings, read_login(database, &client, &mut stream, counted)).await;
     let mut session = match login {
         Ok(Ok(Ok(session))) => session,
-        Ok(Ok(Err(refused))) => return stream.say_goodbye(&refused).await,
+        Ok(Ok(Err(refused))) => {
+            client.place.give_back();
+            return stream.say_goodbye(&refused).await;
+        }
         Ok(Err(error)) => {
             database.connect_failed();
             return Err(error);

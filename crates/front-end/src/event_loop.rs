@@ -65,8 +65,8 @@ async fn run(
                 while connections.try_join_next().is_some() {}
                 let (services, neighbours) = (Arc::clone(&services), Rc::clone(&neighbours));
                 connections.spawn_local(async move {
-                    let protocol = endpoint.protocol.name().to_owned();
                     if let Err(error) = serve(&endpoint, coming, &services, &neighbours).await {
+                        let protocol = endpoint.protocol.name();
                         tracing::debug!("a connection ({protocol}) that was accepted cannot be served: {error}");
                     }
                 });
