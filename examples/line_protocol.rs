@@ -57,6 +57,10 @@ const VARIABLES: &[VariableDef] = &[
 const LOGIN_BYTES_MAX: usize = 1 << 10;
 /// Past this many bytes a result is sent on before more of it is made.
 const FLUSH_BYTES: usize = 64 << 10;
+/// Room for one read.
+const READ_BYTES: usize = 4 << 10;
+/// The greatest buffer that an idle connection keeps.
+const BUFFER_KEPT_BYTES: usize = 64 << 10;
 
 /// The module.
 #[derive(Debug)]
@@ -198,6 +202,8 @@ async fn serve(database: &Database, client: Client) -> io::Result<()> {
     let mut stream = LineStream {
         stream: CountedStream::new(transport, counted.clone()),
         received: Vec::new(),
+        taken: 0,
+        searched: 0,
         killed: Arc::default(),
         write_timeout: Duration::from_secs(database.front_end_settings().net_write_timeout_seconds.max(1)),
     };
@@ -205,7 +211,10 @@ async fn serve(database: &Database, client: Client) -> io::Result<()> {
     let login = before_session(&client.wake, &settings, read_login(database, &client, &mut stream, counted)).await;
     let mut session = match login {
         Ok(Ok(Ok(session))) => session,
-        Ok(Ok(Err(refused))) => return stream.say_goodbye(&refused).await,
+        Ok(Ok(Err(refused))) => {
+            client.place.give_back();
+            return stream.say_goodbye(&refused).await;
+        }
         Ok(Err(error)) => {
             database.connect_failed();
             return Err(error);
@@ -292,10 +301,12 @@ async fn answer_lines(
         stream.write_timeout = Duration::from_secs(session.net_timeouts().write_seconds);
         neighbour.begin_command();
         let mut writer = LineWriter::new(stream);
-        let answered = session.query(&Bytes::from(line), Unanswered::default(), &mut writer).await;
-        let sent = writer.flush().await;
+        let answered = match session.query(&Bytes::from(line), Unanswered::default(), &mut writer).await {
+            Ok(()) => writer.flush().await,
+            gone => gone,
+        };
         neighbour.end_command();
-        answered.and(sent)?;
+        answered?;
         if session.is_killed() {
             return Ok(None);
         }
@@ -305,8 +316,10 @@ async fn answer_lines(
 /// Lines on a socket.
 struct LineStream {
     stream: CountedStream,
-    /// Bytes that have come and are no line yet.
+    /// Bytes that have come: up to `taken` lines that were taken, up to `searched` no end of another.
     received: Vec<u8>,
+    taken: usize,
+    searched: usize,
     /// Told by KILL, so that no statement waits for its client any more.
     killed: Arc<Notify>,
     write_timeout: Duration,
@@ -315,19 +328,24 @@ struct LineStream {
 impl LineStream {
     /// A line that has come, without its end; 1153 for one that is too long.
     fn take_line(&mut self, bytes_max: usize) -> SqlResult<Option<Vec<u8>>> {
-        let end = self.received.iter().position(|byte| *byte == b'\n');
-        if end.unwrap_or(self.received.len()) > bytes_max {
+        let found = self.received[self.searched..].iter().position(|byte| *byte == b'\n');
+        let end = found.map_or(self.received.len(), |at| self.searched + at);
+        if end - self.taken > bytes_max {
             return Err(SqlError::new(ErrorCode::PacketTooLarge, &[]));
         }
-        Ok(end.map(|end| {
-            let rest = self.received.split_off(end + 1);
-            let mut line = std::mem::replace(&mut self.received, rest);
-            line.truncate(end);
-            line
-        }))
+        if found.is_none() {
+            self.received.drain(..self.taken);
+            self.received.shrink_to(self.received.len().max(BUFFER_KEPT_BYTES));
+            (self.taken, self.searched) = (0, self.received.len());
+            return Ok(None);
+        }
+        let line = self.received[self.taken..end].to_vec();
+        (self.taken, self.searched) = (end + 1, end + 1);
+        Ok(Some(line))
     }
 
     async fn receive(&mut self) -> io::Result<()> {
+        self.received.reserve(READ_BYTES);
         match self.stream.read_buf(&mut self.received).await? {
             0 => Err(io::ErrorKind::UnexpectedEof.into()),
             _ => Ok(()),

@@ -2,7 +2,7 @@
 
 use crate::references::{References, referring};
 use crate::routine::{RoutineDef, RoutineKind, RoutineName};
-use crate::{DatabaseId, ForeignKey, ReferencedColumns, TableDef, TableEntry, TableId, TriggerDef, ViewDef};
+use crate::{DatabaseId, ForeignKey, ReferencedColumns, TableDef, TableEntry, TableId, TriggerDef};
 use squall_types::CollationId;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -25,7 +25,27 @@ const EXHAUSTED_PAUSE: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(crate) enum Bound {
     Tcp(StdTcpListener),
-    Unix(StdUnixListener, PathBuf),
+    Unix(StdUnixListener, SocketFile),
+}
+
+/// The file of a Unix socket, which is gone when nobody listens any more.
+#[derive(Debug)]
+pub(crate) struct SocketFile(Option<PathBuf>);
+
+impl SocketFile {
+    fn remove(mut self) -> io::Result<()> {
+        self.0.take().map_or(Ok(()), fs::remove_file)
+    }
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        if let Some(path) = self.0.take()
+            && let Err(error) = fs::remove_file(&path)
+        {
+            tracing::warn!("cannot remove {}: {error}", path.display());
+        }
+    }
 }
 
 impl Bound {
@@ -41,19 +61,11 @@ impl Bound {
     pub(crate) fn unix(path: &Path) -> io::Result<Self> {
         let listener = bind_unix(path)
             .map_err(|error| io::Error::new(error.kind(), format!("cannot listen on {}: {error}", path.display())))?;
+        let file = SocketFile(Some(path.to_owned()));
         listener.set_nonblocking(true)?;
         // Accounts decide which clients get in, not the file system.
         fs::set_permissions(path, fs::Permissions::from_mode(0o777))?;
-        Ok(Self::Unix(listener, path.to_owned()))
-    }
-
-    /// Removes the file of a Unix socket.
-    pub(crate) fn remove_file(&self) {
-        if let Self::Unix(_, path) = self
-            && let Err(error) = fs::remove_file(path)
-        {
-            tracing::warn!("cannot remove {}: {error}", path.display());
-        }
+        Ok(Self::Unix(listener, file))
     }
 }
 
@@ -73,32 +85,32 @@ struct Open {
     endpoint: Arc<Endpoint>,
     acceptors: JoinSet<()>,
     /// Files of its Unix sockets.
-    paths: Vec<PathBuf>,
+    files: Vec<SocketFile>,
 }
 
 impl Open {
     /// Begins to accept.
     fn new(endpoint: Arc<Endpoint>, sockets: Vec<Bound>, dispatch: &Dispatch) -> io::Result<Self> {
-        let (mut acceptors, mut paths) = (JoinSet::new(), Vec::new());
+        let (mut acceptors, mut files) = (JoinSet::new(), Vec::new());
         for socket in sockets {
             let (endpoint, dispatch) = (Arc::clone(&endpoint), dispatch.clone());
             match socket {
                 Bound::Tcp(listener) => {
                     acceptors.spawn(accept_tcp(TcpListener::from_std(listener)?, endpoint, dispatch));
                 }
-                Bound::Unix(listener, path) => {
-                    paths.push(path);
+                Bound::Unix(listener, file) => {
+                    files.push(file);
                     acceptors.spawn(accept_unix(UnixListener::from_std(listener)?, endpoint, dispatch));
                 }
             }
         }
-        Ok(Self { endpoint, acceptors, paths })
+        Ok(Self { endpoint, acceptors, files })
     }
 
     /// Accepts no more, and gives addresses and paths back.
     async fn close(mut self) -> io::Result<()> {
         self.acceptors.shutdown().await;
-        self.paths.iter().try_for_each(fs::remove_file)
+        self.files.into_iter().try_for_each(SocketFile::remove)
     }
 }
 
@@ -159,7 +171,6 @@ fn begin(
 ) -> io::Result<()> {
     let name = endpoint.name.clone();
     if open.contains_key(&name) {
-        sockets.iter().for_each(Bound::remove_file);
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("the listener `{name}` is open already")));
     }
     open.insert(name, Open::new(endpoint, sockets, dispatch)?);

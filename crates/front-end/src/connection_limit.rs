@@ -1,7 +1,7 @@
 //! Limits the number of connections.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// How many connections a listener may have.
 #[derive(Debug, Clone)]
@@ -56,9 +56,12 @@ impl ConnectionLimit {
     }
 }
 
-/// Counts a connection for as long as it lives.
+/// Counts a connection, until it is given back or dropped.
 #[derive(Debug)]
-pub struct ConnectionPermit(Arc<AtomicUsize>);
+pub struct ConnectionPermit {
+    count: Arc<AtomicUsize>,
+    is_back: AtomicBool,
+}
 
 impl ConnectionPermit {
     /// Counts one more connection, unless there is one more than `connections_max` already: the last place is for an
@@ -66,17 +69,23 @@ impl ConnectionPermit {
     fn take(count: &Arc<AtomicUsize>, connections_max: usize) -> Option<Self> {
         let more = |current| (current <= connections_max).then_some(current + 1);
         count.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).ok()?;
-        Some(Self(Arc::clone(count)))
+        Some(Self { count: Arc::clone(count), is_back: AtomicBool::new(false) })
+    }
+
+    fn give_back(&self) {
+        if !self.is_back.swap(true, Ordering::AcqRel) {
+            self.count.fetch_sub(1, Ordering::AcqRel);
+        }
     }
 }
 
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
+        self.give_back();
     }
 }
 
-/// A connection's place among those that there may be; kept for as long as the connection lives.
+/// A connection's place among those that there may be, for as long as it lives.
 #[derive(Debug)]
 pub enum Place {
     /// One of `max_connections`, or the one beyond them.
@@ -91,8 +100,16 @@ impl Place {
     /// Whether there are more than `connections_max` now, so that this is the place for an administrator.
     pub fn is_beyond(&self, connections_max: usize) -> bool {
         match self {
-            Self::Limited(permit) => permit.0.load(Ordering::Acquire) > connections_max,
+            Self::Limited(permit) => permit.count.load(Ordering::Acquire) > connections_max,
             Self::Own(_) | Self::Unlimited => false,
+        }
+    }
+
+    /// Gives the place back before the connection has ended: to a client that is only told goodbye any more.
+    pub fn give_back(&self) {
+        match self {
+            Self::Limited(permit) | Self::Own(permit) => permit.give_back(),
+            Self::Unlimited => {}
         }
     }
 }
@@ -103,7 +120,7 @@ mod tests {
 
     #[test]
     fn one_more_than_the_limit_has_a_place() {
-        let count = Arc::default();
+        let count: Arc<AtomicUsize> = Arc::default();
         let take = || ConnectionLimit::Server.take(&count, 1);
         let first = take().expect("a place");
         assert!(!first.is_beyond(1));
@@ -112,7 +129,11 @@ mod tests {
         assert!(take().is_none());
         drop(first);
         assert!(!second.is_beyond(1));
-        assert!(take().is_some());
+        let third = take().expect("a place");
+        third.give_back();
+        third.give_back();
+        drop(third);
+        assert_eq!(count.load(Ordering::Relaxed), 1);
     }
 
     #[test]

@@ -65,8 +65,8 @@ async fn run(
                 while connections.try_join_next().is_some() {}
                 let (services, neighbours) = (Arc::clone(&services), Rc::clone(&neighbours));
                 connections.spawn_local(async move {
-                    let protocol = endpoint.protocol.name().to_owned();
                     if let Err(error) = serve(&endpoint, coming, &services, &neighbours).await {
+                        let protocol = endpoint.protocol.name();
                         tracing::debug!("a connection ({protocol}) that was accepted cannot be served: {error}");
                     }
                 });
@@ -100,10 +100,17 @@ async fn serve(
     neighbours: &Rc<Neighbours>,
 ) -> io::Result<()> {
     loop {
+        // Kept until the protocol is through with the connection, whatever it does with its own.
+        let held;
         let moving = match coming {
-            Coming::New(stream) => begin(endpoint, stream, services, neighbours).await?,
+            Coming::New(stream) => {
+                let Some(client) = admit(endpoint, stream, services, neighbours).await? else { return Ok(()) };
+                held = Some(Arc::clone(&client.place));
+                Arc::clone(&endpoint.protocol).serve(client).await?
+            }
             Coming::Moved(moving) => {
-                let Moving { stream, wake, parked, .. } = *moving;
+                let Moving { stream, wake, parked, place, .. } = *moving;
+                held = place;
                 let socket = Socket::tcp(TcpStream::from_std(stream)?);
                 let neighbour = neighbours.join(&wake, &endpoint.closed, socket.clone());
                 let services = Arc::clone(services);
@@ -111,8 +118,8 @@ async fn serve(
             }
         };
         let Some(moving) = moving else { return Ok(()) };
-        let to = moving.to;
-        let message = Message::Moved { endpoint: Arc::clone(endpoint), moving: Box::new(moving) };
+        let (to, moving) = (moving.to, Box::new(Moving { place: held, ..moving }));
+        let message = Message::Moved { endpoint: Arc::clone(endpoint), moving };
         match services.loops.hand_over(neighbours.number, to, message) {
             Ok(()) => {
                 services.context.connection_moved();
@@ -125,30 +132,29 @@ async fn serve(
     }
 }
 
-/// A connection from its first byte on.
-async fn begin(
+/// A client that has just come, if there is a place for it.
+async fn admit(
     endpoint: &Arc<Endpoint>,
     stream: AcceptedStream,
     services: &Arc<Services>,
     neighbours: &Rc<Neighbours>,
-) -> io::Result<Option<Moving>> {
+) -> io::Result<Option<Client>> {
     let administrative = endpoint.administrative;
     let (socket, address) = match stream {
         AcceptedStream::Tcp(stream, address) => (Socket::tcp(TcpStream::from_std(stream)?), Some(address)),
         AcceptedStream::Unix(stream) => (Socket::unix(UnixStream::from_std(stream)?), None),
     };
     let settings = services.context.front_end_settings();
-    let protocol = Arc::clone(&endpoint.protocol);
     let Some(place) = endpoint.limit.take(&services.connection_count, settings.max_connections) else {
         services.context.connection_refused();
         let write_timeout = Duration::from_secs(settings.net_write_timeout_seconds.max(1));
         let error = SqlError::new(ErrorCode::TooManyConnections, &[]);
-        protocol.refuse(socket, write_timeout, error).await;
+        Arc::clone(&endpoint.protocol).refuse(socket, write_timeout, error).await;
         return Ok(None);
     };
     let wake = Arc::new(Notify::new());
     let neighbour = neighbours.join(&wake, &endpoint.closed, socket.clone());
     let peer = Peer { address, administrative };
-    let (tls, services) = (endpoint.tls.clone(), Arc::clone(services));
-    protocol.serve(Client { peer, place, socket, tls, wake, neighbour, services }).await
+    let (tls, place, services) = (endpoint.tls.clone(), Arc::new(place), Arc::clone(services));
+    Ok(Some(Client { peer, place, socket, tls, wake, neighbour, services }))
 }

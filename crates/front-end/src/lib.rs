@@ -6,7 +6,7 @@
 //! - `event_loop`: one thread with one single-threaded runtime per core; [`neighbours`]: its connections;
 //! - [`protocol`]: the interface of a protocol, and its input;
 //! - [`socket`] and `certificates`: the bytes, plain or encrypted; [`connection_limit`]: the number of connections;
-//! - [`login`]: the accounts that a client may use, for all protocols; [`password_checks`]: the order of checks;
+//! - [`login`]: the accounts that a client may use, for all protocols; `password_checks`: the order of checks;
 //! - [`steering`] and [`busy_poll`]: the best event loop for a connection, and its sleep;
 //! - [`context`]: the interface to the server.
 //!
@@ -24,7 +24,7 @@ pub mod listeners;
 pub mod login;
 pub mod neighbours;
 
-pub mod password_checks;
+mod password_checks;
 pub mod protocol;
 pub mod socket;
 pub mod steering;

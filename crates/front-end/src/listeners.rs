@@ -63,15 +63,10 @@ impl Listeners {
     /// When an address cannot be listened on, another listener has the name, or the server is shutting down.
     pub fn open(&self, listen: Listen) -> io::Result<Vec<SocketAddr>> {
         let Listen { name, addresses, protocol, limit, administrative } = listen;
-        let mut bound = Vec::new();
-        let opened = bind(&addresses, &mut bound).and_then(|tcp_addresses| {
-            let endpoint = Endpoint::new(name, protocol, limit, administrative, &self.tls);
-            self.ask(|answer| Request::Open(endpoint, std::mem::take(&mut bound), answer))?;
-            Ok(tcp_addresses)
-        });
-        // Closed sockets leave no files.
-        bound.iter().for_each(Bound::remove_file);
-        opened
+        let (bound, tcp_addresses) = bind(&addresses)?;
+        let endpoint = Endpoint::new(name, protocol, limit, administrative, &self.tls);
+        self.ask(|answer| Request::Open(endpoint, bound, answer))?;
+        Ok(tcp_addresses)
     }
 
     /// Closes a listener: its addresses are free when this returns, idle connections of it end at once, busy ones when their command is
@@ -92,9 +87,9 @@ impl Listeners {
     }
 }
 
-/// Listens on addresses. The TCP addresses with their ports.
-fn bind(addresses: &[Address], bound: &mut Vec<Bound>) -> io::Result<Vec<SocketAddr>> {
-    let mut tcp_addresses = Vec::new();
+/// Listens on addresses: the sockets, and the TCP addresses with their ports.
+fn bind(addresses: &[Address]) -> io::Result<(Vec<Bound>, Vec<SocketAddr>)> {
+    let (mut bound, mut tcp_addresses) = (Vec::new(), Vec::new());
     for address in addresses {
         let socket = match address {
             Address::Tcp(address) => Bound::tcp(*address)?,
@@ -105,5 +100,5 @@ fn bind(addresses: &[Address], bound: &mut Vec<Bound>) -> io::Result<Vec<SocketA
         }
         bound.push(socket);
     }
-    Ok(tcp_addresses)
+    Ok((bound, tcp_addresses))
 }

@@ -21,7 +21,7 @@ type Asker = Option<IpAddr>;
 
 /// The places in which passwords are checked.
 #[derive(Debug)]
-pub struct PasswordChecks {
+pub(crate) struct PasswordChecks {
     places: Arc<Semaphore>,
     askers: Mutex<HashMap<Asker, Arc<Semaphore>>>,
 }
@@ -43,7 +43,7 @@ impl PasswordChecks {
     ///
     /// # Errors
     /// When the check itself ended in panic.
-    pub async fn run<T: Send + 'static>(
+    pub(crate) async fn run<T: Send + 'static>(
         &self,
         address: Option<IpAddr>,
         check: impl FnOnce() -> T + Send + 'static,

@@ -54,15 +54,15 @@ pub trait Protocol: Send + Sync {
 pub struct Client {
     /// Who it is.
     pub peer: Peer,
-    /// Its place among the connections that there may be; kept for as long as the connection lives.
-    pub place: Place,
+    /// Its place among the connections that there may be, which the front end keeps for as long as it is served.
+    pub place: Arc<Place>,
     /// Its bytes; see [`Transport`].
     pub socket: Socket,
     /// What answers a TLS handshake of this listener: at the first byte, or when the protocol says so.
     pub tls: TlsAcceptor,
     /// Woken when the connection should look why: it has been killed, or [`Neighbour`] says.
     pub wake: Arc<Notify>,
-    /// The connection among others on its event loop.
+    /// The connection among others on its event loop; kept for as long as the connection lives.
     pub neighbour: Neighbour,
     /// What all connections share.
     pub services: Arc<Services>,
@@ -189,6 +189,7 @@ pub struct Moving {
     pub(crate) stream: StdTcpStream,
     pub(crate) wake: Arc<Notify>,
     pub(crate) parked: Box<dyn Parked>,
+    pub(crate) place: Option<Arc<Place>>,
 }
 
 impl Moving {
@@ -206,7 +207,7 @@ impl Moving {
         // Another owner of the socket gives it back.
         drop(neighbour);
         let stream = socket.into_tcp().ok_or_else(|| io::Error::other("a connection that moves is still in use"))?;
-        Ok(Self { to, stream, wake, parked })
+        Ok(Self { to, stream, wake, parked, place: None })
     }
 }
 

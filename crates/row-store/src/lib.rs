@@ -103,8 +103,8 @@ pub use store::{
     TableFileIo, WorkFailed,
 };
 pub use table::{
-    BlockKeys, DeltaRow, EngineTraits, FixedColumn, ManifestEntry, Row, RowView, SegmentBlock,
-    SegmentRowWriter, SegmentScan, SegmentSnapshot, SegmentSource, Table, TableFeature, UncommittedRows, ValueRef,
+    BlockKeys, DeltaRow, EngineTraits, FixedColumn, ManifestEntry, Row, RowView, SegmentBlock, SegmentRowWriter,
+    SegmentScan, SegmentSnapshot, SegmentSource, Table, TableFeature, UncommittedRows, ValueRef,
 };
 pub use table_part::TablePart;
 pub use ticket::CommitTicket;

@@ -73,7 +73,6 @@ fn corrupt() -> End {
 pub(crate) struct CommandLoop<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) services: &'a Services,
-    // Gone before the connection's place is another's.
     pub(crate) session: Box<dyn Connection>,
     pub(crate) established: Established,
     pub(crate) client: ClientWriter,

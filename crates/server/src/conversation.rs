@@ -12,7 +12,6 @@ use crate::prepared::PreparedStatements;
 
 /// The state of a connection beside its socket and what its loop gives it.
 pub(crate) struct Conversation {
-    // Gone before the connection's place is another's.
     pub(crate) session: Box<dyn Connection>,
     pub(crate) established: Established,
     pub(crate) statements: PreparedStatements,

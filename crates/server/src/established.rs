@@ -1,5 +1,7 @@
 //! The properties of a connection after the handshake.
 
+use std::sync::Arc;
+
 use squall_front_end::Peer;
 use squall_front_end::connection_limit::Place;
 use squall_wire::compression::Compression;
@@ -12,8 +14,7 @@ pub(crate) struct Established {
     pub(crate) connection_id: u64,
     pub(crate) nonce: Nonce,
     pub(crate) peer: Peer,
-    /// Kept for as long as the connection lives.
-    pub(crate) place: Place,
+    pub(crate) place: Arc<Place>,
     /// The capabilities of both client and server.
     pub(crate) capabilities: Capabilities,
     /// How packets are compressed once the client has logged in.

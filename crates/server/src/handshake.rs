@@ -79,7 +79,7 @@ fn bad_handshake() -> SqlError {
 /// The properties of a new client, and its allowed capabilities.
 pub(crate) struct Arriving<'a> {
     pub(crate) peer: Peer,
-    pub(crate) place: Place,
+    pub(crate) place: Arc<Place>,
     pub(crate) tls: &'a TlsAcceptor,
     pub(crate) wake: &'a Arc<Notify>,
 }

@@ -66,13 +66,14 @@ async fn begin(shared: Arc<Shared>, client: Client) -> io::Result<Option<Moving>
     let settings = services.context().front_end_settings();
     let write_timeout = Duration::from_secs(settings.net_write_timeout_seconds.max(1));
     let mut io = PacketStream::new(socket, HANDSHAKE_PACKET_BYTES_MAX, write_timeout);
-    let arriving = Arriving { peer, place, tls: &tls, wake: &wake };
+    let arriving = Arriving { peer, place: Arc::clone(&place), tls: &tls, wake: &wake };
     let handshake = before_session(&wake, &settings, establish(&mut io, &shared, &services, &settings, arriving));
     let (established, mut session) = match handshake.await {
         Ok(Ok(both)) => both,
         Ok(Err(HandshakeError::Refused(error))) => {
             tracing::debug!("refused a client from {}: {error}", peer.host());
             services.context().connect_failed();
+            place.give_back();
             io.say_goodbye(&error).await;
             return Ok(None);
         }

@@ -2,7 +2,7 @@
 
 use crate::conflicts::Conflicts;
 use crate::engine::AbstractTree;
-use crate::error::{StoreError, StoreResult, corrupted};
+use crate::error::{StoreResult, corrupted};
 use crate::index_key::{Entry, IndexCodec, KeyRange, TermScratch, row_key_of_entry};
 use crate::read_view::ReadView;
 use crate::sorter::Sorter;

@@ -20,7 +20,7 @@ pub use encoder::{BulkEncoder, EncodedRows};
 use crate::batch::Batch;
 use crate::conflicts::Conflicts;
 use crate::engine::Slice;
-use crate::error::{StoreError, StoreResult, corrupted, engine_error, io_error};
+use crate::error::{StoreResult, corrupted, engine_error, io_error};
 use crate::index_key::{Direction, KeyRange, is_row_key};
 use crate::memory_reuse::MemoryKept;
 use crate::options::{LockWait, TableLock};

@@ -1,7 +1,7 @@
 //! A table, as its readers and writers use it.
 
-mod duplicate;
 mod column;
+mod duplicate;
 mod engine_traits;
 mod keys;
 mod logical;

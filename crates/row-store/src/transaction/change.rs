@@ -2,11 +2,12 @@
 
 use super::Transaction;
 use crate::engine::Slice;
-use crate::error::{StoreError, StoreResult, corrupted};
+use crate::error::{StoreResult, corrupted};
 use crate::index_key::{Entry, IndexCodec, row_key_of_entry};
 use crate::options::{LockMode, LockRequest};
 use crate::table::Table;
-use crate::table::row::{Row, RowKey, encode_row};
+use crate::row_key::RowKey;
+use crate::table::row::{Row, encode_row};
 use crate::table_part::mark_key;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::atomic::Ordering;

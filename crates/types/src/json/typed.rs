@@ -23,12 +23,12 @@ pub(super) const MARK: u8 = 1;
 pub(super) const MARK_BYTES: usize = 2;
 
 /// The protocol's numbers of types whose values are bytes.
-pub(super) const VARBINARY: u8 = 15;
-pub(super) const BIT: u8 = 16;
-pub(super) const TINY_BLOB: u8 = 249;
-pub(super) const MEDIUM_BLOB: u8 = 250;
-pub(super) const LONG_BLOB: u8 = 251;
-pub(super) const BLOB: u8 = 252;
+pub(crate) const VARBINARY: u8 = 15;
+pub(crate) const BIT: u8 = 16;
+pub(crate) const TINY_BLOB: u8 = 249;
+pub(crate) const MEDIUM_BLOB: u8 = 250;
+pub(crate) const LONG_BLOB: u8 = 251;
+pub(crate) const BLOB: u8 = 252;
 const VAR_STRING: u8 = 253;
 const STRING: u8 = 254;
 
