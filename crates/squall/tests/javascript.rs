@@ -183,7 +183,7 @@ fn a_procedure_ends_with_its_client() {
 /// A hundred thousand groups, and one that knows too much.
 #[test]
 fn groups_are_bounded() {
-    let server = server();
+    let mut server = server();
     let mut client = server.connect();
     for sql in [
         "CREATE DATABASE d",
@@ -194,7 +194,7 @@ fn groups_are_bounded() {
            function init() { return 0 } function add(s, x) { return s + x } function merge(a, b) { return a + b } function result(s) { return s }
          $$",
         "CREATE AGGREGATE FUNCTION d.keeps(x INT) RETURNS INT LANGUAGE JAVASCRIPT AS $$
-           function init() { return '' } function add(s, x) { return s + 'x'.repeat(50000) } function merge(a, b) { return a + b }
+           function init() { return '' } function add(s, x) { return s + 'x'.repeat(5000) } function merge(a, b) { return a + b }
            function result(s) { return s.length }
          $$",
     ] {
@@ -205,10 +205,24 @@ fn groups_are_bounded() {
     assert_eq!(one(&mut client, "SELECT d.js_sum(n) FROM d.t"), "5000050000");
     // A state beyond the heap, and one beyond max_allowed_packet, of one group.
     assert_eq!(error_code(client.query_drop("SELECT d.keeps(id) FROM d.t")), Some(50_401));
-    assert_eq!(one(&mut client, "SELECT d.keeps(id) FROM d.t WHERE id < 100"), "4950000");
+    assert_eq!(one(&mut client, "SELECT d.keeps(id) FROM d.t WHERE id < 100"), "495000");
     client.query_drop("SET GLOBAL max_allowed_packet = 1048576").expect("SET");
     let mut client = server.connect();
     assert_eq!(error_code(client.query_drop("SELECT d.keeps(id) FROM d.t WHERE id < 2000")), Some(1301));
+    // Groups of more than all queries may have go to files, and come back.
+    client.query_drop("SET PERSIST_ONLY query_memory_limit = 67108864").expect("SET");
+    drop(client);
+    server.terminate();
+    server.restart();
+    let mut client = server.connect();
+    client.query_drop(
+        "CREATE AGGREGATE FUNCTION d.lengths(x TEXT) RETURNS INT LANGUAGE JAVASCRIPT AS $$
+           function init() { return 0 } function add(s, x) { return s + x.length } function merge(a, b) { return a + b } function result(s) { return s }
+         $$",
+    )
+    .expect("a function");
+    let sum = "SELECT CONCAT(COUNT(*), ' ', SUM(s)) FROM (SELECT id, d.lengths(REPEAT('x', 2000)) AS s FROM d.t GROUP BY id) AS x";
+    assert_eq!(one(&mut client, sum), "100000 200000000");
 }
 
 /// More endless scripts than the server has threads for queries.
