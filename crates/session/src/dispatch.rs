@@ -15,8 +15,8 @@ use crate::statement_kind::{
 };
 use squall_instrumentation::stages;
 use squall_instrumentation::statement_kind::StatementKind;
-use squall_parser::ast::{Set, Statement, Transaction};
-use squall_types::{ErrorCode, SqlError};
+use squall_parser::ast::{Ident, Set, Statement, Transaction};
+use squall_types::{ErrorCode, SqlError, SqlResult};
 
 impl Session {
     /// Runs a statement up to its answer.
@@ -89,13 +89,7 @@ impl Session {
             Statement::Execute(execute) => self.run_execute(execute, run, writer).await,
             Statement::ExecuteImmediate(execute) => self.run_execute_immediate(execute, run, writer).await,
             Statement::ExecuteText(execute) => self.run_execute_text(execute, run, writer).await,
-            Statement::Deallocate(name) => {
-                if !self.remove_named_statement(name) {
-                    let error = ErrorCode::UnknownStatementHandler;
-                    return Err(SqlError::new(error, &[&name.as_str(), &"DEALLOCATE PREPARE"]).into());
-                }
-                Ok(Outcome::done())
-            }
+            Statement::Deallocate(name) => Ok(self.deallocate(name)?),
             Statement::Kill(kill) => Ok(self.run_kill(kill, run).await?),
             Statement::Signal(signal) => Ok(self.run_signal(signal, run).await?),
             Statement::GetDiagnostics(get) => Ok(self.get_diagnostics(get, run).await?),
@@ -154,6 +148,17 @@ impl Session {
             }
             statement if is_routine_definition(statement) => Ok(Box::pin(self.run_routine_definition(run)).await?),
             other => Err(SqlError::unsupported(statement_name(other)).into()),
+        }
+    }
+
+    /// DEALLOCATE PREPARE.
+    ///
+    /// # Errors
+    /// 1243 if there is no statement of that name.
+    fn deallocate(&mut self, name: &Ident) -> SqlResult<Outcome> {
+        match self.remove_named_statement(name) {
+            true => Ok(Outcome::done()),
+            false => Err(SqlError::new(ErrorCode::UnknownStatementHandler, &[&name.as_str(), &"DEALLOCATE PREPARE"])),
         }
     }
 }
