@@ -115,6 +115,8 @@ struct Finder<'a> {
     is_data: bool,
     /// SET PASSWORD.
     sets_password: bool,
+    /// MariaDB's SET STATEMENT: another statement begins behind FOR.
+    holds_statement: bool,
     /// IDENTIFIED has been read.
     identified: bool,
     /// The value of something secret is being read: up to the next comma outside of parentheses.
@@ -136,6 +138,7 @@ impl<'a> Finder<'a> {
             words: 0,
             is_data: false,
             sets_password: false,
+            holds_statement: false,
             identified: false,
             assigning: false,
             depth: 0,
@@ -197,6 +200,10 @@ impl<'a> Finder<'a> {
     }
 
     fn word(&mut self, token: Token) {
+        if self.holds_statement && self.depth == 0 && token.keyword == K::For {
+            *self = Finder { found: std::mem::take(&mut self.found), ..Finder::new(self.sql) };
+            return;
+        }
         self.words += 1;
         if self.words == 1 {
             self.is_data = matches!(
@@ -206,6 +213,7 @@ impl<'a> Finder<'a> {
         } else if self.words == 2 {
             let after_set = self.word.is_some_and(|(word, _)| word.keyword == K::Set);
             self.sets_password = after_set && token.keyword == K::Password;
+            self.holds_statement = after_set && token.keyword == K::Statement;
         }
         self.identified |= token.keyword == K::Identified;
         self.word = Some((token, Between::Nothing));
@@ -300,6 +308,7 @@ mod tests {
         check("GRANT ALL ON *.* TO a IDENTIFIED BY PASSWORD '*A'", "GRANT ALL ON *.* TO a IDENTIFIED BY PASSWORD *");
         check("SET PASSWORD FOR 'a'@'h' = 'x'", "SET PASSWORD FOR 'a'@'h' = *");
         check("SET PASSWORD = PASSWORD('x')", "SET PASSWORD = PASSWORD(*)");
+        check("SET STATEMENT a = 'b' FOR SET PASSWORD FOR u = 'x'", "SET STATEMENT a = 'b' FOR SET PASSWORD FOR u = *");
         check("SET PASSWORD='x' REPLACE 'y'", "SET PASSWORD=* REPLACE *");
         check(
             "/* c */ create /*!50000 user a identified by 'x' */",

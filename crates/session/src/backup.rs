@@ -5,6 +5,7 @@
 
 use crate::result::Outcome;
 use crate::session::Session;
+use crate::state::backup::{Backing, BackupStage};
 use crate::statement_kind::is_definition;
 use squall_parser::ast::{Backup, FlushTarget, Statement};
 use squall_types::{ErrorCode, SqlError, SqlResult};
@@ -13,44 +14,6 @@ use tokio::sync::OwnedMutexGuard;
 
 /// How often a session that waits for another one's backup looks whether it has ended, or whether it is killed itself.
 const POLL: Duration = Duration::from_millis(20);
-
-/// A backup that a session makes: one at a time in a server.
-#[derive(Debug)]
-pub(crate) struct Backing {
-    stage: BackupStage,
-    _turn: OwnedMutexGuard<()>,
-}
-
-/// How far a backup is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum BackupStage {
-    Start,
-    Flush,
-    BlockDdl,
-    BlockCommit,
-    End,
-}
-
-impl BackupStage {
-    const ALL: [BackupStage; 5] =
-        [BackupStage::Start, BackupStage::Flush, BackupStage::BlockDdl, BackupStage::BlockCommit, BackupStage::End];
-
-    fn name(self) -> &'static str {
-        match self {
-            BackupStage::Start => "START",
-            BackupStage::Flush => "FLUSH",
-            BackupStage::BlockDdl => "BLOCK_DDL",
-            BackupStage::BlockCommit => "BLOCK_COMMIT",
-            BackupStage::End => "END",
-        }
-    }
-
-    /// The stage of that name, in any letter case.
-    fn of(name: &str) -> SqlResult<BackupStage> {
-        let found = BackupStage::ALL.into_iter().find(|stage| stage.name().eq_ignore_ascii_case(name));
-        found.ok_or_else(|| SqlError::new(ErrorCode::BackupUnknownStage, &[&name]))
-    }
-}
 
 impl Session {
     /// A statement about a backup.
@@ -69,7 +32,7 @@ impl Session {
     }
 
     async fn enter_backup_stage(&mut self, stage: BackupStage) -> SqlResult<Outcome> {
-        match self.backup.as_ref().map(|backup| backup.stage) {
+        match self.backup.as_ref().map(Backing::stage) {
             None if stage != BackupStage::Start => return Err(SqlError::new(ErrorCode::BackupNotRunning, &[])),
             Some(current) if stage <= current => {
                 return Err(SqlError::new(ErrorCode::BackupWrongStage, &[&stage.name(), &current.name()]));
@@ -84,7 +47,7 @@ impl Session {
             BackupStage::Start => {
                 let turn = self.backup_turn().await?;
                 self.lock_instance().await?;
-                self.backup = Some(Backing { stage, _turn: turn });
+                self.backup = Some(Backing::begin(turn));
             }
             BackupStage::Flush | BackupStage::BlockDdl => {}
             BackupStage::BlockCommit => self.flush_and_lock(&[]).await?,
@@ -94,7 +57,7 @@ impl Session {
             }
         }
         if let Some(backup) = &mut self.backup {
-            backup.stage = stage;
+            backup.enter(stage);
         }
         Ok(Outcome::done())
     }
