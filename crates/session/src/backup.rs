@@ -32,7 +32,7 @@ impl Session {
     }
 
     async fn enter_backup_stage(&mut self, stage: BackupStage) -> SqlResult<Outcome> {
-        match self.held_locks.backup_stage.as_ref().map(|backup| backup.stage) {
+        match self.held_locks.backup_stage.as_ref().map(Backing::stage) {
             None if stage != BackupStage::Start => return Err(SqlError::new(ErrorCode::BackupNotRunning, &[])),
             Some(current) if stage <= current => {
                 return Err(SqlError::new(ErrorCode::BackupWrongStage, &[&stage.name(), &current.name()]));
@@ -49,7 +49,7 @@ impl Session {
             BackupStage::Start => {
                 let turn = self.backup_turn().await?;
                 self.lock_instance().await?;
-                self.held_locks.backup_stage = Some(Backing { stage, _turn: turn });
+                self.held_locks.backup_stage = Some(Backing::begin(turn));
             }
             BackupStage::Flush | BackupStage::BlockDdl => {}
             BackupStage::BlockCommit => self.flush_and_lock(&[]).await?,
@@ -59,7 +59,7 @@ impl Session {
             }
         }
         if let Some(backup) = &mut self.held_locks.backup_stage {
-            backup.stage = stage;
+            backup.enter(stage);
         }
         Ok(Outcome::done())
     }

@@ -161,7 +161,7 @@ impl Session {
             match catalog.entry(&name.0, &name.1) {
                 Some(TableEntry::Table(table)) => wanted.push((table.id, mode)),
                 Some(TableEntry::View(_)) => {
-                    // The tables behind a view are locked in its place.
+                    // The tables behind a view are locked in its place, and may be used by their own names, too.
                     let query = crate::query::select_all(lock.table.clone());
                     let context = Arc::new(self.query_context());
                     let bound = self.bind_query(&query, b"", &[], catalog, &context, None)?;
@@ -170,6 +170,8 @@ impl Session {
                         self.check_lock_inside_view(table)?;
                         let base = table.definition.as_ref().filter(|definition| !definition.temporary);
                         wanted.extend(base.map(|definition| (definition.id, mode)));
+                        let own = base.map(|_| (table.database.to_string(), table.name.to_string()));
+                        locked.extend(own.map(|own| (own, mode == TableLock::Exclusive)));
                     }
                 }
                 // Rows that are made when they are read need no lock.

@@ -1,8 +1,8 @@
 //! `information_schema.VARIABLE_ITEMS`: the items of variables that are lists, one per row.
 
 use super::{Source, TableSpec, s, text, u, uint, yes_no};
-use squall_registry::variables::Scope;
-use squall_registry::{VariableId, VirtualScan};
+use squall_registry::variables::{Effect, Scope};
+use squall_registry::{VariableDef, VariableId, VirtualScan};
 use squall_types::{SqlResult, Value};
 
 pub(crate) const TABLES: &[TableSpec] = &[TableSpec {
@@ -24,7 +24,10 @@ fn rows(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
     let registry = &source.state.registry.variables;
     let values = &scan.context.variables;
     let mut rows = Vec::new();
-    for (id, definition) in registry.all().iter().enumerate().filter(|(_, definition)| definition.is_list()) {
+    // As SHOW VARIABLES leaves out what is kept only for programs of another server.
+    let is_foreign = |definition: &VariableDef| definition.hidden && definition.effect != Effect::Live;
+    let is_shown = |definition: &VariableDef| definition.is_list() && !is_foreign(definition);
+    for (id, definition) in registry.all().iter().enumerate().filter(|(_, definition)| is_shown(definition)) {
         let id = VariableId(id as u16);
         let defaults = definition.default_items();
         for (scope, value) in [("GLOBAL", values.global.get(id)), ("SESSION", values.session.get(id))] {

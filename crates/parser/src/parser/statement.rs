@@ -31,10 +31,7 @@ impl Parser<'_> {
             K::Alter => self.alter(),
             K::Drop => self.drop(),
             K::Rename => self.rename(),
-            K::Truncate => {
-                self.accept(K::Table);
-                Ok(Statement::TruncateTable(self.object_name()?))
-            }
+            K::Truncate => self.truncate(),
 
             K::Start => self.start(),
             K::Begin => self.begin(),
@@ -92,6 +89,12 @@ impl Parser<'_> {
             K::Resignal => self.signal(true),
             _ => Err(self.syntax_error(token.start)),
         }
+    }
+
+    /// TRUNCATE, behind the word.
+    fn truncate(&mut self) -> Result<Statement> {
+        self.accept(K::Table);
+        Ok(Statement::TruncateTable(self.object_name()?))
     }
 
     /// A statement that begins with WITH: a query, an UPDATE or a DELETE.

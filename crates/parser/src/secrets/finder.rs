@@ -29,6 +29,8 @@ pub(super) struct Finder<'a> {
     is_data: bool,
     /// SET PASSWORD.
     sets_password: bool,
+    /// MariaDB's SET STATEMENT: another statement begins behind FOR.
+    holds_statement: bool,
     /// IDENTIFIED has been read.
     identified: bool,
     /// HTTP ENDPOINT has been read: its headers and its secret are strings.
@@ -58,6 +60,7 @@ impl<'a> Finder<'a> {
             words: 0,
             is_data: false,
             sets_password: false,
+            holds_statement: false,
             identified: false,
             is_endpoint: false,
             assigning: false,
@@ -95,13 +98,7 @@ impl<'a> Finder<'a> {
         let (after_assignment, after_secret) = (self.after_assignment, self.after_secret);
         (self.after_assignment, self.after_secret) = (false, false);
         match token.kind {
-            TokenKind::Semicolon => {
-                *self = Finder {
-                    found: std::mem::take(&mut self.found),
-                    begins_as_statement: self.begins_as_statement,
-                    ..Finder::new(self.sql, self.options, self.text_depth)
-                }
-            }
+            TokenKind::Semicolon => self.begin_statement(),
             TokenKind::Word | TokenKind::FunctionName | TokenKind::QuotedIdent | TokenKind::AtName => self.word(token),
             TokenKind::Equal | TokenKind::Assign => {
                 self.after_assignment = true;
@@ -153,7 +150,20 @@ impl<'a> Finder<'a> {
         }
     }
 
+    /// Another statement begins.
+    fn begin_statement(&mut self) {
+        *self = Finder {
+            found: std::mem::take(&mut self.found),
+            begins_as_statement: self.begins_as_statement,
+            ..Finder::new(self.sql, self.options, self.text_depth)
+        };
+    }
+
     fn word(&mut self, token: Token) {
+        if self.holds_statement && self.parens.is_empty() && token.keyword == K::For {
+            self.begin_statement();
+            return;
+        }
         self.words += 1;
         if self.words == 1 {
             self.is_data = matches!(
@@ -163,6 +173,7 @@ impl<'a> Finder<'a> {
         } else if self.words == 2 {
             let after_set = self.word.is_some_and(|(word, _)| word.keyword == K::Set);
             self.sets_password = after_set && token.keyword == K::Password;
+            self.holds_statement = after_set && token.keyword == K::Statement;
         }
         self.identified |= token.keyword == K::Identified;
         self.is_endpoint |= !self.is_data

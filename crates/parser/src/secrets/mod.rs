@@ -191,6 +191,7 @@ mod tests {
         check("GRANT ALL ON *.* TO a IDENTIFIED BY PASSWORD '*A'", "GRANT ALL ON *.* TO a IDENTIFIED BY PASSWORD *");
         check("SET PASSWORD FOR 'a'@'h' = 'x'", "SET PASSWORD FOR 'a'@'h' = *");
         check("SET PASSWORD = PASSWORD('x')", "SET PASSWORD = PASSWORD(*)");
+        check("SET STATEMENT a = 'b' FOR SET PASSWORD FOR u = 'x'", "SET STATEMENT a = 'b' FOR SET PASSWORD FOR u = *");
         check("SET PASSWORD='x' REPLACE 'y'", "SET PASSWORD=* REPLACE *");
         check(
             "/* c */ create /*!50000 user a identified by 'x' */",

@@ -6,8 +6,25 @@ use tokio::sync::OwnedMutexGuard;
 /// A backup that a session makes: one at a time in a server.
 #[derive(Debug)]
 pub(crate) struct Backing {
-    pub stage: BackupStage,
-    pub _turn: OwnedMutexGuard<()>,
+    stage: BackupStage,
+    _turn: OwnedMutexGuard<()>,
+}
+
+impl Backing {
+    /// A backup begins: it is this session's turn.
+    pub fn begin(turn: OwnedMutexGuard<()>) -> Backing {
+        Backing { stage: BackupStage::Start, _turn: turn }
+    }
+
+    /// How far it is.
+    pub fn stage(&self) -> BackupStage {
+        self.stage
+    }
+
+    /// It goes on.
+    pub fn enter(&mut self, stage: BackupStage) {
+        self.stage = stage;
+    }
 }
 
 /// How far a backup is.
@@ -24,6 +41,7 @@ impl BackupStage {
     const ALL: [BackupStage; 5] =
         [BackupStage::Start, BackupStage::Flush, BackupStage::BlockDdl, BackupStage::BlockCommit, BackupStage::End];
 
+    /// Its name in statements.
     pub fn name(self) -> &'static str {
         match self {
             BackupStage::Start => "START",
@@ -35,6 +53,9 @@ impl BackupStage {
     }
 
     /// The stage of that name, in any letter case.
+    ///
+    /// # Errors
+    /// 4149 if there is none.
     pub fn of(name: &str) -> SqlResult<BackupStage> {
         let found = BackupStage::ALL.into_iter().find(|stage| stage.name().eq_ignore_ascii_case(name));
         found.ok_or_else(|| SqlError::new(ErrorCode::BackupUnknownStage, &[&name]))
