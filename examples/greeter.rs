@@ -1,5 +1,5 @@
-//! A module of one's own: a function, a procedure that makes more functions while the server runs, a table, a listener,
-//! a privilege and an error.
+//! An example module: a function, a procedure that makes more functions while the server runs, a table, a listener, a privilege and an
+//! error.
 //!
 //! `cargo run --example greeter -- DIRECTORY` serves a data directory with it on port 3306.
 //!

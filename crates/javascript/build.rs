@@ -1,4 +1,4 @@
-//! Compiles what cannot be written in Rust: the jump out of a script that does not stop.
+//! Compiles the part that cannot be written in Rust: the jump out of a script that does not stop.
 
 fn main() {
     println!("cargo:rerun-if-changed=src/engine/escape.c");

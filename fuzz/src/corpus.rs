@@ -1,4 +1,4 @@
-//! Inputs that are kept: a file of lines for each target, an input a line, its bytes as in a byte string of Rust.
+//! The corpus: a file for each target, with one input on each line, written as a byte string of Rust.
 
 use crate::targets::Target;
 use std::fs;

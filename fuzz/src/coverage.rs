@@ -1,4 +1,4 @@
-//! What code an input reaches, by the counters that `-C instrument-coverage` puts into every branch of the workspace's crates.
+//! The code that an input reaches, by the counters that `-C instrument-coverage` puts into every branch of the workspace's crates.
 
 #![cfg_attr(instrumented, expect(unsafe_code, reason = "counters of the profiler's runtime"))]
 

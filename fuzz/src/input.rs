@@ -1,4 +1,4 @@
-//! An input taken apart: what is not there is 0 or empty, so that every text of bytes is one.
+//! Decodes values from an input. Missing bytes are read as 0 or as empty, so that any bytes are a valid input.
 
 /// The bytes that are left of an input.
 pub struct Input<'a>(&'a [u8]);

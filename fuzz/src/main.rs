@@ -1,9 +1,9 @@
-//! Feeds code that reads what strangers write (packets, statements, documents, files) with random inputs.
+//! Runs code that reads foreign data (packets, statements, documents, files) on random inputs.
 //!
-//! A target is a function of bytes that panics if something is wrong. It is run on the inputs of its corpus, `fuzz/corpus/TARGET`,
-//! and from then on on changed ones ([`mutate`]): what reaches code that nothing has reached before ([`coverage`]) is changed
-//! further. Each target runs in a process of its own, which may also run out of its stack, take too much memory ([`memory`]) or not
-//! end. Then the input is left in a file, and `squall-fuzz replay TARGET FILE` runs it again.
+//! A target is a function of bytes that panics on an error. It runs on the inputs of its corpus, `fuzz/corpus/TARGET`, and then on
+//! changed ones ([`mutate`]). An input that reaches new code ([`coverage`]) is changed further. Each target runs in its own process,
+//! since it may also run out of stack, take too much memory ([`memory`]) or not end. Then the input is saved in a file, and
+//! `squall-fuzz replay TARGET FILE` runs it again.
 //!
 //! `cargo xtask fuzz` builds and starts it; it needs nothing but a stable compiler.
 

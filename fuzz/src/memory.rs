@@ -1,4 +1,4 @@
-//! How much memory an input takes.
+//! Measures the memory that an input takes.
 
 #![expect(unsafe_code, reason = "an allocator that counts")]
 

@@ -1,4 +1,4 @@
-//! Inputs made of others.
+//! Makes new inputs from others.
 
 use squall_test_support::random::Random;
 

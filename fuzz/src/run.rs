@@ -1,4 +1,4 @@
-//! Runs one target, in this process.
+//! Runs one target in this process.
 
 use crate::coverage::Coverage;
 use crate::mutate::Mutator;

@@ -1,4 +1,4 @@
-//! Runs targets in processes of their own and says what became of them.
+//! Runs targets in separate processes, and reports their ends.
 
 use crate::Options;
 use crate::run::RUNNING;

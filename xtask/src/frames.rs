@@ -1,8 +1,8 @@
-//! Stack frames of the server's own functions: large ones are found before a nested statement finds them.
+//! Checks the stack frames of the server's own functions, because large ones limit the depth of nested statements.
 //!
-//! A frame is what a function's prologue takes from the stack pointer, which is in the first instructions of its code. They are read from
-//! the binary of the tests, whose frames are larger than those of an optimized one. The compiler's own list of frame
-//! sizes (`-Z emit-stack-sizes`) is not in stable Rust.
+//! A function's prologue subtracts the size of its frame from the stack pointer, in the first instructions of its code. The check reads
+//! them from the binary of the tests, whose frames are larger than those of an optimized one. The compiler's own list of frame sizes
+//! (`-Z emit-stack-sizes`) is not in stable Rust.
 
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 use std::path::Path;

@@ -1,6 +1,8 @@
 //! Project chores: `cargo xtask test`, `cargo xtask tidy`, `cargo xtask reference`, `cargo xtask check`.
 
 mod commands;
+mod document_names;
+mod error_numbers;
 mod frames;
 mod manual_functions;
 mod manual_variables;
@@ -15,7 +17,8 @@ Usage: cargo xtask <COMMAND>
 
 Commands:
   test           Runs every test: crates, golden scripts, crash runs and real clients
-  tidy           Checks what the compiler does not: crate order, file sizes, scripts that no runner reads, docs/benchmarks.md
+  tidy           Checks what the compiler does not: crate order, file sizes, scripts that no runner reads, names in
+                 documents, docs/benchmarks.md
   reference      Writes docs/reference anew from the program's lists of functions, variables and errors
   functions      Compares the functions with those of MySQL's manual, and with what COMPATIBILITY.md says of them
   variables      Compares system and status variables with MySQL 8.4's, and with what COMPATIBILITY.md says of them

@@ -1,4 +1,4 @@
-//! The functions of MySQL 8.4's manual, compared with those of the program: what is missing has a reason in COMPATIBILITY.md.
+//! Compares the functions of MySQL 8.4's manual with those of the program. COMPATIBILITY.md has a reason for each missing one.
 
 use std::collections::BTreeSet;
 use std::path::Path;

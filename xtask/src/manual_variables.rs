@@ -1,4 +1,4 @@
-//! The variables of MySQL 8.4, compared with those of the program: what is missing or differs has a reason in COMPATIBILITY.md.
+//! Compares the variables of MySQL 8.4 with those of the program. COMPATIBILITY.md has a reason for each that is missing or differs.
 
 use crate::manual_functions::quoted;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! Modules of a crate depend on each other in one direction, as crates do.
+//! Checks that the modules of a crate depend on each other in one direction, as crates do.
 
 use crate::tidy::{collect, read};
 use std::collections::{BTreeMap, BTreeSet};

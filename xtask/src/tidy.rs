@@ -10,6 +10,7 @@ const CRATE_ORDER: &[&str] = &[
     "types",
     "spatial",
     "vector-index",
+    "passwords",
     "wire",
     "client",
     "parser",
@@ -19,12 +20,12 @@ const CRATE_ORDER: &[&str] = &[
     "functions",
     "row-store",
     "instrumentation",
+    "front-end",
     "column-store",
     "column-tables",
     "file-formats",
     "history-store",
     "http-client",
-    "json-index",
     "executor",
     "planner",
     "jobs",
@@ -37,16 +38,11 @@ const CRATE_ORDER: &[&str] = &[
     "modules",
     "server",
     "squall",
-    "query-tester",
     "test-support",
 ];
 
 /// Above this many lines a file is two ideas.
 const FILE_LINES_MAX: usize = 800;
-
-/// Where errors have numbers: the table, and crates below it.
-const ERROR_TABLES: &[&str] =
-    &["crates/types/src/error.rs", "crates/parser/src/error.rs", "crates/wire/src/response.rs"];
 
 /// Runs all checks and reports every finding.
 pub fn run(root: &Path) -> Result<(), String> {
@@ -61,6 +57,7 @@ pub fn run(root: &Path) -> Result<(), String> {
         source_file(root, path, &mut findings)?;
     }
     script_folders(root, &mut findings)?;
+    crate::document_names::check(root, &mut findings)?;
     one_feature_set(root, &mut findings)?;
     benchmarks(root, &mut findings)?;
     for finding in &findings {
@@ -70,6 +67,9 @@ pub fn run(root: &Path) -> Result<(), String> {
 }
 
 fn crate_order(root: &Path, findings: &mut Vec<String>) -> Result<(), String> {
+    for name in CRATE_ORDER.iter().filter(|name| !root.join("crates").join(name).exists()) {
+        findings.push(format!("tidy's CRATE_ORDER names {name}, which is no crate"));
+    }
     for entry in read_dir(&root.join("crates"))? {
         let name = entry.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
         let Some(position) = CRATE_ORDER.iter().position(|other| *other == name) else {
@@ -108,19 +108,11 @@ fn source_file(root: &Path, path: &Path, findings: &mut Vec<String>) -> Result<(
         if line.trim_start().starts_with("#[ignore]") {
             findings.push(format!("{shown}:{}: #[ignore] without a reason", number + 1));
         }
-        if has_error_number(line) && shown.contains("/src/") && !ERROR_TABLES.contains(&shown.as_str()) {
+        if crate::error_numbers::are_forbidden(&shown) && crate::error_numbers::has_one(line) {
             findings.push(format!("{shown}:{}: a MySQL error by its number; add it to ErrorCode", number + 1));
         }
     }
     Ok(())
-}
-
-/// Whether a line builds an error from a number instead of an `ErrorCode`.
-fn has_error_number(line: &str) -> bool {
-    line.match_indices("code: ").any(|(at, found)| {
-        let digits = line[at + found.len()..].bytes().take_while(u8::is_ascii_digit).count();
-        digits == 4
-    })
 }
 
 /// Every folder of golden scripts is named in a runner.

@@ -195,7 +195,7 @@ impl AccessMap {
         !self.on_any_column(database, table).without(Privileges::GRANT_OPTION).is_empty()
     }
 
-    /// Whether a column is visible: a privilege on it, or on its table, of those that there are on columns.
+    /// Whether a column is visible: the account has a privilege for columns on it or on its table.
     pub fn sees_column(&self, database: &str, table: &str, column: &str) -> bool {
         const ON_COLUMNS: Privileges =
             Privileges::SELECT.union(Privileges::INSERT).union(Privileges::UPDATE).union(Privileges::REFERENCES);

@@ -127,7 +127,7 @@ pub struct AccountDef {
 /// Global privileges that do not hold for a database, by its name.
 pub type Restrictions = BTreeMap<String, Privileges>;
 
-/// What is restricted of two sets of global privileges together: what neither of them has for the database.
+/// The restrictions of two sets of global privileges together: the privileges that neither has for the database.
 pub fn common_restrictions(left: (Privileges, &Restrictions), right: (Privileges, &Restrictions)) -> Restrictions {
     let all = left.0.union(right.0);
     let of = |(global, restrictions): (Privileges, &Restrictions), database: &str| {
@@ -195,7 +195,7 @@ impl Accounts {
         account.roles.keys().chain(everybodys).cloned().collect()
     }
 
-    /// Some roles, and those that they have, over any number of steps.
+    /// Some roles, and the roles granted to them, directly or through others.
     pub fn with_their_roles(&self, roles: impl IntoIterator<Item = AccountKey>) -> BTreeSet<AccountKey> {
         let (mut pending, mut seen) = (Vec::from_iter(roles), BTreeSet::new());
         while let Some(key) = pending.pop() {

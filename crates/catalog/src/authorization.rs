@@ -37,7 +37,7 @@ pub enum Object {
     AnyColumn(Arc<str>, Arc<str>),
     /// Columns of a table or view, in the order in which they are named.
     Columns(Arc<str>, Arc<str>, Vec<Arc<str>>),
-    /// Columns of a table or view that is known to be there, so that what is missing is said of a column.
+    /// Columns of a table or view whose existence the account may know, so that errors name a column.
     KnownColumns(Arc<str>, Arc<str>, Vec<Arc<str>>),
     /// A procedure or function.
     Routine {
@@ -68,8 +68,8 @@ pub struct Need {
     pub object: Object,
     /// The privileges.
     pub needed: Needed,
-    /// What the error says was denied: a command, or where that is empty the privileges that are missing; for the server
-    /// the privileges' names.
+    /// The text of the error for the denied action: a command, or if that is empty the missing privileges; for the server the
+    /// privileges' names.
     pub command: &'static str,
     /// The outermost view that the object is inside of, which the error then speaks of.
     pub inside_view: Option<(Arc<str>, Arc<str>)>,
@@ -154,7 +154,7 @@ pub enum ServerTableRule {
 
 /// Tells the tables that the server makes from those of users.
 pub trait ServerTables: std::fmt::Debug {
-    /// What is asked for what a need touches.
+    /// The privileges that a need requires for its object.
     fn rule(&self, need: &Need) -> ServerTableRule;
 }
 

@@ -9,7 +9,7 @@ use squall_types::SqlResult;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A plan that says what it touches once it is run.
+/// A plan that lists the objects that it uses when it runs.
 pub trait Touches {
     /// Its needs.
     fn needs(&self) -> Vec<Need>;

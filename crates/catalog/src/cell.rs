@@ -1,4 +1,4 @@
-//! Where the current catalog is published.
+//! Publishes the current catalog to all threads.
 
 use crate::Catalog;
 use arc_swap::ArcSwap;

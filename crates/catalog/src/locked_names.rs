@@ -1,4 +1,4 @@
-//! What LOCK TABLES lets a session use.
+//! The tables that a session may use under LOCK TABLES.
 
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
@@ -10,6 +10,16 @@ impl LockedNames {
     /// Of databases with tables, and whether they may be written.
     pub fn new(names: Vec<((String, String), bool)>) -> LockedNames {
         LockedNames(names)
+    }
+
+    /// Databases and tables, in the order in which they were named; one that has several names comes several times.
+    pub fn names(&self) -> impl Iterator<Item = &(String, String)> {
+        self.0.iter().map(|(name, _)| name)
+    }
+
+    /// A table is gone, and with it all its names.
+    pub fn forget(&mut self, database: &str, table: &str) {
+        self.0.retain(|(name, _)| name.0 != database || name.1 != table);
     }
 
     /// Whether a table may be used.

@@ -1,4 +1,4 @@
-//! How a table is divided into partitions.
+//! The partitions of a table: the method, the expression or columns, and the values of each partition.
 
 use crate::ids::{ColumnId, TableId};
 use squall_types::Value;

@@ -1,10 +1,9 @@
-//! Which tables refer to which by foreign keys.
+//! References between tables by foreign keys, in both directions.
 
 use crate::{TableDef, TableEntry};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The tables that refer to each table, by database and name: of the table that is referred to, which need not be there,
-/// the tables that have foreign keys to it.
+/// The tables with foreign keys to each table, by database and name of the referenced table, which need not exist.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct References(BTreeMap<String, BTreeMap<String, BTreeSet<(String, String)>>>);
 

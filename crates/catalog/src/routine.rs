@@ -106,6 +106,8 @@ pub struct RoutineDef {
     pub returns: Option<SqlType>,
     /// The source of its body.
     pub body: String,
+    /// AGGREGATE: a function of the rows of a group.
+    pub aggregate: bool,
     /// DETERMINISTIC.
     pub deterministic: bool,
     /// What it says that it does with tables.

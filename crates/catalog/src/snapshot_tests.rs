@@ -1,3 +1,5 @@
+//! References of a catalog follow changes of its tables.
+
 use super::*;
 use crate::{ColumnId, ReferentialAction};
 

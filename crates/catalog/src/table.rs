@@ -1,4 +1,4 @@
-//! What a table is: columns, keys, constraints and options.
+//! Definitions of tables: columns, keys, constraints and options.
 
 use crate::ids::{ColumnId, IndexId, TableId};
 use crate::name::eq_ignore_case;
@@ -97,7 +97,7 @@ pub struct GeneratedKind {
     pub expression: String,
     /// STORED; otherwise VIRTUAL.
     pub stored: bool,
-    /// For a hidden column: what it is to the functional key part that it was made for.
+    /// For a hidden column: its use in its functional key part.
     pub key_part: Option<FunctionalPart>,
 }
 
@@ -181,7 +181,7 @@ pub struct ForeignKey {
 /// The columns that a foreign key refers to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReferencedColumns {
-    /// Of the table that is there, whatever they are renamed to.
+    /// Ids of columns of an existing table, which stay when columns are renamed.
     Ids(Vec<ColumnId>),
     /// The table is not there, or not yet (`foreign_key_checks = 0`): the names that its columns are to have.
     Names(Vec<String>),
@@ -206,7 +206,7 @@ impl ReferencedColumns {
         }
     }
 
-    /// The names that the columns have in the table that is referred to, or are to have if there is none.
+    /// The names of the columns in the referenced table, or their expected names if there is none.
     pub fn names<'a>(&'a self, parent: Option<&'a TableDef>) -> Vec<&'a str> {
         match self {
             ReferencedColumns::Ids(ids) => {
@@ -353,7 +353,34 @@ pub const JSON_PARSER: &str = "json_kv";
 /// The name of the ngram parser in WITH PARSER.
 pub const NGRAM_PARSER: &str = "ngram";
 
+impl IndexPart {
+    /// A whole column, ascending.
+    pub fn of(column: ColumnId) -> IndexPart {
+        IndexPart { column, prefix: None, descending: false }
+    }
+}
+
 impl IndexDef {
+    /// A visible B-tree key that is not unique, with no comment.
+    pub fn new(id: IndexId, name: impl Into<String>, parts: Vec<IndexPart>) -> IndexDef {
+        IndexDef {
+            id,
+            name: name.into(),
+            parts,
+            unique: false,
+            primary: false,
+            invisible: false,
+            comment: String::new(),
+            index_type: IndexType::BTree,
+            generated: false,
+        }
+    }
+
+    /// A primary key.
+    pub fn primary(id: IndexId, parts: Vec<IndexPart>) -> IndexDef {
+        IndexDef { unique: true, primary: true, ..IndexDef::new(id, "PRIMARY", parts) }
+    }
+
     /// Whether it files a row under many terms: words, pieces of them, or those of a document.
     pub fn is_fulltext(&self) -> bool {
         self.index_type == IndexType::FullText || self.is_ngram() || self.is_json()
@@ -513,7 +540,7 @@ impl TableDef {
         }
     }
 
-    /// Ordinal and definition of the column of that name, which is no hidden one.
+    /// Ordinal and definition of the visible column of that name.
     pub fn column(&self, name: &str) -> Option<(usize, &ColumnDef)> {
         self.columns.iter().enumerate().find(|(_, column)| !column.is_hidden() && eq_ignore_case(&column.name, name))
     }

@@ -14,9 +14,8 @@ use rsa::{Oaep, RsaPublicKey};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, StreamOwned};
 use sha1::Sha1;
-use squall_wire::auth::{
-    CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, caching_sha2, native_scramble, sha2_scramble, xor_with_nonce,
-};
+use squall_passwords::{CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, native_scramble, sha2_scramble, xor_with_nonce};
+use squall_wire::caching_sha2;
 use squall_wire::command::encode_text_command;
 use squall_wire::constants::{Capabilities, command_code};
 use squall_wire::framing::{PacketReader, PacketWriter};
@@ -79,7 +78,7 @@ pub struct ConnectOptions {
     pub tls: TlsMode,
     /// Connection attributes.
     pub attributes: Vec<(String, String)>,
-    /// What the client says it can do, besides what connecting itself takes.
+    /// The client's capabilities, besides those that connecting needs.
     pub capabilities: Capabilities,
 }
 

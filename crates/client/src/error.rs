@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors of the client.
 
 use std::fmt;
 use std::io;

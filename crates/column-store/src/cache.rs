@@ -75,7 +75,7 @@ pub struct CacheStatus {
     pub bytes_max: usize,
     /// Columns and indexes.
     pub entries: usize,
-    /// Look-ups that found what they wanted.
+    /// Look-ups that found their entry.
     pub hits: u64,
     /// Look-ups that had to load it.
     pub misses: u64,
@@ -250,7 +250,7 @@ impl State {
     }
 }
 
-/// A sealed segment, read through the cache.
+/// A Segment, read through the cache.
 #[derive(Clone, Copy, Debug)]
 pub struct SegmentColumns<'a> {
     /// The segment.

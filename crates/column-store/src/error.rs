@@ -1,4 +1,4 @@
-//! What can go wrong here, grouped by what the caller does next.
+//! Errors of the column store, grouped by what the caller does next.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub enum Error {
         /// What the system said.
         source: Arc<std::io::Error>,
     },
-    /// A segment's bytes are not those that were written. Nothing of the block was returned.
+    /// A segment's bytes have changed since they were written. Nothing of the block was returned.
     Corrupt(Box<Corruption>),
     /// The caller took the order back while it was carried out.
     Cancelled,

@@ -1,4 +1,4 @@
-//! From a key to its rows, in a segment whose rows are in the key's order.
+//! Finds the rows of a key in a segment whose rows are in the key's order.
 
 use crate::coded::{Code, CodedColumn, CodedValues, Codes, with_codes};
 use crate::domain::Datum;
@@ -11,7 +11,7 @@ use std::ops::Range;
 /// these columns, as values compare here: for strings that is the order of their bytes, and a table whose key has another
 /// collation has to be searched by a condition.
 ///
-/// Zone maps say without reading anything where the first column's value may lie, and if nowhere, nothing is read.
+/// Zone maps tell without a read which zones may have the first column's value. If none has, nothing is read.
 ///
 /// # Errors
 /// If a column cannot be read.

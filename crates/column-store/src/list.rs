@@ -1,4 +1,4 @@
-//! Lists: the values of the rows that match, as text with a separator.
+//! Lists for GROUP_CONCAT: the values of the matching rows, as text with a separator.
 
 use crate::coded::{Code, CodedColumn, CodedValues, IntegerCodes, with_codes};
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! Independent pieces of work on some threads.
+//! Runs independent pieces of work on several threads.
 
 use parking_lot::Mutex;
 use squall_types::work_meter::carried;

@@ -1,6 +1,6 @@
-//! The address of a segment row, which a scan by column gives instead of the key of a row that is to be changed.
+//! The address of a segment row. A scan by column gives it for a row that will be changed, instead of the row's key.
 //!
-//! A change of many rows needs their segments and positions; a key would have to be searched in every segment.
+//! A change of many rows needs their segments and positions. With keys it would have to search every segment.
 //!
 //! ```text
 //! 0xFF | segment's number u64 | position u32   (big-endian)

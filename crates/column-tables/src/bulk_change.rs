@@ -1,8 +1,8 @@
 //! Changes many segment rows of a table at a time, by its manifest.
 //!
-//! The session that deletes or replaces them has the exclusive lock of the table
-//! (`row_store::Transaction::begin_bulk_change`). Segments get longer bitmaps of deleted positions, and new versions of rows
-//! are segments of their own, in the same commit. Delta rows are changed one by one, as always.
+//! The session that deletes or replaces them has the exclusive lock of the table (`row_store::Transaction::begin_bulk_change`). The
+//! commit marks more positions of segments as deleted, and adds segments with the new versions of rows. Delta rows are changed one by
+//! one, as always.
 
 use crate::columns::TableColumns;
 use crate::entry::{SegmentEntry, entry_name};
@@ -24,7 +24,7 @@ pub struct BulkChange {
     table: Arc<Table>,
     column_table: Arc<ColumnTable>,
     threads: usize,
-    /// By segment: what is said of it, with the rows that are gone or replaced.
+    /// By segment: its entry of the manifest, with the deleted and replaced rows.
     entries: FxHashMap<u64, SegmentEntry>,
     written: Vec<ManifestEntry>,
     segments: UncommittedSegments,

@@ -1,4 +1,4 @@
-//! The columns of a table as conditions and scans ask a segment for them.
+//! The columns of a table, as conditions and scans need them to read segments.
 
 use crate::listed_segment::ListedSegment;
 use crate::sql_error;

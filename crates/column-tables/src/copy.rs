@@ -1,4 +1,4 @@
-//! Column copies of row tables: made of all rows once, and of changed rows from then on.
+//! Column copies of row tables. The first copy takes all rows, later ones only the rows that have changed.
 //!
 //! A row that has changed since it was copied has a mark in the row store, written by the commit of the change. A reader takes
 //! marked rows from the row store, and the others from segments. Sealing copies them and removes the marks. An incomplete copy
@@ -8,7 +8,7 @@ use crate::entry::{complete_name, entry_name};
 use crate::level::load::SegmentLoad;
 use crate::level::{ColumnTable, TableState};
 use squall_catalog::IndexId;
-use squall_row_store::{Direction, HeldTable, ReadView, RowStore, SealedWriter, Table, ValueRange};
+use squall_row_store::{Direction, HeldTable, ReadView, RowStore, SegmentRowWriter, Table, ValueRange};
 use squall_types::SqlResult;
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,7 +19,7 @@ const ROWS_PER_CHECK: u64 = 4096;
 impl ColumnTable {
     /// Whether all rows have been copied once; also if it is no copy.
     fn copy_is_complete(&self, store: &RowStore, table: &Table) -> SqlResult<bool> {
-        Ok(!self.is_copy() || ColumnTable::seen_copy(&store.read_view(), table)?.is_some())
+        Ok(!self.is_copy() || ColumnTable::manifest_of_copy(&store.read_view(), table)?.is_some())
     }
 
     /// How many rows a table's copy shows, and how many there are, in one snapshot; `None` if no copy is complete. `check` is called every
@@ -29,7 +29,7 @@ impl ColumnTable {
         table: &Arc<Table>,
         check: &dyn Fn() -> SqlResult<()>,
     ) -> SqlResult<Option<(u64, u64)>> {
-        let Some(manifest) = ColumnTable::seen_copy(view, table)? else { return Ok(None) };
+        let Some(manifest) = ColumnTable::manifest_of_copy(view, table)? else { return Ok(None) };
         let (mut hidden, mut delta, mut read) = (0, 0, 0u64);
         let checked = |read: &mut u64| {
             *read += 1;
@@ -126,7 +126,7 @@ impl ColumnTable {
         // the next start.
         load.keep();
         self.drop_segments(committed?, stale.segments())?;
-        self.sealed_changes(changes_before);
+        self.segment_changes(changes_before);
         Ok(true)
     }
 }

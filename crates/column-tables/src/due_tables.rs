@@ -1,4 +1,4 @@
-//! Tables that wait for the background to seal them.
+//! The tables that wait for the background job to seal them.
 
 use parking_lot::{Condvar, Mutex};
 use rustc_hash::FxHashSet;
@@ -24,7 +24,7 @@ pub(crate) struct DueTables {
 #[derive(Debug, Default)]
 struct Due {
     tables: FxHashSet<TableId>,
-    /// Those that have to wait, and until when.
+    /// The tables that must wait, with the time of their turn.
     later: Option<(FxHashSet<TableId>, Instant)>,
     closing: bool,
 }

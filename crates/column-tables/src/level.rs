@@ -19,8 +19,8 @@ use squall_catalog::{TableCompression, TableDef, TableId};
 use squall_column_store::segment::Compression;
 use squall_column_store::{ColumnCache, ColumnSpec, Segment, SegmentWriter};
 use squall_row_store::{
-    Direction, DiskRoom, KeyRange, ManifestEntry, ReadView, RowStore, SealedBlock, SealedRows, SealedScan,
-    SealedSource, SealedWriter, Table, TablePart,
+    Direction, DiskRoom, KeyRange, ManifestEntry, ReadView, RowStore, SegmentBlock, SegmentRowWriter, SegmentScan,
+    SegmentSnapshot, SegmentSource, Table, TablePart,
 };
 use squall_types::{SqlError, SqlResult};
 use std::any::Any;
@@ -113,8 +113,8 @@ pub struct SegmentManifest {
     pub(crate) is_complete: bool,
 }
 
-fn segment_manifest(rows: Arc<dyn SealedRows>) -> SqlResult<Arc<SegmentManifest>> {
-    rows.into_any().downcast().map_err(|_| SqlError::internal("sealed rows of another kind"))
+fn segment_manifest(rows: Arc<dyn SegmentSnapshot>) -> SqlResult<Arc<SegmentManifest>> {
+    rows.into_any().downcast().map_err(|_| SqlError::internal("Segment rows of another kind"))
 }
 
 impl ColumnTable {
@@ -167,7 +167,7 @@ impl ColumnTable {
 
     /// The column table that is below a table of the row store; `None` if that is a row table.
     pub fn of(table: &Table) -> Option<Arc<ColumnTable>> {
-        table.sealed_source()?.clone().into_any().downcast().ok()
+        table.segment_source()?.clone().into_any().downcast().ok()
     }
 
     /// The copy of columns of a table that has one.
@@ -198,27 +198,27 @@ impl ColumnTable {
         self.due.add(self.id);
     }
 
-    /// What a reader sees of the table's segments, deletes that are not sealed aside.
-    pub fn seen(view: &ReadView, table: &Arc<Table>) -> SqlResult<Option<Arc<SegmentManifest>>> {
-        let Some(rows) = view.sealed_rows(table)? else { return Ok(None) };
+    /// The segments that a reader sees, without unsealed deletes.
+    pub fn manifest_at(view: &ReadView, table: &Arc<Table>) -> SqlResult<Option<Arc<SegmentManifest>>> {
+        let Some(rows) = view.segment_rows(table)? else { return Ok(None) };
         segment_manifest(rows).map(Some)
     }
 
     /// What a reader sees of a copy's segments; `None` if there is no copy, or it is still being made.
-    pub fn seen_copy(view: &ReadView, table: &Table) -> SqlResult<Option<Arc<SegmentManifest>>> {
+    pub fn manifest_of_copy(view: &ReadView, table: &Table) -> SqlResult<Option<Arc<SegmentManifest>>> {
         let Some(rows) = view.copied_rows(table)? else { return Ok(None) };
         Ok(Some(segment_manifest(rows)?).filter(|manifest| manifest.is_complete))
     }
 
     /// What a reader sees of the segments of a part.
-    pub(crate) fn seen_part(
+    pub(crate) fn manifest_of_part(
         view: &ReadView,
         table: &Arc<Table>,
         part: TablePart,
     ) -> SqlResult<Option<Arc<SegmentManifest>>> {
         match part {
-            TablePart::Rows => ColumnTable::seen(view, table),
-            TablePart::Copy(_) => ColumnTable::seen_copy(view, table),
+            TablePart::Rows => ColumnTable::manifest_at(view, table),
+            TablePart::Copy(_) => ColumnTable::manifest_of_copy(view, table),
         }
     }
 
@@ -229,7 +229,7 @@ impl ColumnTable {
     }
 
     /// So many changes are sealed now.
-    pub(crate) fn sealed_changes(&self, changes: u64) {
+    pub(crate) fn segment_changes(&self, changes: u64) {
         self.delta.fetch_sub(changes, Ordering::Relaxed);
     }
 
@@ -292,7 +292,7 @@ impl ColumnTable {
     pub(crate) fn segments(&self, manifest: Vec<ManifestEntry>) -> SqlResult<SegmentManifest> {
         let is_complete = manifest.iter().any(|entry| is_complete_name(&entry.name));
         let segments = manifest.into_iter().filter(|entry| !is_complete_name(&entry.name)).map(|entry| {
-            let damaged = || SqlError::internal(format_args!("table {} has a damaged list of segments", self.name));
+            let damaged = || SqlError::internal(format_args!("table {} has a damaged manifest of segments", self.name));
             let number = entry_number(&entry.name).ok_or_else(damaged)?;
             let entry = SegmentEntry::decode(&entry.content).ok_or_else(damaged)?;
             Ok(Arc::new(ListedSegment { number, segment: self.open_segment(number, &entry)?, entry }))
@@ -314,8 +314,8 @@ impl ColumnTable {
     }
 }
 
-impl SealedSource for ColumnTable {
-    fn open(&self, manifest: Vec<ManifestEntry>) -> SqlResult<Arc<dyn SealedRows>> {
+impl SegmentSource for ColumnTable {
+    fn open(&self, manifest: Vec<ManifestEntry>) -> SqlResult<Arc<dyn SegmentSnapshot>> {
         Ok(Arc::new(self.segments(manifest)?))
     }
 
@@ -323,11 +323,11 @@ impl SealedSource for ColumnTable {
         self
     }
 
-    fn writer(self: Arc<Self>, table: &Arc<Table>) -> Box<dyn SealedWriter> {
+    fn writer(self: Arc<Self>, table: &Arc<Table>) -> Box<dyn SegmentRowWriter> {
         Box::new(SegmentLoad::new(table.clone(), self))
     }
 
-    fn block(&self, table: &Arc<Table>) -> Option<Box<dyn SealedBlock>> {
+    fn block(&self, table: &Arc<Table>) -> Option<Box<dyn SegmentBlock>> {
         Some(Box::new(ColumnBlock::new(table.clone())))
     }
 
@@ -386,7 +386,7 @@ impl SegmentManifest {
     }
 }
 
-impl SealedRows for SegmentManifest {
+impl SegmentSnapshot for SegmentManifest {
     fn get(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Vec<u8>>> {
         let Some((segment, position)) = self.find(table, key)? else { return Ok(None) };
         let rows = SegmentRows { table, segment, cache: &self.cache };
@@ -401,7 +401,7 @@ impl SealedRows for SegmentManifest {
         Ok(self.segments.iter().map(|segment| segment.entry.last_key.clone()).max())
     }
 
-    fn scan(&self, table: &Arc<Table>, range: &KeyRange, direction: Direction) -> SqlResult<Box<dyn SealedScan>> {
+    fn scan(&self, table: &Arc<Table>, range: &KeyRange, direction: Direction) -> SqlResult<Box<dyn SegmentScan>> {
         let mut parts = Vec::new();
         for segment in &self.segments {
             let rows = SegmentRows { table, segment, cache: &self.cache };
@@ -462,7 +462,7 @@ impl Part {
     }
 }
 
-impl SealedScan for Scan {
+impl SegmentScan for Scan {
     fn next(&mut self) -> SqlResult<Option<(Vec<u8>, Vec<u8>)>> {
         for part in &mut self.parts {
             part.fill(&self.table, &self.cache, self.direction)?;

@@ -1,7 +1,7 @@
 //! The storage engine of column tables: segments as a level below the row store's tables.
 //!
 //! A column table is a table of the row store whose rows move into segments ([`ColumnTable::seal`]). Readers by key, changes and
-//! transactions see no difference: the row store asks the level below it (`level`) for the rows that it does not have itself. See
+//! transactions see no difference: the row store asks the level below it (`level`) for rows that it does not have. See
 //! `docs/decisions/0015-column-tables.md`.
 //!
 //! Knows: table definitions, the row store, segments. Must not know: SQL text, plans, sessions.
@@ -45,7 +45,7 @@ use squall_types::{ErrorCode, SqlError, SqlResult};
 const ROW_NUMBER: u32 = u32::MAX;
 const ROW_NUMBER_NAME: &str = "__row_number";
 
-/// Ordinals of the columns that a table's segments have, or those of its copy: what is copied, and the key's columns.
+/// Ordinals of the columns of a table's segments, or of its copy: the copied columns, and the key's.
 pub(crate) fn segment_ordinals(table: &squall_row_store::Table, copy: bool) -> Vec<usize> {
     let def = table.def();
     if !copy {
@@ -86,7 +86,7 @@ pub(crate) fn segment_columns(table: &squall_row_store::Table, copy: bool) -> Sq
     Ok(columns)
 }
 
-/// What a client is told of a table's segment that cannot be read or written.
+/// The error for clients about a segment that cannot be read or written.
 pub fn sql_error(table: &str, error: Error) -> SqlError {
     match error {
         Error::Corrupt(_) => SqlError::new(ErrorCode::CorruptedRow, &[&format_args!("{table} ({error})")]),

@@ -1,4 +1,4 @@
-//! A segment of a manifest.
+//! One segment of a manifest.
 
 use crate::entry::SegmentEntry;
 use roaring::RoaringBitmap;

@@ -1,4 +1,4 @@
-//! Rows of a segment as the row store has them.
+//! Rows of a segment in the row store's form.
 
 use crate::listed_segment::ListedSegment;
 use crate::{ROW_NUMBER, sql_error};

@@ -1,4 +1,4 @@
-//! Delta rows become a segment.
+//! Turns delta rows into a segment.
 
 use crate::decode::{ColumnDecoder, append_column};
 use crate::entry::{SegmentEntry, entry_name};
@@ -69,7 +69,7 @@ impl ColumnTable {
             }
         }
         if read == 0 {
-            self.sealed_changes(changes_before);
+            self.segment_changes(changes_before);
             return Ok(Some(outcome));
         }
         let (mut changes, mut dropped) = (Vec::new(), Vec::new());
@@ -94,7 +94,7 @@ impl ColumnTable {
         let seqno = sealing.commit(changes)?;
         self.drop_segments(seqno, &dropped)?;
         if outcome.complete {
-            self.sealed_changes(changes_before);
+            self.segment_changes(changes_before);
         }
         Ok(Some(outcome))
     }

@@ -47,14 +47,14 @@ impl ColumnSnapshot {
 
     /// What a reader sees of a table; `None` if it is no column table.
     pub fn of(view: &ReadView, table: &Arc<Table>) -> SqlResult<Option<ColumnSnapshot>> {
-        let Some(manifest) = ColumnTable::seen(view, table)? else { return Ok(None) };
+        let Some(manifest) = ColumnTable::manifest_at(view, table)? else { return Ok(None) };
         Self::of_manifest(&manifest, view.delta_rows(table)?, table, usize::MAX)
     }
 
     /// What a reader sees of a table by its copy of columns; `None` if it has none that is complete, or too many rows have
     /// changed since they were copied. Only the copied columns may be asked for.
     pub fn of_copy(view: &ReadView, table: &Arc<Table>) -> SqlResult<Option<ColumnSnapshot>> {
-        let Some(manifest) = ColumnTable::seen_copy(view, table)? else { return Ok(None) };
+        let Some(manifest) = ColumnTable::manifest_of_copy(view, table)? else { return Ok(None) };
         Self::of_manifest(&manifest, view.changes_since_copied(table)?, table, COPY_CHANGES_MAX)
     }
 

@@ -1,4 +1,4 @@
-//! The engine of column tables: what their definitions may have, and where their folders are.
+//! The engine of column tables: the rules for their definitions, and the places of their folders.
 
 use crate::background::BackgroundSealer;
 use crate::due_tables::{DueTables, SEAL_FROM};
@@ -10,7 +10,7 @@ use squall_column_store::ColumnCache;
 use squall_column_store::segment::remove_unlisted_segments;
 use squall_row_store::{
     EngineTraits, HeldTable, LevelBytes, LevelFault, LevelPlace, ManifestEntry, Optimized, ReplacedEngine, RowStore,
-    SealedSource, Table, TableEngine, TableFeature, TablePart, WorkFailed,
+    SegmentSource, Table, TableEngine, TableFeature, TablePart, WorkFailed,
 };
 use squall_types::{SqlError, SqlResult};
 use std::collections::HashSet;
@@ -74,7 +74,7 @@ impl TableEngine for ColumnTables {
         }
     }
 
-    fn open(&self, def: &TableDef, place: LevelPlace) -> SqlResult<Arc<dyn SealedSource>> {
+    fn open(&self, def: &TableDef, place: LevelPlace) -> SqlResult<Arc<dyn SegmentSource>> {
         let folder = self.folder.join(folder_name(def.id, place.generation, place.part));
         let number = |entry: &ManifestEntry| entry_number(&entry.name);
         let last = place.manifest.iter().filter_map(number).max().unwrap_or(0);
@@ -111,8 +111,8 @@ impl TableEngine for ColumnTables {
     }
 
     fn level_bytes(&self, store: &RowStore, table: &Arc<Table>, part: TablePart) -> SqlResult<LevelBytes> {
-        let list = ColumnTable::seen_part(&store.read_view(), table, part)?;
-        let (data, index) = list.map_or((0, 0), |list| list.bytes());
+        let manifest = ColumnTable::manifest_of_part(&store.read_view(), table, part)?;
+        let (data, index) = manifest.map_or((0, 0), |manifest| manifest.bytes());
         Ok(LevelBytes { data, index })
     }
 
@@ -124,8 +124,8 @@ impl TableEngine for ColumnTables {
         interrupt: &dyn Fn() -> SqlResult<()>,
     ) -> SqlResult<Vec<LevelFault>> {
         let view = store.read_view();
-        let Some(list) = ColumnTable::seen_part(&view, table, part)? else { return Ok(Vec::new()) };
-        let errors = list.segments().iter().filter_map(|segment| segment.segment().check().err());
+        let Some(manifest) = ColumnTable::manifest_of_part(&view, table, part)? else { return Ok(Vec::new()) };
+        let errors = manifest.segments().iter().filter_map(|segment| segment.segment().check().err());
         let mut faults: Vec<_> = errors.map(|error| LevelFault::Damaged(error.to_string())).collect();
         if faults.is_empty()
             && part != TablePart::Rows

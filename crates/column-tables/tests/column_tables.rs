@@ -38,18 +38,8 @@ fn column(id: u32, name: &str, sql_type: SqlType, nullable: bool) -> ColumnDef {
 /// `t (name VARCHAR(20), id INT, amount DECIMAL(9,2) NULL, day DATE NULL, PRIMARY KEY (name, id))`, or without its key. Names
 /// compare without case.
 fn def(keyed: bool) -> TableDef {
-    let part = |column| IndexPart { column: ColumnId(column), prefix: None, descending: false };
-    let primary = IndexDef {
-        id: IndexId(1),
-        name: "PRIMARY".into(),
-        parts: vec![part(1), part(2)],
-        unique: true,
-        primary: true,
-        invisible: false,
-        comment: String::new(),
-        index_type: IndexType::BTree,
-        generated: false,
-    };
+    let part = |column| IndexPart::of(ColumnId(column));
+    let primary = IndexDef::primary(IndexId(1), vec![part(1), part(2)]);
     TableDef {
         id: TableId(1),
         name: "t".into(),
@@ -132,7 +122,7 @@ impl Fixture {
 
     fn merge(&self) {
         assert!(self.column_table.optimize(&self.store, &self.held(), 1, &|| Ok(())).unwrap().complete);
-        let list = ColumnTable::seen(&self.store.read_view(), &self.table).unwrap().unwrap();
+        let list = ColumnTable::manifest_at(&self.store.read_view(), &self.table).unwrap().unwrap();
         assert!(list.segments().len() <= 1);
         assert!(list.segments().iter().all(|segment| segment.deleted().is_empty()));
     }
@@ -289,7 +279,7 @@ fn change_many(fixture: &Fixture, txn: &mut Transaction, odd: bool, amount: Opti
 }
 
 /// A table with ten segment rows.
-fn sealed_rows() -> Fixture {
+fn segment_rows() -> Fixture {
     let fixture = Fixture::new(true);
     let mut txn = fixture.begin();
     (0..10).for_each(|id| _ = txn.insert(&fixture.table, &row(("ada", id), Some(1))).unwrap());
@@ -305,7 +295,7 @@ fn segment_files(fixture: &Fixture) -> usize {
 
 #[test]
 fn a_change_of_many_rows_that_is_rolled_back_leaves_nothing() {
-    let fixture = sealed_rows();
+    let fixture = segment_rows();
     let before = fixture.rows(&mut fixture.begin(), Direction::Forward);
     let mut txn = fixture.begin();
     change_many(&fixture, &mut txn, true, Some(9));
@@ -317,7 +307,7 @@ fn a_change_of_many_rows_that_is_rolled_back_leaves_nothing() {
 
 #[test]
 fn many_rows_are_changed_only_by_who_has_the_table_alone() {
-    let fixture = sealed_rows();
+    let fixture = segment_rows();
     let mut other = fixture.begin();
     other.get_locked(&fixture.table, &key(&fixture.table, ("ada", 3)), FOR_UPDATE).unwrap().unwrap();
     assert!(fixture.begin().begin_bulk_change(&fixture.table).unwrap().is_none(), "a row is locked");
@@ -574,17 +564,9 @@ fn a_damaged_segment_is_an_error_and_never_rows() {
 fn a_copy_that_has_not_been_made_is_made_and_not_sealed() {
     let mut def = def(true);
     def.engine = squall_catalog::EngineName::ROWS;
-    let part = |column| IndexPart { column: ColumnId(column), prefix: None, descending: false };
-    def.indexes.push(IndexDef {
-        id: IndexId(2),
-        name: "copy".into(),
-        parts: vec![part(3)],
-        unique: false,
-        primary: false,
-        index_type: IndexType::Columnar,
-        generated: false,
-        ..def.indexes[0].clone()
-    });
+    let parts = vec![IndexPart::of(ColumnId(3))];
+    let copy = IndexDef { index_type: IndexType::Columnar, ..IndexDef::new(IndexId(2), "copy", parts) };
+    def.indexes.push(copy);
     def.next_index_id = 3;
     let (store, directory) = Fixture::store_with(def);
     let fixture = Fixture::with(store, directory);

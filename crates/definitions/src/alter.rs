@@ -133,8 +133,8 @@ pub fn alter_table(
     }
 }
 
-/// RENAME TO: the table's new name, which those that refer to it have to follow.
-fn renamed_to(env: &DdlEnv, from: &QualifiedName, statement: &AlterTable) -> SqlResult<Option<QualifiedName>> {
+/// RENAME TO: gives the table a new name, also in the foreign keys of tables that refer to it.
+pub fn renamed_to(env: &DdlEnv, from: &QualifiedName, statement: &AlterTable) -> SqlResult<Option<QualifiedName>> {
     let to = statement.actions.iter().rev().find_map(|action| match action {
         AlterAction::RenameTable(to) => Some(to),
         _ => None,

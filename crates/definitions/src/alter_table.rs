@@ -6,7 +6,7 @@ use crate::constraint::{add_check, add_foreign_key, check_nullable, check_types,
 use crate::context::DdlContext;
 use crate::create_table::{add_column_constraints, add_column_keys, check_table};
 use crate::data_type::{keeps_values, named_collation};
-use crate::functional_key::settle_hidden_columns;
+use crate::functional_key::resolve_hidden_columns;
 use crate::index::{
     add_index, check_spatial_keys, check_vector_keys, require_not_null, resolve_index_kinds, sort_indexes,
 };
@@ -670,8 +670,8 @@ impl Builder<'_> {
     }
 
     /// Hidden columns of new keys have values that the rows lack, and so have those whose expressions mean something else.
-    fn settle_hidden_columns(&mut self) -> SqlResult<()> {
-        let changed = settle_hidden_columns(&mut self.table, self.context)?;
+    fn resolve_hidden_columns(&mut self) -> SqlResult<()> {
+        let changed = resolve_hidden_columns(&mut self.table, self.context)?;
         let is_new = |column: &ColumnDef| column.is_hidden() && self.old.ordinal(column.id).is_none();
         if self.table.columns.iter().any(is_new) {
             self.need(Work::Rebuild);
@@ -706,9 +706,9 @@ impl Builder<'_> {
         }
     }
 
-    /// What foreign keys need of this table and of those that refer to it: columns that keep their values unless
-    /// `foreign_key_checks` is off (1832, 1833), of the same types at both ends (3780), which can be NULL where they are
-    /// set to that (1830), and the unique key that is referred to (1553).
+    /// Checks the foreign keys of this table and of tables that refer to it. Columns must keep their values unless
+    /// `foreign_key_checks` is off (1832, 1833), and have the same types at both ends (3780). Columns that an action sets to NULL
+    /// must allow it (1830). The referenced unique key must stay (1553).
     fn check_foreign_keys(&self) -> SqlResult<()> {
         let (catalog, database) = (self.context.catalog, self.context.database);
         for key in &self.table.foreign_keys {
@@ -780,7 +780,7 @@ impl Builder<'_> {
         check_vector_keys(&self.table)?;
         sort_indexes(&mut self.table);
         resolve_index_kinds(&mut self.table, self.context)?;
-        self.settle_hidden_columns()?;
+        self.resolve_hidden_columns()?;
         if moves_rows(self.old, &self.table)? {
             self.need(Work::Copy);
         }

@@ -206,7 +206,7 @@ pub fn check_condition(expr: &Expr, name: &str, registry: &Registry) -> SqlResul
     }
 }
 
-/// What is in no expression whose value the row alone has to decide.
+/// The first part that an expression may not have if its value must depend on the row alone.
 pub fn disallowed(expr: &Expr, registry: &Registry) -> Option<String> {
     forbidden(expr).or_else(|| volatile_call(expr)).or_else(|| unreliable_call(expr, registry))
 }

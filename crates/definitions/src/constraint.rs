@@ -133,8 +133,8 @@ fn parent_table<'a>(
     }
 }
 
-/// Checks that a table has what a foreign key refers to: columns (3734) of the same types (3780) that are all columns of
-/// some unique key (6125). Gives the ids of the columns.
+/// Checks that a table has the referenced columns (3734) of a foreign key, with the same types (3780), as all columns of a unique
+/// key (6125). Gives the ids of the columns.
 pub fn check_parent(
     table: &TableDef,
     key: &ForeignKey,

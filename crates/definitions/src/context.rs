@@ -1,4 +1,4 @@
-//! What resolving a definition may read.
+//! The state that resolving a definition may read.
 
 use squall_catalog::{Catalog, TableDef};
 use squall_registry::{Registry, StatementContext};

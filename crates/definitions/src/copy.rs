@@ -1,4 +1,4 @@
-//! Rows of one definition of a table made into rows of another.
+//! Converts rows of one definition of a table into rows of another.
 
 use crate::execute::DdlEnv;
 use squall_catalog::{ColumnDefault, ForeignKey, IndexId, TableDef};
@@ -131,7 +131,7 @@ impl<'a> RowCopier<'a> {
         if self.has_rules { self.apply_rules(new, row_number) } else { Ok(new) }
     }
 
-    /// Computes what is computed, and checks what is new.
+    /// Computes generated columns, and checks new constraints.
     fn apply_rules(&mut self, stored: Vec<Value>, row_number: u64) -> SqlResult<Vec<Value>> {
         let mut row = stored;
         for ordinal in &self.rules.rules.timestamps {

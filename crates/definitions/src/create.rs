@@ -120,7 +120,8 @@ pub fn written_parents(statement: &CreateTable, database: &str) -> Vec<Qualified
     of_table.chain(of_columns).map(|references| parent_name(references, database)).collect()
 }
 
-/// The tables that a new table concerns: those that it refers to, those that have waited for it, and what it replaces.
+/// The tables that a new table affects: tables that it refers to, tables whose foreign keys refer to its name, and the table that
+/// it replaces.
 pub fn tables_concerned(
     catalog: &Catalog,
     name: &QualifiedName,

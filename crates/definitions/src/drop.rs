@@ -3,7 +3,7 @@
 use crate::edit::CatalogEdit;
 use crate::edit::change_catalog;
 use crate::edit::define;
-use crate::execute::{DdlEnv, QualifiedName, base_table, missing, referring_keys};
+use crate::execute::{DdlEnv, QualifiedName, base_table, missing, no_such_table, referring_keys};
 use crate::locked::LockedTables;
 use crate::names::check_table_name;
 use rustc_hash::FxHashSet;
@@ -54,7 +54,7 @@ pub fn drop_tables(state: &ServerState, env: &DdlEnv, names: &[QualifiedName], i
                     }
                 }
             }
-            // Those that were there when the locks were taken.
+            // The tables that existed when the locks were taken.
             for name in names {
                 if let Some(table) = tables.table(name) {
                     catalog.drop_table(table, tables)?;
@@ -92,7 +92,11 @@ pub fn drop_views(state: &ServerState, env: &DdlEnv, statement: &DropView) -> Sq
 /// TRUNCATE TABLE.
 pub fn truncate_table(state: &ServerState, env: &DdlEnv, name: &ObjectName) -> SqlResult<()> {
     let name = env.qualify(name)?;
-    let wanted = |catalog: &Catalog| base_table(catalog, &name).map(|_| vec![name.clone()]);
+    // For TRUNCATE a view is no table at all.
+    let wanted = |catalog: &Catalog| match catalog.entry(&name.0, &name.1) {
+        Some(TableEntry::View(_)) => Err(no_such_table(&name)),
+        _ => base_table(catalog, &name).map(|_| vec![name.clone()]),
+    };
     define(state, env, wanted, |tables, catalog| {
         let locked = tables.base_table(&name)?;
         let mut table = (**locked.def()).clone();

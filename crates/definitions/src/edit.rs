@@ -72,8 +72,8 @@ pub fn change_catalog<T>(
     Ok(value)
 }
 
-/// A definition that is a change of the catalog alone: locks the tables that are concerned and makes the change; both anew
-/// where the change meets tables that have come meanwhile and are not locked.
+/// A definition that changes only the catalog. Locks the affected tables and makes the change. Does both again if the change meets
+/// new tables that are not locked.
 pub fn define<T>(
     state: &ServerState,
     env: &DdlEnv,
@@ -250,8 +250,8 @@ impl CatalogEdit<'_> {
 
     // ---- foreign keys ----
 
-    /// Says to the tables that foreign keys of a table have begun to refer to that they have: each gets another version, so that a
-    /// statement which was planned before looks for children too. They are locked, as their rows must not change meanwhile.
+    /// Gives another version to the tables that a table's new foreign keys refer to, so that a statement that was planned before is
+    /// planned again and looks for children. They are locked, as their rows must not change meanwhile.
     fn begin_references(&mut self, old: Option<&TableDef>, table: &TableDef, tables: &LockedTables) -> SqlResult<()> {
         for key in &table.foreign_keys {
             let is_same = |before: &ForeignKey| {
@@ -275,7 +275,7 @@ impl CatalogEdit<'_> {
         Ok(())
     }
 
-    /// Has foreign keys that have waited for a table refer to it, which has what they refer to (3734, 3780, 6125).
+    /// Resolves foreign keys that were waiting for a table, and checks that it has their columns (3734, 3780, 6125).
     pub fn resolve_keys_to(&mut self, name: &QualifiedName, tables: &LockedTables) -> SqlResult<()> {
         let Some(parent) = self.catalog.table(&name.0, &name.1).cloned() else { return Ok(()) };
         self.change_keys_to(name, tables, &|table, key| {
@@ -307,7 +307,7 @@ impl CatalogEdit<'_> {
         })
     }
 
-    /// Gives locked tables, among the foreign keys that refer to a name, those that `change` makes of them.
+    /// Lets `change` replace the foreign keys of locked tables that refer to a name.
     fn change_keys_to(
         &mut self,
         name: &QualifiedName,

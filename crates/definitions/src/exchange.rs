@@ -9,11 +9,11 @@ use squall_row_store::{Direction, ValueRange};
 use squall_server_state::ServerState;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 
-/// `ALTER TABLE name EXCHANGE PARTITION partition WITH TABLE other`. The rows of the other table are looked at, WITHOUT VALIDATION too: a
-/// row in a partition that it does not belong to is found by no query.
+/// `ALTER TABLE name EXCHANGE PARTITION partition WITH TABLE other`. Checks the rows of the other table, also WITHOUT VALIDATION:
+/// no query would find a row in a wrong partition.
 ///
 /// # Errors
-/// 1505, 1731 to 1737, 1740; 1235 for tables whose storages cannot take each other's place.
+/// 1505, 1731 to 1737, 1740; 1235 for tables whose storages cannot be exchanged.
 pub fn exchange_partition(
     state: &ServerState,
     env: &DdlEnv,

@@ -1,5 +1,4 @@
-//! Expressions of a definition are bound before the definition is published: otherwise a table could be made that takes
-//! no row.
+//! Binds the expressions of a definition before it is published. Otherwise a table could exist that accepts no row.
 
 use crate::constant;
 use crate::context::DdlContext;
@@ -16,8 +15,8 @@ use std::sync::Arc;
 /// Binds defaults, generated columns and checks.
 ///
 /// # Errors
-/// Those of binding; 3770, 3763 and 3814 for functions that are not there, 3768, 3109 and 3818 for an AUTO_INCREMENT column, 3812 for a
-/// check that is no condition.
+/// Errors of binding; 3770, 3763 and 3814 for missing functions, 3768, 3109 and 3818 for an AUTO_INCREMENT column, 3812 for a check
+/// that is not a condition.
 pub fn check_expressions(table: &TableDef, context: &DdlContext<'_>) -> SqlResult<()> {
     let has_default = |default: &ColumnDefault| matches!(default, ColumnDefault::Expression(_));
     let has_expression = table.columns.iter().any(|column| column.generated.is_some() || has_default(&column.default));

@@ -153,7 +153,7 @@ fn hidden_name(table: &TableDef, index: &str, part: usize) -> String {
 
 /// Takes the hidden columns away that no key needs any more, puts the others behind the columns that have names, and gives
 /// them the types that their expressions have now. Tells which have got another type, with the one before.
-pub fn settle_hidden_columns(table: &mut TableDef, context: &DdlContext<'_>) -> SqlResult<Vec<(ColumnId, SqlType)>> {
+pub fn resolve_hidden_columns(table: &mut TableDef, context: &DdlContext<'_>) -> SqlResult<Vec<(ColumnId, SqlType)>> {
     if !table.columns.iter().any(ColumnDef::is_hidden) {
         return Ok(Vec::new());
     }

@@ -23,7 +23,7 @@ const FUNCTIONAL_NAME: &str = "functional_index";
 /// Longest key in bytes.
 const KEY_BYTES_MAX: u64 = 3072;
 
-/// Adds a key to a table whose columns are settled. Columns of a primary key become NOT NULL, and keys that were generated for foreign
+/// Adds a key to a table whose columns are resolved. Columns of a primary key become NOT NULL, and keys that were generated for foreign
 /// keys give way to one that begins with their columns.
 pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &DdlContext<'_>) -> SqlResult<()> {
     let primary = definition.kind == IndexKind::Primary;
@@ -111,15 +111,12 @@ fn push_index(
 ) -> SqlResult<()> {
     let primary = definition.kind == IndexKind::Primary;
     let index = IndexDef {
-        id: IndexId(table.next_index_id),
-        name,
-        parts,
         unique: primary || definition.kind == IndexKind::Unique,
         primary,
         invisible: definition.options.visible == Some(false),
         comment: index_comment(definition.options.comment.as_deref(), given)?,
         index_type,
-        generated: false,
+        ..IndexDef::new(IndexId(table.next_index_id), name, parts)
     };
     table.next_index_id += 1;
     if primary {

@@ -1,5 +1,5 @@
-//! Definitions of databases, tables, keys and views: they are resolved into the catalog's form, checked, and given to the store, which makes
-//! the change of a statement durable as a whole and then publishes it.
+//! Definitions of databases, tables, keys and views. They are resolved into the catalog's form, checked, and given to the store. The
+//! store makes the whole change of a statement durable and then publishes it.
 //!
 //! From the bottom up: [`names`], [`data_type`], [`constant`], [`context`], [`mod@column`], [`functional_key`], [`index`], [`table_option`],
 //! [`constraint`], [`create_table`], [`alter_table`] (definitions as values); [`execute`], [`locked`], [`edit`] (how the catalog is

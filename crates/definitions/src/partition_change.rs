@@ -22,7 +22,7 @@ pub enum PartitionChange {
 /// Applies an action to the table's partitions.
 ///
 /// # Errors
-/// 1505 to 1517, and those of [`resolve_partitioning`]; 1235 for what is not there.
+/// 1505 to 1517, and errors of [`resolve_partitioning`]; 1235 for unsupported actions.
 pub fn change_partitions(
     table: &mut TableDef,
     action: &AlterAction,

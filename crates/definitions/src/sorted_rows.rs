@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Calls `take` for each row of a table, as it is stored, in an order.
 ///
 /// # Errors
-/// 1054 for what is no column, and whatever `take` gives.
+/// 1054 for unknown columns, and errors of `take`.
 pub fn for_each_sorted_row(
     state: &ServerState,
     env: &DdlEnv,

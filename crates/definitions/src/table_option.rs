@@ -93,7 +93,7 @@ fn apply_option(table: &mut TableDef, option: &TableOption, context: &DdlContext
     Ok(())
 }
 
-/// The engine that a statement names. Other servers' engines become those that stand in their place, with MySQL's own warning.
+/// The engine that a statement names. Engines of other servers are replaced by ours, with MySQL's warning.
 fn engine(name: &str, table: &mut TableDef, context: &DdlContext<'_>) -> SqlResult<EngineName> {
     if let Some(engine) = context.engines.named(name) {
         if table.temporary && engine.traits().refuses(TableFeature::Temporary) {
@@ -125,8 +125,8 @@ fn engine(name: &str, table: &mut TableDef, context: &DdlContext<'_>) -> SqlResu
     Ok(EngineName::new(used.name()))
 }
 
-/// COMPRESSION as it is shown again. What a table has from then on is compressed so, and all of it when the table is made
-/// anew; zlib, which MySQL has beside those, is taken to mean that a table is to be small.
+/// COMPRESSION as it is shown again. New rows are compressed so, and all rows when the table is rebuilt. MySQL also has zlib; it
+/// becomes zstd here, because it asks for a small table.
 fn compression(name: &str, table: &mut TableDef, context: &DdlContext<'_>) -> SqlResult<()> {
     let name = name.to_ascii_lowercase();
     match name.as_str() {

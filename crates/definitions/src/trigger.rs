@@ -18,10 +18,10 @@ pub enum TriggerPlace {
     Before(String),
 }
 
-/// Gives a table a trigger. Tells whether it was made: `false` where the table has one of that name and `if_not_exists` is said.
+/// Gives a table a trigger. Tells whether it was made: `false` if the table has a trigger of that name, with `if_not_exists`.
 ///
 /// # Errors
-/// 1146 and 1347 for what is no base table, 1359 for a trigger of the database that has the name, 3011 for a place beside one that is not there.
+/// 1146 and 1347 if it is not a base table, 1359 if a trigger of the database has the name, 3011 for an order by a missing trigger.
 pub fn create_trigger(
     state: &ServerState,
     env: &DdlEnv,

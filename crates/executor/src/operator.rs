@@ -9,8 +9,8 @@ use datafusion::physical_plan::{Distribution, ExecutionPlan, PlanProperties};
 use std::fmt;
 use std::sync::Arc;
 
-/// An operator of a plan. The macro `execution_plan!` makes DataFusion's [`ExecutionPlan`] of it. What is left out here is what a leaf says that has no
-/// expressions.
+/// An operator of a plan. The macro `execution_plan!` makes DataFusion's [`ExecutionPlan`] of it. The defaults are those of a leaf
+/// without expressions.
 pub trait Operator: ExecutionPlan + Sized + 'static {
     /// Its name in plans.
     fn label(&self) -> &str;

@@ -1,8 +1,9 @@
 //! Physical plans that several executions of one query run, one after another.
 //!
-//! A plan may be kept if nothing in it belongs to one execution: its functions depend only on their arguments, it reads rows of tables along
-//! paths that constants decide, and its operators find the statement, its snapshot and its memory when they are executed. Expressions find the
-//! statement in the plan's [`ExecutionSlot`]. Before each run the operators are copied as if they had never run (`ExecutionPlan::reset_state`).
+//! A plan may be kept if nothing in it belongs to one execution. Its functions depend only on their arguments. Constants decide its
+//! paths to rows. Its operators find the statement, its snapshot and its memory when they run, and expressions find the statement in
+//! the plan's [`ExecutionSlot`]. Before each run the operators are copied without the state of former runs
+//! (`ExecutionPlan::reset_state`).
 //!
 //! Operators are listed one by one: a plan with an operator that is not in the list is not kept.
 
@@ -31,6 +32,7 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{ExecutionPlan, displayable};
+use squall_functions::aggregate::KernelUdaf;
 use squall_functions::expr::{CallUdf, ExecutionSlot, sql_error_from};
 use squall_registry::{KernelMemory, StatementContext};
 use squall_row_store::Table;
@@ -159,8 +161,8 @@ fn has_rows_alone(source: &RowTable) -> bool {
     source.lock.is_none() && !source.table.traits().reads_by_column && source.copy_def().is_none()
 }
 
-/// Whether an operator that reads no table may run again. Those that run their inputs as tasks of their own are not among them: such a task may
-/// be at work for a moment after the rows have ended, and would find the next statement in the slot.
+/// Whether an operator that reads no table may run again. Operators that run their inputs as separate tasks are not among them:
+/// such a task may still run for a moment after the last row, and would find the next statement in the slot.
 fn runs_again(plan: &Arc<dyn ExecutionPlan>) -> bool {
     let ours = plan.downcast_ref::<PassThroughExec>().map(PassThroughExec::runs_again);
     let ours = ours.or_else(|| plan.downcast_ref::<ApplyExec>().map(ApplyExec::runs_again));
@@ -227,7 +229,12 @@ fn is_function_of_arguments(expr: &Expr) -> bool {
             }
             call.func.signature().volatility
         }
-        Expr::AggregateFunction(call) => call.func.signature().volatility,
+        Expr::AggregateFunction(call) => {
+            if KernelUdaf::of(&call.func).is_some_and(KernelUdaf::is_of_statement) {
+                return false;
+            }
+            call.func.signature().volatility
+        }
         Expr::WindowFunction(call) => match &call.fun {
             WindowFunctionDefinition::AggregateUDF(function) => function.signature().volatility,
             WindowFunctionDefinition::WindowUDF(function) => function.signature().volatility,

@@ -1,7 +1,7 @@
-//! KILL and time limits inside of planning.
+//! Ends planning on KILL and at time limits.
 //!
-//! DataFusion's rules know nothing of statements. While a thread plans a statement, it has the statement's [`KillState`],
-//! and every rule checks it before each node of the plan.
+//! DataFusion's rules know nothing of statements. So a thread that plans a statement holds its [`KillState`], and every rule checks it
+//! before each node of the plan.
 
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;

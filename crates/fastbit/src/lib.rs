@@ -1,7 +1,7 @@
 //! FastBit's languages: paths, column specifications, queries, rows as text, result files.
 //!
-//! Everything here makes values or SQL text of text and uses nothing else. Reading order: [`path`], [`columns`], [`query`]
-//! (and in it the lexer, the tree, the parser, the way into SQL), [`row_text`], [`result_file`].
+//! Everything here turns text into values or SQL text, and uses nothing else. Reading order: [`path`], [`columns`], [`query`] (lexer,
+//! tree, parser, and the translation into SQL), [`row_text`], [`result_file`].
 //!
 //! Must not know: tables, sessions, files.
 

@@ -29,7 +29,7 @@ impl Dialect {
     }
 }
 
-/// Appends a name in backquotes. No name has U+0000 in it, and what is named after a text that has shows that another character was there.
+/// Appends a name in backquotes. Names cannot have U+0000. A name made from a text with it has another character there.
 pub fn push_name(name: &str, out: &mut String) {
     out.push('`');
     for character in name.chars() {

@@ -1,4 +1,4 @@
-//! Which formats there are.
+//! The file formats and their names.
 
 use std::path::Path;
 

@@ -1,9 +1,9 @@
-//! Rows as CSV, TSV, NDJSON and Parquet files, both ways: what SELECT … INTO OUTFILE … FORMAT and `squall export` write, and
-//! what LOAD DATA … FORMAT and `squall load` read.
+//! Reads and writes rows as CSV, TSV, NDJSON and Parquet files, for SELECT … INTO OUTFILE … FORMAT, `squall export`, LOAD DATA … FORMAT
+//! and `squall load`.
 //!
-//! Files are read into lines as LOAD DATA takes them by default, so that conversions, warnings and rejected rows are LOAD
-//! DATA's, wherever rows come from. Reading order: [`FileFormat`], [`Records`] (text to such lines), [`ParquetRows`]
-//! (Parquet to such lines), [`text`] (values to CSV and NDJSON), [`ParquetWriter`].
+//! Files are read into lines in LOAD DATA's default format. So LOAD DATA does the conversions, warnings and rejected rows of all
+//! formats. Reading order: [`FileFormat`], [`Records`] (text to such lines), [`ParquetRows`] (Parquet to such lines), [`text`] (values
+//! to CSV and NDJSON), [`ParquetWriter`].
 //!
 //! The crate knows no tables, sessions or sockets.
 

@@ -23,7 +23,7 @@ pub struct Records {
     format: FileFormat,
     delimiter: u8,
     next_line: u64,
-    /// What the columns make of the fields; those that are not told are texts.
+    /// The types of the columns; columns without a type are texts.
     kinds: Vec<FieldKind>,
     /// Which fields of a CSV record are taken, in this order; `None` is all.
     fields: Option<Vec<usize>>,
@@ -134,8 +134,8 @@ impl Records {
         Ok(names)
     }
 
-    /// Appends the record as a line for LOAD DATA; `null` is the field that means NULL, and `columns` are those that an
-    /// object's members belong to.
+    /// Appends the record as a line for LOAD DATA; `null` is the field that means NULL, and `columns` are the columns of an
+    /// object's members.
     pub fn encode(&self, record: &Record, null: &[u8], columns: &[String], out: &mut Vec<u8>) -> Result<(), String> {
         let start = out.len();
         let encoded = match self.format {

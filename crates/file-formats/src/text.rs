@@ -1,4 +1,4 @@
-//! Values as CSV and NDJSON have them.
+//! Writes values as CSV and NDJSON.
 
 use squall_functions::operators::coerce::to_text;
 use squall_types::json::Json;

@@ -1,4 +1,4 @@
-//! How values compare.
+//! Comparison of values.
 
 use squall_types::{SqlError, SqlResult, Value};
 use std::cmp::Ordering;

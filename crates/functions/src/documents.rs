@@ -5,7 +5,7 @@ use squall_types::json::{self, Json};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::borrow::Cow;
 
-/// What the tree of a document with this text is charged with: nothing, if it is small.
+/// The charge for the tree of a document with this text: nothing if it is small.
 ///
 /// # Errors
 /// 1041, if there is no memory left for it.

@@ -18,6 +18,7 @@ pub mod library;
 pub mod operators;
 pub mod typing;
 pub mod vector;
+mod wrong_value;
 pub mod xml;
 
 pub use expr::{BoundExpr, ExecutionSlot};

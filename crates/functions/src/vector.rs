@@ -1,4 +1,4 @@
-//! DISTANCE: how far two vectors are apart.
+//! DISTANCE: the distance of two vectors.
 
 use crate::operators::coerce;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, Float64Array};

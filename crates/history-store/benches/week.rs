@@ -1,4 +1,4 @@
-//! A week of a busy server: what a snapshot costs, how large the week is, and how soon it answers.
+//! A week of a busy server: the cost of a snapshot, the size of the week, and the time of queries.
 //!
 //! `cargo bench -p squall-history-store -- [FOLDER]` leaves the week in a folder, where `squall serve` finds it as `history` of its data
 //! directory; a week of `SQUALL_WEEK_SNAPSHOTS` snapshots (default 20160; a few in test runs).

@@ -1,4 +1,4 @@
-//! A table at one time as bytes: in full (a key block), or as the differences from a key block.
+//! A table at one time as bytes: a full copy (a key block), or the differences from a key block.
 
 use crate::codec::{Damaged, Input, decode, encode, put_bytes, put_varint};
 use crate::column::Column;

@@ -1,4 +1,4 @@
-//! Columns of values as bytes.
+//! Encodes columns of values.
 //!
 //! A column begins with its kind; with NULLs among its values a bitmap follows, a bit for each row that has a value. Whole numbers
 //! are variable-length (7 bits a byte, low ones first; signed ones zigzag); texts are their lengths, then their bytes.

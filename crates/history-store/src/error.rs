@@ -1,4 +1,4 @@
-//! What can go wrong with files.
+//! Errors of files.
 
 use squall_types::SqlError;
 use std::path::Path;

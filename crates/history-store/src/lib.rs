@@ -1,9 +1,9 @@
-//! Snapshots of tables over time, in files that each hold a slice of time and are dropped whole.
+//! Snapshots of tables over time. Each file has the snapshots of one slice of time, and is deleted as a whole.
 //!
-//! A *snapshot* is what a set of tables had at one time. It is appended as one frame, in which only tables are that have
-//! changed since the snapshot before, and of those only what differs from a *key block*, the table's last full copy in the same
-//! slice. So a table at one time is found by a binary search and at most two reads, and neighbouring snapshots are neighbours
-//! in the file. `docs/formats/history.md` has the bytes, `docs/decisions/0023-history.md` the reasons.
+//! A *snapshot* is the content of a set of tables at one time. It is appended as one frame. The frame has only the tables that have
+//! changed since the last snapshot, and for each only the differences from its *key block*: the table's last full copy in the same
+//! slice. So a binary search and at most two reads find a table at one time, and neighbouring snapshots are neighbours in the file.
+//! `docs/formats/history.md` has the bytes, `docs/decisions/0023-history.md` the reasons.
 //!
 //! ```text
 //! history/  00001424…339.slice  |frame|frame|frame|…      an hour

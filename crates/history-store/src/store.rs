@@ -1,4 +1,4 @@
-//! All slices of a directory: appending, and removing old ones.
+//! All slices of a directory: appends snapshots and removes old slices.
 
 pub(crate) mod reader;
 pub(crate) mod slice;
@@ -71,9 +71,9 @@ impl HistoryStore {
         Ok(store)
     }
 
-    /// Appends what tables have at one time, each of which is dropped before the next is asked for; gives the time that the snapshot got: with five
-    /// digits behind the second's point, and later than that of every other, whatever the clock says. When this returns, the snapshot survives
-    /// whatever happens to the machine.
+    /// Appends the content of tables at one time. It drops each table before it asks for the next. Gives the snapshot's time, which
+    /// has five fractional digits and is later than all earlier ones, even if the clock went back. When this returns, the snapshot
+    /// survives whatever happens to the machine.
     ///
     /// # Errors
     /// When the disk does not take it; then nothing has changed.

@@ -1,4 +1,4 @@
-//! Snapshots come back as they were taken, whatever happens to the process and the files.
+//! Snapshots come back as they were taken, also after kills and damage of files.
 
 use squall_history_store::{Condition, HistoryStore, SLICE_MICROS_MAX, TableContent, TableRows};
 use squall_types::Value;

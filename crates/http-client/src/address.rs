@@ -1,4 +1,4 @@
-//! Which addresses are public.
+//! Tells which addresses are public.
 //!
 //! The lists are those of IANA's special-purpose registries for IPv4 and IPv6 (RFC 6890 and its updates), multicast, and the addresses
 //! at which clouds serve metadata.

@@ -1,4 +1,4 @@
-//! A request from its begin to its end.
+//! Runs a request from its URL to its answer.
 
 use crate::connection::{Connection, Key, Pool, connect, system_tls};
 use crate::decode::{ACCEPTED, Unpacker};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_rustls::TlsConnector;
 
-/// Headers that a request may not give: they say where it goes and where its body ends, which is the client's to say.
+/// Headers that a request may not set: they give its destination and the end of its body, which only the client sets.
 const RESERVED: &[HeaderName] = &[
     header::HOST,
     header::CONTENT_LENGTH,
@@ -47,7 +47,7 @@ pub struct Request {
     pub method: Method,
     /// Of whom.
     pub target: Target,
-    /// Headers beside those that the client makes, which give way to these.
+    /// Additional headers, which override the client's own ones.
     pub headers: HeaderMap,
     /// The body; empty for none.
     pub body: Bytes,

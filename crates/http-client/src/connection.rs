@@ -1,4 +1,4 @@
-//! Connections: made to addresses that were checked, kept for a while for the next request.
+//! Connections: they go to checked addresses, and stay open for a while for the next request.
 
 use crate::error::HttpError;
 use crate::proxy::Proxy;
@@ -77,7 +77,7 @@ impl Connection {
         builder.max_buf_size(BUFFER_BYTES);
         let begun = builder.handshake(TokioIo::new(stream)).await;
         let (sender, driver) = begun.map_err(|_| HttpError::transfer("the connection failed"))?;
-        // What goes wrong is told to whoever sends.
+        // The sender gets its errors.
         let driver = tokio::spawn(async move { drop(driver.await) }).abort_handle();
         Ok(Connection { sender, is_reused: false, address, idle_since: Instant::now(), driver })
     }
@@ -141,7 +141,7 @@ async fn connect_to_any(addresses: &[IpAddr], port: u16) -> Result<(TcpStream, I
     }
 }
 
-/// TLS that trusts the certificates that the machine trusts.
+/// TLS with the machine's trusted certificates.
 ///
 /// # Errors
 /// [`HttpError::Transfer`] where there are none.

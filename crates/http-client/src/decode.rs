@@ -1,6 +1,6 @@
-//! What the bytes of a body are, once they are not packed any more.
+//! Decompresses bodies.
 //!
-//! A peer may pack a gigabyte into a megabyte: what comes out is counted while it comes out, and nothing is made beyond the bound.
+//! A peer may pack a gigabyte into a megabyte. So the output is counted as it is made, and never exceeds the bound.
 
 use crate::error::HttpError;
 use flate2::write::MultiGzDecoder;

@@ -1,4 +1,4 @@
-//! Why a request has failed.
+//! The reasons why a request fails.
 
 use std::fmt;
 

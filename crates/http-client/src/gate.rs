@@ -1,9 +1,9 @@
-//! How many requests run at once.
+//! Limits the number of requests that run at once.
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-/// A bound that may change while somebody waits.
+/// A bound that may change while requests wait.
 #[derive(Debug, Default)]
 pub struct Gate {
     running: Mutex<usize>,

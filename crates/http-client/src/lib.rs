@@ -1,11 +1,10 @@
 //! HTTP requests that a server makes for its users: to the places that rules let it reach, within limits of time and size.
 //!
-//! What is asked for comes from people who may do less than the server may: names are resolved here, every address is checked
-//! ([`address`], [`rules`]), and the connection goes to an address that was checked, redirects included. Whatever a peer sends is cut
-//! off at a number of bytes and at a moment.
+//! Users may be allowed less than the server. So this crate resolves names itself, checks every address ([`address`], [`rules`]), and
+//! connects only to an address that it has checked, also after a redirect. Answers have limits of bytes and time.
 //!
-//! Reading order: [`target`] (what a URL asks for), `below` (within a base URL), [`address`] and [`rules`] (what may be reached), [`resolver`], [`connection`],
-//! [`decode`] and [`text`] (what a body is), [`client`] (a request from its begin to its end).
+//! Reading order: [`target`] (URLs), `below` (URLs within a base URL), [`address`] and [`rules`] (allowed destinations), [`resolver`],
+//! [`connection`], [`decode`] and [`text`] (bodies), [`client`] (the whole request).
 
 pub mod address;
 mod below;

@@ -1,4 +1,4 @@
-//! From names to addresses.
+//! Resolves names to addresses.
 
 use std::fmt::Debug;
 use std::future::Future;

@@ -1,11 +1,11 @@
-//! Which destinations may be reached.
+//! The rules for allowed destinations.
 
 use crate::address::{Network, is_public};
 use crate::error::HttpError;
 use std::net::IpAddr;
 use url::Host;
 
-/// What the rules are called where they are set.
+/// The names of the rules' variables.
 const ALLOW: &str = "http_client_allow";
 const DENY: &str = "http_client_deny";
 const ALLOW_PRIVATE: &str = "http_client_allow_private";
@@ -126,8 +126,8 @@ impl Rules {
         Ok(())
     }
 
-    /// Whether a destination may be reached at each of its addresses. One that may not refuses them all: a name whose addresses are
-    /// mixed is one that somebody plays with.
+    /// Whether a destination may be reached at each of its addresses. One refused address refuses all of them, because mixed
+    /// addresses of a name are a sign of an attack.
     ///
     /// # Errors
     /// [`HttpError::Blocked`].

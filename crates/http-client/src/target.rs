@@ -1,4 +1,4 @@
-//! What a URL asks for.
+//! The target of a request: the parts of its URL.
 
 use crate::error::HttpError;
 use base64::Engine;

@@ -18,7 +18,7 @@ pub fn charset_of(content_type: &str) -> Option<&str> {
 /// A body as text: by the character set of its content type, else UTF-8.
 ///
 /// # Errors
-/// The body, if it is no text in that character set, or nobody knows that.
+/// The body, if it is not text in that character set, or the character set is unknown.
 pub fn decode(body: Vec<u8>, content_type: &str) -> Result<String, Vec<u8>> {
     let encoding = match charset_of(content_type) {
         Some(name) => Encoding::for_label(name.as_bytes()),

@@ -1,4 +1,4 @@
-//! Prepared statements of a session as others see them.
+//! Prepared statements of a session, as performance_schema shows them.
 
 use crate::totals::{Measured, Totals};
 use bytes::Bytes;

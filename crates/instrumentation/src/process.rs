@@ -1,4 +1,4 @@
-//! The process list: the connections, and what each is doing.
+//! The process list: the connections and their current statements.
 
 use crate::errors::CountedErrors;
 use crate::prepared::PreparedUses;
@@ -80,7 +80,7 @@ pub struct Process {
     pub nested: Mutex<Vec<u64>>,
     /// The session whose EXECUTE it works for, as a child with a transaction and a KILL of its own.
     pub parent: Option<u64>,
-    /// Whether the client said that somebody types there.
+    /// Whether the client is interactive.
     pub is_interactive: bool,
     /// Statements that it has plans of, as far as they are in the cache of all sessions: values of the cache's.
     plan_uses: Mutex<Vec<Weak<dyn Any + Send + Sync>>>,
@@ -371,7 +371,7 @@ impl Process {
         Process { socket, peer, tls, ..self }
     }
 
-    /// The same for whoever works for another session, and with what the client said of itself.
+    /// The same for a session that works for another one, with the client's attributes.
     pub fn with_caller(self, parent: Option<u64>, is_interactive: bool) -> Process {
         Process { parent, is_interactive, ..self }
     }

@@ -1,4 +1,4 @@
-//! What goes through the socket of a client: counted by the event loop that serves it, shown by performance_schema.
+//! Bytes through the socket of a client. The event loop that serves it counts them, and performance_schema shows them.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};

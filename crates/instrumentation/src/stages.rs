@@ -1,5 +1,4 @@
-//! Stages of statements that a session runs one by one, by MySQL's names. Look-ups by cached plans have none: they are over before a
-//! reader could see them.
+//! Stages of statements, by MySQL's names. Look-ups by cached plans have none, because they end before a reader could see a stage.
 
 use crate::events::{CountedEvents, Events};
 use crate::timed::{Timed, merge_event};

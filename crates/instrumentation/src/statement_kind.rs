@@ -1,8 +1,8 @@
 //! Kinds of statements, by the names that performance_schema and SHOW STATUS have for them.
 
 use squall_parser::ast::{
-    DeleteTarget, EngineInformation, Grant, Handler, InsertSource, Install, MaintenanceKind, Replication, Revoke, Set,
-    Show, Statement, TableReference, Transaction, Uninstall, Xa,
+    Backup, DeleteTarget, EngineInformation, Grant, Handler, InsertSource, Install, MaintenanceKind, Replication,
+    Revoke, Set, Show, Statement, TableReference, Transaction, Uninstall, Xa,
 };
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -257,8 +257,8 @@ impl StatementKind {
             Statement::Transaction(transaction) => of_transaction(transaction),
             Statement::LockTables(_) => K::LockTables,
             Statement::UnlockTables => K::UnlockTables,
-            Statement::LockInstance => K::LockInstance,
-            Statement::UnlockInstance => K::UnlockInstance,
+            Statement::LockInstance | Statement::Backup(Backup::Stage(_) | Backup::Lock(_)) => K::LockInstance,
+            Statement::UnlockInstance | Statement::Backup(Backup::Unlock) => K::UnlockInstance,
             Statement::Set(set) => match set {
                 Set::Password(_) => K::SetPassword,
                 Set::Role(_) => K::SetRole,
@@ -494,7 +494,7 @@ mod tests {
             counters.count(*kind);
         }
         let counted = counters.values().filter(|(_, count)| *count == 1).count();
-        // A text that no grammar takes and what has no name are no status variables.
+        // Texts with syntax errors, and statements without a name, have no status variable.
         assert_eq!(counted, StatementKind::ALL.len() - 2);
     }
 }

@@ -1,8 +1,8 @@
 //! Statements by digest and by kind.
 //!
-//! Each session counts its own, under a lock that only readers of performance_schema share. The server keeps the
-//! counts of ended sessions, and what is too much for one. Nothing is counted twice, and no statement writes to
-//! memory that another session writes to.
+//! Each session counts its own, under a lock that only readers of performance_schema share. The server keeps the counts of ended
+//! sessions, and the counts that exceed a session's list. Nothing is counted twice, and no statement writes to memory that another
+//! session writes to.
 
 use crate::recent::{Recent, RecentStatement, SAMPLE_BYTES_MAX, Shown};
 use crate::totals::{Histogram, Measured, Totals};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Statements that a session counts before it hands what it knows over.
+/// Statements that a session counts before it gives its counts to the server.
 const SESSION_DIGESTS_MAX: usize = 128;
 /// A sample is replaced by one of a faster statement after this, microseconds.
 const SAMPLE_AGE_MICROS: i64 = 60_000_000;

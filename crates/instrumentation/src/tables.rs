@@ -1,10 +1,10 @@
 //! Rows read and changed, by table and index.
 //!
-//! A session counts its own, in a short list under a lock that only readers share. The server keeps the counts of ended
-//! sessions, and what is too much for one.
+//! A session counts its own, in a short list under a lock that only readers share. The server keeps the counts of ended sessions, and
+//! the counts that exceed a session's list.
 //!
-//! A scan of many rows is timed by itself. A look-up or a change of single rows is not, as two looks at the clock would cost
-//! as much as the look-up: a statement's time, less the known parts, is divided among the rows that it used.
+//! A scan of many rows is timed. A look-up or a change of single rows is not, since reading the clock twice would cost as much as the
+//! look-up: the statement's remaining time is divided among the rows that it used.
 
 use crate::timed::Timed;
 use parking_lot::Mutex;
@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use squall_catalog::{IndexId, TableId};
 use squall_registry::{TableOperation, TableUse};
 
-/// Tables and indexes that a session counts before it hands what it knows over.
+/// Tables and indexes that a session counts before it gives its counts to the server.
 const SESSION_TABLES_MAX: usize = 64;
 /// Tables and indexes that the server keeps; dropped tables are forgotten at the next read.
 const TABLES_MAX: usize = 1 << 16;
@@ -85,7 +85,7 @@ impl CountedTables {
         self.change(retired, key, |totals| totals.fetched.add_many(rows.max(1), nanos));
     }
 
-    /// Counts what a statement has done that took so long.
+    /// Counts a statement's rows, with its time.
     pub fn add(&self, retired: &Tables, uses: &[TableUse], statement_nanos: u64) {
         let nanos_of = |used: &TableUse| used.time.map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         let known: u64 = uses.iter().filter_map(nanos_of).fold(0, u64::saturating_add);

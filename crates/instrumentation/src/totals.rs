@@ -1,4 +1,4 @@
-//! Sums over statements, and how their times are spread.
+//! Sums over statements, and histograms of their times.
 
 use squall_registry::PlanCounts;
 

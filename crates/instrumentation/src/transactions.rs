@@ -1,6 +1,6 @@
 //! Transactions of a session: how many, how long, and the last ones.
 //!
-//! A plain read under autocommit needs no transaction and is none.
+//! A plain read under autocommit does not count as a transaction, because it needs none.
 
 use crate::timed::Timed;
 use parking_lot::Mutex;

@@ -1,4 +1,4 @@
-//! What sessions wait for, by MySQL's kind of names: sums, and the last waits of each session.
+//! Waits of sessions, named as MySQL names them: sums, and the last waits of each session.
 //!
 //! Only a real wait is an event: a commit until it is durable, a lock that another session holds, a file. A look-up has none.
 

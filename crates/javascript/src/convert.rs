@@ -1,4 +1,4 @@
-//! Values of SQL as those of scripts.
+//! Converts values between SQL and scripts.
 
 use crate::engine::Input;
 use squall_types::convert::to_text;

@@ -1,10 +1,10 @@
-//! What a failed script is in SQL.
+//! Turns failures of scripts into SQL errors.
 
 use crate::engine::Failure;
 use squall_registry::StatementContext;
 use squall_types::{ErrorCode, Level, ModuleError, SqlError};
 
-/// A script that was left with an exception, or that is none.
+/// A script that ended with an exception, or has a syntax error.
 pub const SCRIPT: ModuleError =
     ModuleError::new(50_400, b"HY000", "Script error: At line %s: %s (Do SHOW ERRORS for more information.)");
 /// A script that would take more than it may: which limit, its variable.
@@ -42,7 +42,7 @@ pub fn error_of(failure: Failure, source: &str, context: &StatementContext) -> S
         Failure::Killed => {
             context.kill.check().err().unwrap_or_else(|| SqlError::new(ErrorCode::QueryInterrupted, &[]))
         }
-        Failure::Server(error) => error,
+        Failure::Server(error) | Failure::Statement(error) => error,
         Failure::Exception { line, message, trace } => {
             let detail = |text: &str| {
                 let error = SqlError::of_module(&DETAIL, &[&text]);

@@ -73,7 +73,12 @@ impl Settings {
         }
     }
 
-    fn decimal_as_text(&self, context: &StatementContext) -> bool {
+    /// How many compiled scripts are kept.
+    pub(crate) fn kept_scripts(&self, context: &StatementContext) -> usize {
+        Self::number(context, self.cache_size)
+    }
+
+    pub(crate) fn decimal_as_text(&self, context: &StatementContext) -> bool {
         match context.variables.get(self.decimal_as, ReadScope::Any, true) {
             Value::String(word) => word.eq_ignore_ascii_case("string"),
             _ => false,
@@ -206,10 +211,12 @@ impl ScalarKernel for ScriptKernel {
         let limits = self.settings.limits(context);
         let script: Cow<'_, str> = match self.form {
             ResultForm::Sql => called_body(&source, inputs.iter().filter_map(|(name, _)| *name)).into(),
-            ResultForm::Text | ResultForm::Json => Cow::Borrowed(&source),
+            ResultForm::Text | ResultForm::Json | ResultForm::Parameters => Cow::Borrowed(&source),
         };
-        let task = Task { arguments: &inputs, form: self.form, limits, kill: &context.kill, zone };
-        let kept_scripts = Settings::number(context, self.settings.cache_size);
+        let kill = &context.kill;
+        let task =
+            Task { arguments: &inputs, form: self.form, limits, kill, zone, statements: None, is_abandoned: None };
+        let kept_scripts = self.settings.kept_scripts(context);
         let (result, log) = off_pool(|| match self.last.try_lock() {
             Some(mut last) => self.shared.engine.call(&script, &mut last, &task, kept_scripts),
             None => self.shared.engine.call(&script, &mut LastScript::default(), &task, kept_scripts),
@@ -232,11 +239,13 @@ impl ScalarKernel for ScriptKernel {
 impl ScriptKernel {
     fn value(&self, output: Output, context: &StatementContext) -> SqlResult<Value> {
         match (output, self.form) {
-            (Output::Null, _) => Ok(Value::Null),
+            (Output::Null | Output::Values(_), _) => Ok(Value::Null),
             (Output::Text(text), _) if self.result.collation() == Some(CollationId::BINARY) => {
                 Ok(Value::Bytes(text.into_bytes()))
             }
-            (Output::Text(text), ResultForm::Text | ResultForm::Sql) => Ok(Value::String(text)),
+            (Output::Text(text), ResultForm::Text | ResultForm::Sql | ResultForm::Parameters) => {
+                Ok(Value::String(text))
+            }
             (Output::Bytes(bytes), _) if self.result.collation() == Some(CollationId::BINARY) => {
                 Ok(Value::Bytes(bytes))
             }

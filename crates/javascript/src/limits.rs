@@ -1,4 +1,4 @@
-//! How much memory all scripts have together.
+//! The memory limit of all scripts together.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

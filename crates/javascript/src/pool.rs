@@ -1,4 +1,4 @@
-//! The engine as the server has it: realms, compiled scripts, limits and counts.
+//! The server's pool of engines: realms, compiled scripts, limits and counts.
 
 use crate::engine::{Bytecode, Failure, Output, Realm, Task};
 use crate::limits::TotalMemory;
@@ -103,7 +103,7 @@ impl Engine {
         shard.micros.fetch_add(u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
         match &result {
             Ok(_) => {}
-            Err(Failure::Exception { .. } | Failure::Server(_)) => {
+            Err(Failure::Exception { .. } | Failure::Server(_) | Failure::Statement(_)) => {
                 shard.errors.fetch_add(1, Ordering::Relaxed);
             }
             Err(_) => {

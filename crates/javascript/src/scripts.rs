@@ -1,4 +1,4 @@
-//! Compiled scripts that are kept.
+//! The cache of compiled scripts.
 
 use crate::engine::Bytecode;
 use parking_lot::Mutex;
@@ -47,7 +47,7 @@ impl Scripts {
         Some(script.clone())
     }
 
-    /// Keeps a script, with at most about `most` others. Those that were not used for longest go.
+    /// Keeps a script, with at most about `most` others. The least recently used scripts are removed first.
     pub fn put(&self, key: Key, script: &Bytecode, most: usize) {
         let most = most.div_ceil(SHARDS);
         if most == 0 || script.size() > SHARD_BYTES / 4 {
@@ -67,7 +67,7 @@ impl Scripts {
 }
 
 impl Shard {
-    /// Removes what was not used for longest: an eighth more than has to go, so that this is seldom done.
+    /// Removes the least recently used scripts: an eighth more than necessary, so that this is rare.
     fn make_room(&mut self, most: usize) {
         let mut uses: Vec<(u64, Key)> = self.scripts.iter().map(|(key, (_, used))| (*used, *key)).collect();
         uses.sort_unstable();

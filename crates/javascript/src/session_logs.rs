@@ -1,4 +1,4 @@
-//! What scripts have said to their sessions by `console.log`.
+//! Messages that scripts have written by `console.log`, for each session.
 
 use parking_lot::Mutex;
 use squall_registry::{SessionMemory, StatementContext};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 
 /// Most bytes that are kept for a session.
 const BYTES_MAX: usize = 64 << 10;
-/// Sessions that have a log, above which those that have ended are looked for.
+/// Number of sessions with a log from which the logs of ended sessions are removed.
 const SESSIONS: usize = 64;
 
 /// The logs of all sessions.

@@ -1,4 +1,4 @@
-//! What scripts give, what they cannot do, and what stops them.
+//! Results of scripts, forbidden actions, and limits that stop scripts.
 
 use squall_javascript::engine::{Failure, Input, Limits, Output, ResultForm, Task};
 use squall_javascript::pool::{Engine, LastScript};
@@ -30,7 +30,15 @@ impl Server {
     }
 
     fn run(&self, source: &str, arguments: &[(Option<&str>, Input<'_>)], form: ResultForm) -> Result<Output, Failure> {
-        let task = Task { arguments, form, limits: self.limits, kill: &self.kill, zone: &self.zone };
+        let task = Task {
+            arguments,
+            form,
+            limits: self.limits,
+            kill: &self.kill,
+            zone: &self.zone,
+            statements: None,
+            is_abandoned: None,
+        };
         self.engine.call(source, &mut LastScript::default(), &task, 1024).0
     }
 
@@ -189,6 +197,16 @@ fn errors_say_where() {
     };
     assert_eq!(line, 4, "{trace}");
     assert!(message.starts_with("TypeError"), "{message}");
+    // A value that is no Error tells no place, but the engine knows it.
+    for (source, expected) in [
+        ("\nthrow 5", 2),
+        ("function f() {\n\n throw 'a word' }\n f()", 3),
+        ("try { throw 1 } catch (e) { }\n\n\nthrow {a: 1}", 4),
+        ("[1].map(() => {\n throw null })", 2),
+    ] {
+        let Failure::Exception { line, trace, .. } = server.failure(source) else { panic!("{source}") };
+        assert_eq!(line, expected, "{source}: {trace}");
+    }
     for source in [
         "throw 5",
         "throw null",
@@ -352,7 +370,15 @@ fn local_time_is_the_sessions() {
 #[test]
 fn what_is_said_is_kept() {
     let server = Server::new();
-    let task = Task { arguments: &[], form: ResultForm::Text, limits: LIMITS, kill: &server.kill, zone: &server.zone };
+    let task = Task {
+        arguments: &[],
+        form: ResultForm::Text,
+        limits: LIMITS,
+        kill: &server.kill,
+        zone: &server.zone,
+        statements: None,
+        is_abandoned: None,
+    };
     let call = |source| server.engine.call(source, &mut LastScript::default(), &task, 10).1;
     assert_eq!(call("console.log('a', 1, {b: [2]}); console.error(null)"), "a 1 {\"b\":[2]}\nnull\n");
     assert!(call("for (var i = 0; i < 1e5; i++) console.log('line ' + i)").len() <= 64 << 10);

@@ -1,8 +1,8 @@
 //! Claims of workers: the next process reads which jobs were running when this one ended.
 //!
-//! Each worker of a kind has a record with the jobs that it has begun and whose ends are not in the store's log. It overwrites the
-//! record and does not wait: the record is in the log before anything that the job commits. A job in such a record, whose row is queued
-//! and does not know this attempt, was running.
+//! Each worker of a kind has a record of the jobs that it has begun and whose ends are not yet in the store's log. It overwrites the
+//! record without waiting, because the log has the record before anything that the job commits. A job was running if such a record
+//! names it, and its row is still queued without this attempt.
 
 use squall_row_store::RowStore;
 use squall_types::{SqlError, SqlResult};

@@ -1,4 +1,5 @@
-//! The job system: work that is done later, on threads of its own, in order, bounded, visible, and not lost.
+//! The job system runs work later, on its own threads. Jobs run in order, their number is bounded, users can see them, and none is
+//! lost.
 //!
 //! A [`Kind`] of job has a [`Handler`] in Rust and a number of workers. [`Kind::submit`] queues a job; a worker takes the
 //! first of the highest priority. Durable jobs are rows of the row store and survive the end of the process; transient
@@ -11,15 +12,14 @@
 //!            then visible          whatever the job commits              waiters wake up
 //! ```
 //!
-//! A *lease* on a running job is the life of the process: a job that a worker had begun when the store was closed (see `claims`) belongs to a
-//! process that is gone, and [`OnRestart`] says what happens to it. Nothing here polls: workers wait on a condition variable and end when they
-//! have been idle for a while (idle ones only ask their handler now and then to drop what it has kept). A job wakes the clients that wait for
-//! it.
+//! The *lease* of a running job ends with its process. If the process ends while a job runs (see `claims`), [`OnRestart`] decides what
+//! the next process does with it. Nothing here polls: workers wait on a condition variable, and end when they have been idle for a
+//! while. An idle worker only asks its handler now and then to drop its caches. A job wakes the clients that wait for it.
 //!
-//! Knows: the row store. Must not know: SQL text, sessions, what any job does.
+//! Knows: the row store. Must not know: SQL text, sessions, the work of any job.
 //!
 //! Reading order: [`system`] and, in it, [`system::kind`], `queue`, `worker`, `at_once`, `ending`, `ended`, `kept`, `retention`,
-//! `keeper`, `output`, `record`; `claims`.
+//! `keeper`, `output`, `pages`, `record`; `claims`.
 
 mod claims;
 pub mod system;

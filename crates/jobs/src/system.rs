@@ -1,4 +1,4 @@
-//! [`JobSystem`] and [`Kind`]: submitting, cancelling, waiting, and what others see.
+//! [`JobSystem`] and [`Kind`]: submitting jobs, cancelling them, waiting for them, and showing them.
 
 pub(crate) mod at_once;
 pub(crate) mod ended;
@@ -7,6 +7,7 @@ pub(crate) mod keeper;
 pub(crate) mod kept;
 pub mod kind;
 pub(crate) mod output;
+pub mod pages;
 pub(crate) mod queue;
 pub(crate) mod record;
 pub(crate) mod retention;
@@ -40,9 +41,6 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
-
-/// Jobs that are looked at together.
-const PAGE: usize = 1000;
 
 /// The records that hold the next number of a kind whose last jobs were removed.
 const NUMBERS: &str = "job";
@@ -373,7 +371,7 @@ impl Kind {
         self.inner.is_live(number)
     }
 
-    /// Waits until a job has ended; at once if there is none of that number that has not.
+    /// Waits until a job has ended; returns at once if no job of that number is queued or running.
     pub async fn ended(&self, number: u64) {
         if let Some(live) = self.inner.find(number) {
             live.ended().await;
@@ -428,40 +426,11 @@ impl Kind {
         Ok(Some((kind.recall(number).unwrap_or(info), output)))
     }
 
-    /// All jobs in the order of their numbers, with their payloads.
-    ///
-    /// # Errors
-    /// When the store cannot be read, or `each` fails.
-    pub fn for_each(&self, each: impl FnMut(JobInfo, Vec<u8>) -> SqlResult<()>) -> SqlResult<()> {
-        self.for_each_of(0..=u64::MAX, each)
-    }
-
-    /// [`Kind::for_each`] of those with certain numbers.
-    ///
-    /// # Errors
-    /// The same.
-    pub fn for_each_of(
-        &self,
-        numbers: RangeInclusive<u64>,
-        mut each: impl FnMut(JobInfo, Vec<u8>) -> SqlResult<()>,
-    ) -> SqlResult<()> {
-        let (mut rest, end) = (numbers.clone(), *numbers.end());
-        loop {
-            let jobs = self.some(rest, PAGE)?;
-            let next = jobs.last().filter(|_| jobs.len() >= PAGE).map(|(info, _)| info.number.saturating_add(1));
-            jobs.into_iter().try_for_each(|(info, payload)| each(info, payload))?;
-            match next {
-                Some(next) => rest = next..=end,
-                None => return Ok(()),
-            }
-        }
-    }
-
     /// The first jobs of those with certain numbers, with their payloads: as many as `most` if there are, or a few more.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn some(&self, numbers: RangeInclusive<u64>, most: usize) -> SqlResult<Vec<(JobInfo, Vec<u8>)>> {
+    pub(crate) fn some(&self, numbers: RangeInclusive<u64>, most: usize) -> SqlResult<Vec<(JobInfo, Vec<u8>)>> {
         let (system, kind) = (self.system()?, &self.inner);
         let mut found = Vec::new();
         if numbers.is_empty() {

@@ -1,13 +1,14 @@
-//! The forms that MySQL's general and slow logs have.
+//! The forms of MySQL's general and slow logs.
 //!
-//! An entry stands by itself, since entries of other sessions come before and after it: unlike in MySQL every slow entry
-//! names its default database.
+//! Every entry is complete, since entries of other sessions come before and after it. So, unlike in MySQL, every slow entry names its
+//! default database.
 
 use crate::entry::Entry;
 use crate::text::{push_number, push_on_one_line};
 use crate::timestamp::{Zone, push, push_seconds};
 
-/// What a file begins with, each time that it is opened. Tools know these lines by the `/` and by `mysqld, Version`.
+/// The lines at the beginning of a file, written each time it is opened. Tools know these lines by the `/` and by `mysqld,
+/// Version`.
 pub fn header(version: &str, port: u64, socket: &str) -> Vec<u8> {
     format!(
         "/squall as mysqld, Version: {version}. started with:\nTcp port: {port}  Unix socket: {socket}\n\
@@ -52,6 +53,10 @@ pub fn push_slow(out: &mut Vec<u8>, entry: &Entry<'_>, zone: &Zone) {
     push_number(out, work.rows_sent);
     out.extend_from_slice(b"  Rows_examined: ");
     push_number(out, work.rows_examined);
+    if let Some(parent) = entry.client.parent {
+        out.extend_from_slice(b"  Parent_id: ");
+        push_number(out, parent);
+    }
     if let Some(database) = entry.database {
         out.extend_from_slice(b"\nuse ");
         push_on_one_line(out, database.as_bytes(), None);
@@ -112,5 +117,10 @@ mod tests {
             # Query_time: 2.000315  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 7\n\
             use shop;\nSET timestamp=1339837200;\nSELECT 1;\n";
         assert_eq!(String::from_utf8(out).expect("UTF-8"), expected);
+        let child = Client { parent: Some(7), ..client.clone() };
+        let mut out = Vec::new();
+        push_slow(&mut out, &Entry { client: &child, ..entry }, &Zone::Utc);
+        let text = String::from_utf8(out).expect("UTF-8");
+        assert!(text.contains(" Rows_sent: 1  Rows_examined: 7  Parent_id: 7\nuse shop;"), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! The error log: messages of the program itself. One for the process, since any part of it may write there.
+//! The error log: messages of the server itself. The process has one, because any part of it may write there.
 
 use crate::file::{LogFile, Rotation};
 use crate::text::{push_json_string, push_on_one_line};

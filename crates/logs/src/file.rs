@@ -61,7 +61,7 @@ struct Open {
 struct Target {
     /// `None`: the log is off.
     path: Option<PathBuf>,
-    /// What a file begins with, each time that it is opened.
+    /// The lines at the beginning of a file, written each time it is opened.
     header: Vec<u8>,
     rotation: Rotation,
 }

@@ -1,11 +1,11 @@
 //! The general, slow, query, audit and error logs: entries, files, and the tables that show the newest of them.
 //!
-//! There is no lock around writing. A session builds an entry in a buffer of its own and hands it to the system with one
-//! `write` to a descriptor opened for appending, which the system keeps apart from all others; or it puts the entry into a
-//! buffer of its core that a thread writes as a whole. Files are exchanged beneath their writers by an atomic pointer.
+//! Writing takes no lock. A session builds an entry in its own buffer. It writes the entry by one `write` to a descriptor opened for
+//! appending, and the operating system does not mix it with other writes. Or it puts the entry into a buffer of its core, which a
+//! thread writes as a whole. Files are exchanged by an atomic pointer while sessions write.
 //!
 //! Reading order: [`mod@file`] and its `buffer`, [`entry`], then the forms ([`classic`], [`query_log`], [`json`]), [`rows`], [`logs`];
-//! [`error_log`] stands by itself.
+//! [`error_log`] is independent of these.
 
 pub mod classic;
 pub mod entry;

@@ -1,4 +1,4 @@
-//! All logs of a database together: which are on, in which form, and where they go.
+//! All logs of a database: their switches, forms and destinations.
 
 use crate::entry::{Client, Entry, Work};
 use crate::file::buffer::Drainer;

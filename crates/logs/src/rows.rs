@@ -29,6 +29,8 @@ pub struct LogRow {
     pub user: String,
     /// `CONNECTION_ID()`.
     pub session_id: u64,
+    /// The session whose EXECUTE it works for.
+    pub parent_id: Option<u64>,
     /// Number of the statement in its session.
     pub query_id: u64,
     /// `Query`, `Execute`, `Connect` …
@@ -71,6 +73,7 @@ impl LogRows {
             user_host: entry.client.user_host.clone(),
             user: entry.client.user.clone(),
             session_id: entry.client.id,
+            parent_id: entry.client.parent,
             query_id: entry.query_id,
             command: entry.command.to_string(),
             database: entry.database.map(str::to_string),

@@ -1,4 +1,4 @@
-//! Texts on their way into an entry: cut, without secrets, with values in place of `?`, escaped.
+//! Prepares texts for an entry: cuts them, hides secrets, puts values in place of `?`, and escapes them.
 
 use squall_parser::ParseOptions;
 use squall_types::Value;
@@ -28,7 +28,7 @@ pub fn push_statement(out: &mut Vec<u8>, sql: &[u8], options: &ParseOptions, byt
         let mut at = 0;
         for secret in squall_parser::secrets(shown, options) {
             out.extend_from_slice(&shown[at..secret.start]);
-            out.extend_from_slice(b"<secret>");
+            out.extend_from_slice(squall_parser::SECRET.as_bytes());
             at = secret.end;
         }
         out.extend_from_slice(&shown[at..]);

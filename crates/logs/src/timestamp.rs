@@ -1,4 +1,4 @@
-//! Times as logs write them.
+//! Times in the form of the logs.
 
 use squall_types::temporal::TimeZone;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Many writers of one file: whole entries, none missing, whatever happens to the file meanwhile.
+//! Many writers of one file: all entries are whole and none is missing, whatever happens to the file meanwhile.
 
 use squall_logs::{LogFile, Rotation};
 use squall_test_support::random::Random;

@@ -1,4 +1,5 @@
-//! What a text is queued with: its session as it was then, as bytes. Kinds of jobs that run texts later share it.
+//! The state of a session as bytes. It is stored with a queued text, so that the text runs later as in its session. Several kinds of
+//! jobs use it.
 
 use squall_catalog::{AccountKey, NameKey};
 use squall_registry::{Registry, ValueTable};
@@ -14,7 +15,7 @@ use std::sync::Arc;
 /// Version of the layout.
 const FORMAT: u8 = 2;
 
-/// Variables that are the queueing session's own business: what it has committed, and what it inserts next.
+/// Variables that only concern the queueing session: about its commits and its next insert.
 const NOT_CAPTURED: &[&str] = &[
     "autocommit",
     "error_count",

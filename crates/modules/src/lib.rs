@@ -1,5 +1,5 @@
-//! The modules that a Squall server has: each brings functions, procedures, tables, variables or background work through
-//! [`squall_session::Module`], and nothing else of the server knows it by name.
+//! The modules of a Squall server. Each brings functions, procedures, tables, variables or background work through
+//! [`squall_session::Module`], and no other part of the server knows it by name.
 
 pub mod async_queries;
 mod captured;
@@ -9,6 +9,7 @@ mod history;
 mod http_client;
 mod javascript;
 mod json_tools;
+mod number_tables;
 mod sys;
 mod views;
 
@@ -22,6 +23,7 @@ pub fn all() -> Vec<Arc<dyn Module>> {
         Arc::new(fastbit::FastBit),
         Arc::new(javascript::JavaScript::default()),
         Arc::new(json_tools::JsonTools),
+        Arc::new(number_tables::NumberTables),
         Arc::new(sys::Sys::default()),
         Arc::new(execute::ExecuteModule::default()),
         Arc::new(history::HistoryModule::default()),

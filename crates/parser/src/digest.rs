@@ -1,4 +1,4 @@
-//! Digests: the form of a statement, without its values.
+//! Digests: the normalized form of a statement, without its values.
 
 use crate::ParseOptions;
 use crate::keyword::Keyword as K;

@@ -1,4 +1,4 @@
-//! What can be wrong with a statement's text.
+//! Errors in the text of a statement.
 
 use std::fmt;
 

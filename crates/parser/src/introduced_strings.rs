@@ -1,4 +1,4 @@
-//! Strings whose character set stands before them.
+//! Strings with an introducer: a character set before the string.
 
 use std::ops::Range;
 
@@ -23,8 +23,8 @@ pub(crate) fn introduced_charset(word: &[u8]) -> Option<&'static str> {
     CHARSETS.iter().find(|charset| charset.as_bytes().eq_ignore_ascii_case(name)).copied()
 }
 
-/// The strings behind words like `_latin1` and `_binary`, with their quotes, in order: what a client means by them are their bytes, whatever
-/// character set the rest of its text is in.
+/// The strings after introducers such as `_latin1` and `_binary`, with their quotes, in order. Their bytes are their value, in any
+/// character set of the text.
 ///
 /// Costs one pass over the bytes if there are none.
 pub fn introduced_strings(sql: &[u8], options: &ParseOptions) -> Vec<Range<usize>> {

@@ -1,4 +1,4 @@
-//! The lexer: bytes to tokens, one at a time and without allocating.
+//! The lexer: turns bytes into tokens, one at a time and without allocating.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -71,7 +71,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Goes on at an offset that is behind what has been read.
+    /// Continues at a later offset.
     pub fn continue_at(&mut self, position: usize) {
         self.position = position;
     }
@@ -287,7 +287,7 @@ impl<'a> Lexer<'a> {
         at
     }
 
-    /// A word that is a name whatever it says.
+    /// A word that is a name even if it is a keyword.
     fn name(&mut self, start: usize) -> Token {
         self.position = self.name_end(start);
         self.state = State::AfterName;
@@ -363,7 +363,7 @@ impl<'a> Lexer<'a> {
         }
         let mut at = digits(start);
         let mut kind = TokenKind::Integer;
-        if self.byte(at) == b'.' {
+        if self.byte(at) == b'.' && self.byte(at + 1) != b'.' {
             kind = TokenKind::Decimal;
             at = digits(at + 1);
         }
@@ -391,6 +391,10 @@ impl<'a> Lexer<'a> {
 
     fn dot(&mut self, start: usize, after_name: bool) -> Token {
         let next = self.byte(start + 1);
+        if next == b'.' {
+            self.position += 2;
+            return self.token(TokenKind::DotDot, start);
+        }
         if !after_name && next.is_ascii_digit() {
             let mut at = start + 1;
             while self.byte(at).is_ascii_digit() {

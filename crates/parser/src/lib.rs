@@ -1,4 +1,4 @@
-//! MySQL's SQL as text: lexer, syntax tree, grammar, digest and printer. No name is looked up here.
+//! The text of MySQL's SQL: lexer, syntax tree, grammar, digest and printer. No name is looked up here.
 
 pub mod ast;
 mod digest;
@@ -9,6 +9,7 @@ mod lexer;
 mod normalize;
 mod parser;
 mod printer;
+mod qualified;
 mod secrets;
 mod token;
 
@@ -19,7 +20,8 @@ pub use error::ParseError;
 pub use introduced_strings::introduced_strings;
 pub use keyword::keywords;
 pub use normalize::{NormalizedLiteral, Normalizer};
-pub use secrets::{placeholders, secrets};
+pub use qualified::qualified_by;
+pub use secrets::{SECRET, may_hold_secrets, message_without_secrets, placeholders, secrets, without_secrets};
 
 /// The parts of sql_mode that change how text is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

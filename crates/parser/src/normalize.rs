@@ -1,7 +1,7 @@
 //! Normalized statements: a text with a `?` in place of each plain literal.
 //!
-//! Statements with the same normalized text differ only in their literals, so a plan with parameters serves all of them and the next one
-//! need not be parsed. Normalizing is one pass over the bytes and makes no token. A text with comments, escapes, strings of other character
+//! Statements with the same normalized text differ only in their literals. So one plan with parameters serves all of them, and only the
+//! first is parsed. Normalizing reads the bytes once and makes no token. A text with comments, escapes, strings of other character
 //! sets, user variables or several statements is not normalized.
 
 use std::ops::Range;
@@ -122,8 +122,8 @@ impl Normalizer {
     }
 }
 
-/// Where the number ends that the one before `at` is compared with, as in `1 = 1`. Such a pair stays: what it means is known from its
-/// values alone, so it decides what is planned (`WHERE 1 = 0`), and programs put the same one into all of their statements.
+/// Where the number ends that the one before `at` is compared with, as in `1 = 1`. Such a pair stays in the text. Its value is
+/// constant, so the plan depends on it (`WHERE 1 = 0`), and programs use the same pair in all their statements.
 fn compared_number(text: &[u8], at: usize) -> Option<usize> {
     let skip = |from: usize, fits: fn(&u8) -> bool| from + text[from..].iter().take_while(|byte| fits(byte)).count();
     let equals = skip(at, u8::is_ascii_whitespace);

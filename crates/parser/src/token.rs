@@ -53,6 +53,8 @@ pub(crate) enum TokenKind {
     Comma,
     Semicolon,
     Dot,
+    /// `..`, between the ends of MariaDB's FOR.
+    DotDot,
     Plus,
     Minus,
     Star,

@@ -1,4 +1,4 @@
-//! HANDLER … READ: one step through a table along an index, from the end of the step before.
+//! HANDLER … READ: reads the next rows of a table along an index, from the end of the last step.
 
 use crate::bind::{Binder, BoundQuery, OutputColumn, RowTable};
 use crate::dml::target::{RowMaker, Target};
@@ -90,8 +90,8 @@ impl HandlerRead {
     /// Binds a READ of a table that is opened as `alias`.
     ///
     /// # Errors
-    /// 1176 for an index that is not there, 1070 for too many values, 1210 for values that are not constant; 1235 for indexes of words
-    /// and of elements, which have no order of rows, and for conditions with subqueries.
+    /// 1176 for a missing index, 1070 for too many values, 1210 for values that are not constant; 1235 for indexes of words and of
+    /// elements, which do not order rows, and for conditions with subqueries.
     pub fn bind(
         binder: &Binder<'_>,
         (store, rules): (&RowStore, &RulesCache),

@@ -1,8 +1,8 @@
-//! From a syntax tree to something that runs.
+//! Turns a syntax tree into something that runs.
 //!
-//! [`bind`] gives names and types their meaning and makes a DataFusion plan, which `squall_executor` runs; [`point`] runs key look-ups
-//! without any plan, [`rowwise`] small queries, [`dml`] changes rows, [`handler`] steps through tables, [`explain`] tells how. [`needs`] says what privileges a bound
-//! statement asks for. This crate must not know file paths, sockets or the time.
+//! [`bind`] resolves names and types and makes a DataFusion plan, which `squall_executor` runs. [`point`] runs key look-ups without any
+//! plan, and [`rowwise`] small queries; [`dml`] changes rows, [`handler`] steps through tables, and [`explain`] shows plans. [`needs`]
+//! lists the privileges that a bound statement needs. This crate must not know file paths, sockets or the time.
 
 pub mod bind;
 pub mod dml;

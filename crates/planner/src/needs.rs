@@ -1,4 +1,4 @@
-//! The privileges that a bound statement needs: each table and column that it uses, and for which account.
+//! The privileges that a bound statement needs: each table and column that it uses, and the account that uses it.
 
 use crate::bind::{BoundQuery, TableUse, columns_read};
 use crate::dml::DmlPlan;

@@ -1,4 +1,4 @@
-//! Work that holds a thread of the query pool for long.
+//! Runs work that occupies a thread of the query pool for long.
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 

@@ -1,4 +1,4 @@
-//! The context of a running statement: its session's settings at its start, and what it writes to.
+//! The context of a running statement: its session's settings at its start, and the state that it writes.
 
 pub mod fulltext;
 pub mod nested;
@@ -123,14 +123,14 @@ impl StatementContext {
         self.rows_examined.fetch_add(rows as u64, Ordering::Relaxed);
     }
 
-    /// Counts what a part of it has done; it is one statement, whatever its parts are.
+    /// Adds the counts of a part of the statement. Parts do not count as statements.
     pub fn planned(&self, counts: &PlanCounts) {
         let mut all = self.plan_counts.lock();
         all.merge(counts);
         all.no_index_used = all.no_index_used.min(1);
     }
 
-    /// Takes over what a statement in its place has counted, and what that has to say; both are one statement for their session.
+    /// Takes the counts and the diagnostics of a statement that ran in its place; for their session both are one statement.
     pub fn take_over(&self, inner: &StatementContext) {
         self.diagnostics.absorb(&inner.diagnostics);
         self.last_insert_id.store(inner.last_insert_id.load(Ordering::Relaxed), Ordering::Relaxed);

@@ -1,8 +1,8 @@
-//! Functions: how they are declared, typed and run.
+//! Functions: their declaration, types and execution.
 //!
-//! A function is looked up by name, *bound* to its argument types once per statement, and then run many times through
-//! the kernel that binding returned. Kernels have one meaning, defined on single values; a kernel may also offer a
-//! vectorised form, which must give the same answers and exists for speed alone.
+//! A function is looked up by name, *bound* to its argument types once per statement, and then run many times through the kernel that
+//! binding returned. A kernel is defined on single values. It may also have a vectorised form for speed, which must give the same
+//! answers.
 
 use crate::context::StatementContext;
 use arrow::array::ArrayRef;
@@ -97,14 +97,18 @@ pub trait ScalarFunction: Debug + Send + Sync {
     fn is_for_definitions(&self) -> bool {
         true
     }
+    /// Whether it runs texts as SQL in a session of its own. Stored functions and triggers may not call it: CREATE says so (1336).
+    fn runs_texts(&self) -> bool {
+        false
+    }
     /// Types a call and picks its kernel.
     fn bind(&self, arguments: &[Argument<'_>], context: &StatementContext) -> SqlResult<BoundCall>;
     /// See [`Volatility`].
     fn volatility(&self) -> Volatility {
         Volatility::Immutable
     }
-    /// The function that gives what this one gives of a call of `inner`, out of the arguments of that call, without what
-    /// would be made in between.
+    /// A function that gives the same value as this one applied to a call of `inner`. It takes the arguments of that call, and
+    /// makes no intermediate value.
     fn fused(&self, _inner: &str) -> Option<&str> {
         None
     }
@@ -216,6 +220,10 @@ pub trait AggregateKernel: Any + Debug + Send + Sync {
     fn accumulator(&self, context: Arc<StatementContext>) -> Box<dyn ValueAccumulator>;
     /// Whether the result says in which order rows came, so that these have to come in the same one each time.
     fn keeps_order(&self) -> bool {
+        false
+    }
+    /// Whether it holds for one statement alone, so that no other may run its plan.
+    fn is_of_statement(&self) -> bool {
         false
     }
 }

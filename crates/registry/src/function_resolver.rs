@@ -1,4 +1,4 @@
-//! Functions that come and go while the server runs.
+//! Functions that modules add and remove while the server runs.
 
 use crate::function::ScalarFunction;
 use std::fmt::Debug;

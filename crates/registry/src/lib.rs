@@ -1,4 +1,4 @@
-//! The one place where functions, system variables, virtual tables and modules are declared.
+//! Declarations of functions, system variables, virtual tables and modules.
 //!
 //! The core knows no function or module by name: the binary builds a [`Registry`] from the lists that the crates
 //! offer, and the planner and the session look names up in it.
@@ -11,6 +11,7 @@ pub mod function_resolver;
 pub mod plan_counts;
 pub mod registry;
 pub mod routine_language;
+pub mod table_resolver;
 pub mod table_uses;
 pub mod user_variables;
 pub mod variables;
@@ -30,8 +31,11 @@ pub use function::{
 pub use function_resolver::FunctionResolver;
 pub use plan_counts::PlanCounts;
 pub use registry::Registry;
-pub use routine_language::RoutineLanguage;
+pub use routine_language::{
+    CallerError, CallerStatement, CallerStatements, ExternalCall, ExternalKind, RoutineLanguage, RowsOf,
+};
 pub use squall_types::session_memory::{Charge, GrowingCharge, MemoryBudget, SessionMemory};
+pub use table_resolver::TableResolver;
 pub use table_uses::{TableOperation, TableUse, TableUses};
 pub use user_variables::UserVariables;
 pub use variables::{ReadScope, ValueTable, VariableDef, VariableId, VariableRegistry, VariableValues};

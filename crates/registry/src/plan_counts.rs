@@ -1,4 +1,4 @@
-//! MySQL's counters of how statements read, sorted and grouped.
+//! MySQL's counters of scans, sorts and groups of statements.
 
 /// What one statement has done, or many have. Names and meanings are those of MySQL's status variables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,9 @@
-//! Everything that is declared, by name.
+//! The registry: finds declarations by name.
 
 use crate::function::{AggregateFunction, ScalarFunction, TableFunction};
 use crate::function_resolver::FunctionResolver;
 use crate::routine_language::RoutineLanguage;
+use crate::table_resolver::TableResolver;
 use crate::variables::VariableRegistry;
 use crate::virtual_table::VirtualTable;
 use squall_catalog::DYNAMIC_PRIVILEGES;
@@ -17,6 +18,7 @@ pub struct Registry {
     tables: HashMap<String, Arc<dyn TableFunction>>,
     virtual_tables: HashMap<(String, String), Arc<dyn VirtualTable>>,
     resolvers: Vec<Arc<dyn FunctionResolver>>,
+    table_resolvers: Vec<Arc<dyn TableResolver>>,
     languages: Vec<Arc<dyn RoutineLanguage>>,
     /// Dynamic privileges of modules.
     privileges: BTreeSet<&'static str>,
@@ -138,6 +140,16 @@ impl Registry {
     /// The virtual table of that name, in any letter case.
     pub fn virtual_table(&self, database: &str, name: &str) -> Option<&Arc<dyn VirtualTable>> {
         self.virtual_tables.get(&(database.to_ascii_lowercase(), name.to_ascii_lowercase()))
+    }
+
+    /// Adds what finds tables by what their names say; of several, the first that finds one counts.
+    pub fn add_table_resolver(&mut self, resolver: Arc<dyn TableResolver>) {
+        self.table_resolvers.push(resolver);
+    }
+
+    /// The table that a name means, where nothing is declared.
+    pub fn resolved_table(&self, database: &str, name: &str) -> Option<Arc<dyn VirtualTable>> {
+        self.table_resolvers.iter().find_map(|resolver| resolver.table(database, name))
     }
 
     /// All virtual tables, in no order.

@@ -1,4 +1,4 @@
-//! What a statement does with tables: rows read and changed, by table and index. Sessions add it up for performance_schema.
+//! The rows that a statement reads and changes, by table and index. Sessions add them up for performance_schema.
 
 use parking_lot::Mutex;
 use squall_catalog::{IndexId, TableId};

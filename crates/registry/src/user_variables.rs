@@ -1,4 +1,4 @@
-//! `@variables` of a session.
+//! User variables (`@name`) of a session.
 
 use parking_lot::{Mutex, MutexGuard};
 use squall_catalog::NameKey;

@@ -1,9 +1,9 @@
-//! Prints what single operations cost, so that a regression can be seen:
-//! `cargo run --release -p squall-row-store --example micro [rows] [directory]`.
+//! Prints the cost of single operations, to find regressions: `cargo run --release -p squall-row-store --example micro [rows]
+//! [directory]`.
 
 use squall_catalog::{
-    Catalog, ColumnDef, ColumnDefault, ColumnId, Database, DatabaseId, IndexDef, IndexId, IndexPart, IndexType,
-    TableDef, TableEntry, TableId,
+    Catalog, ColumnDef, ColumnDefault, ColumnId, Database, DatabaseId, IndexDef, IndexId, IndexPart, TableDef,
+    TableEntry, TableId,
 };
 use squall_row_store::{
     DdlChanges, Direction, Durability, IsolationLevel, LockMode, LockRequest, LockWait, OnDuplicate, RowStore,
@@ -210,15 +210,9 @@ fn catalog() -> Catalog {
         })
         .collect();
     let index = |id: u32, name: &str, column: u32| IndexDef {
-        id: IndexId(id),
-        name: name.into(),
-        parts: vec![IndexPart { column: ColumnId(column), prefix: None, descending: false }],
         unique: id == 0,
         primary: id == 0,
-        invisible: false,
-        comment: String::new(),
-        index_type: IndexType::BTree,
-        generated: false,
+        ..IndexDef::new(IndexId(id), name, vec![IndexPart::of(ColumnId(column))])
     };
     let table = |id: u32, name: &str, indexes: Vec<IndexDef>| TableDef {
         id: TableId(id),

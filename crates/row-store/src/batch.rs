@@ -1,4 +1,4 @@
-//! Changes that are applied together, or not at all.
+//! Batches: changes that are applied together, or not at all.
 
 use crate::engine::{Keyspace, Slice};
 use crate::pending_files::PendingFiles;

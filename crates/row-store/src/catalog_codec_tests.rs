@@ -1,3 +1,5 @@
+//! Records of catalog objects: every field is read back, old records are read, and damage is an error.
+
 use super::*;
 use arrow_buffer::i256;
 use squall_catalog::{

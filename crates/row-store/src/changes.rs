@@ -1,4 +1,4 @@
-//! The changes of a commit, for the engine and for those who have to know of them.
+//! The changes of a commit, for the engine and for other parts that must know of them.
 
 use crate::batch::{Batch, Part};
 use crate::engine::{Engine, Slice};
@@ -7,7 +7,7 @@ use crate::gate::WriteGate;
 use crate::index_key::is_row_key;
 use crate::pending_files::{self, PendingFiles};
 use crate::table::TableData;
-use crate::table::sealed::{DELETED, SealedLevel};
+use crate::table::segment_level::{DELETED, SegmentLevel};
 use crate::table_files::{FilePlan, MadeFile, TableFiles, check_order, for_ranges, parts_max};
 use crate::table_part::TablePart;
 use crate::validation::Keys;
@@ -32,7 +32,7 @@ pub(crate) struct Changes {
     /// The rows' keys; `None` if they are too many to be told.
     pub rows: Vec<(Arc<TableData>, Option<Vec<Slice>>)>,
     /// Copies of columns, with the marks of rows that are changed.
-    pub copies: Vec<(Arc<SealedLevel>, Vec<Slice>)>,
+    pub copies: Vec<(Arc<SegmentLevel>, Vec<Slice>)>,
     /// Tables of whose rows below the store's many are changed, by their manifests.
     pub manifests: Vec<(Arc<TableData>, Vec<Slice>)>,
     /// All keys.
@@ -66,23 +66,23 @@ struct Told {
 /// The meaning of a table's keys.
 struct KeyKinds<'t> {
     data: &'t TableData,
-    copy: Option<&'t SealedLevel>,
+    copy: Option<&'t SegmentLevel>,
     /// Whether the keys of rows are to be told.
     tells_rows: bool,
 }
 
 impl KeyKinds<'_> {
-    /// Notes what is to be told of a change, and what it is as the engine takes it.
+    /// Records a change for its observers, and in the engine's form.
     fn note(&self, key: &Slice, change: &mut Change, told: &mut Told) {
         told.count += 1;
         if is_row_key(key) {
             if self.tells_rows {
                 told.rows.push(key.clone());
             }
-            if self.data.sealed().is_some() {
+            if self.data.segment_level().is_some() {
                 change.get_or_insert_with(|| Slice::from(DELETED));
             }
-        } else if self.data.sealed().is_some() && TablePart::Rows.is_manifest_key(key) {
+        } else if self.data.segment_level().is_some() && TablePart::Rows.is_manifest_key(key) {
             told.manifest.push(key.clone());
         } else if self.copy.is_some_and(|copy| copy.part.is_delta_key(key)) {
             told.marks.push(key.clone());
@@ -91,10 +91,10 @@ impl KeyKinds<'_> {
 }
 
 impl Changes {
-    /// Gathers what a transaction has written. What has left memory becomes files of the tables, which takes a while.
+    /// Gathers what a transaction has written. Makes files of the tables from spilled writes, which takes a while.
     ///
     /// # Errors
-    /// Those of making files.
+    /// Errors of making files.
     pub fn of(writes: WriteSet, db: &Engine, gate: &WriteGate) -> SqlResult<Changes> {
         let mut found = Changes::default();
         writes.check()?;
@@ -110,7 +110,7 @@ impl Changes {
     }
 
     fn add_keys(&mut self, table: TableWrites) -> SqlResult<()> {
-        let (data, row_delta, sealed) = (table.data.clone(), table.row_delta, table.sealed_changes);
+        let (data, row_delta, sealed) = (table.data.clone(), table.row_delta, table.segment_changes);
         let copy = data.copy();
         let kinds = KeyKinds { data: &data, copy: copy.as_deref(), tells_rows: true };
         let mut told = Told::default();
@@ -137,10 +137,10 @@ impl Changes {
 
     fn add_files(&mut self, mut table: TableWrites, dead: &DeadSteps, db: &Engine, gate: &WriteGate) -> SqlResult<()> {
         table.end_writing()?;
-        let (data, row_delta, sealed) = (table.data.clone(), table.row_delta, table.sealed_changes);
+        let (data, row_delta, sealed) = (table.data.clone(), table.row_delta, table.segment_changes);
         let copy = data.copy();
         // Levels below are told which rows have others above them.
-        let tells_rows = data.sealed().is_some();
+        let tells_rows = data.segment_level().is_some();
         let kinds = KeyKinds { data: &data, copy: copy.as_deref(), tells_rows };
         let folder = pending_files::make_folder(db).map_err(|error| io_error(&error))?;
         let (files, mut told) = files_of(&table, dead, &kinds, &folder, gate)?;
@@ -160,7 +160,7 @@ impl Changes {
     fn add(
         &mut self,
         data: &Arc<TableData>,
-        copy: Option<Arc<SealedLevel>>,
+        copy: Option<Arc<SegmentLevel>>,
         (keys, rows): (Keys, Option<Vec<Slice>>),
         told: Told,
         counts: Counts,

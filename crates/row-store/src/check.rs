@@ -73,7 +73,7 @@ impl RowStore {
             None => batch.remove(&table.data.keyspace, key),
         }
         self.committer().write(batch, true)?;
-        self.committer().show_present();
+        self.committer().advance_to_newest();
         Ok(())
     }
 }

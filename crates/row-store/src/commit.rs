@@ -1,8 +1,8 @@
 //! Commits: one atomic batch each, and one sync for all commits that wait (group commit).
 //!
-//! A commit's thread checks the changes, appends them to the log and applies them to the engine's buffers; a thread of its own
-//! syncs the log, and while it does so, the next commits are applied and gather. A commit becomes visible, and its locks are
-//! released, when it is as durable as `durability` asks: no session reads what a power cut or a failed sync could take back.
+//! The session's thread checks the changes, appends them to the log and applies them to the engine's buffers. The commit thread syncs
+//! the log; meanwhile the next commits are applied and wait. A commit becomes visible, and releases its locks, when it is as durable as
+//! `durability` requires. So no session reads a change that a power cut or a failed sync could lose.
 
 use crate::batch::{Batch, Part};
 use crate::changes::{CHANGE_OVERHEAD_BYTES, Changes, Counts};
@@ -13,7 +13,7 @@ use crate::locks::{LockKey, LockTable, Owner};
 use crate::meta;
 use crate::options::{Durability, TableLock};
 use crate::redo::RedoLog;
-use crate::table::sealed::{SealedLevel, UncommittedRows};
+use crate::table::segment_level::{SegmentLevel, UncommittedRows};
 use crate::table::{LogicalTable, TableData};
 use crate::ticket::{CommitTicket, TicketSender};
 use crate::validation::{CommitLog, ReadSet};
@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Buffers of a keyspace that may wait to become files.
-const SEALED_BUFFERS_MAX: usize = 4;
+const SEGMENT_BUFFERS_MAX: usize = 4;
 /// Files of buffers that merges may not have got to yet; each is looked into by every read.
 const BUFFER_FILES_MAX: usize = 24;
 /// A buffer may grow to so many times its size before commits wait for it to be sent to a file.
@@ -84,11 +84,17 @@ impl HeldLocks {
         for table in self.searched.drain(..) {
             table.searched.remove_all(self.owner);
         }
+        // A lock that was lost meanwhile has protected nothing: others may have changed the same rows.
+        let owner = self.owner;
         for key in self.rows.drain(..).rev() {
-            self.table.release(self.owner, &key);
+            invariant!(
+                self.table.release(owner, &key),
+                "{owner:?} has lost the lock of a row of table {}",
+                key.table.0
+            );
         }
         for (table, _) in self.tables.drain(..) {
-            self.table.release_table(self.owner, table);
+            invariant!(self.table.release_table(owner, table), "{owner:?} has lost the lock of table {}", table.0);
         }
     }
 }
@@ -116,11 +122,11 @@ pub(crate) struct CommitRequest {
     pub ticket: TicketSender,
 }
 
-/// Rows on their way out of the store, see [`crate::table::sealed`].
+/// Rows on their way out of the store, see [`crate::table::segment_level`].
 pub(crate) struct SealRequest {
     pub data: Arc<TableData>,
     /// Where they go to.
-    pub level: Arc<SealedLevel>,
+    pub level: Arc<SegmentLevel>,
     /// Keys of the rows or of their marks, as of the sealing's beginning.
     pub sealed: Vec<Slice>,
     /// Entries of the manifest, to be written or removed.
@@ -344,10 +350,11 @@ impl Committer {
         }
         let seqno = {
             // A reader of what is newest must not see half a list.
-            let _moving: Vec<_> = manifests.iter().filter_map(|(data, _)| Some(data.sealed()?.move_rows())).collect();
+            let _moving: Vec<_> =
+                manifests.iter().filter_map(|(data, _)| Some(data.segment_level()?.move_rows())).collect();
             let seqno = self.apply(log, batch)?;
             for (data, keys) in &manifests {
-                data.sealed().into_iter().for_each(|level| level.note_commit(keys.iter(), seqno));
+                data.segment_level().into_iter().for_each(|level| level.note_commit(keys.iter(), seqno));
             }
             seqno
         };
@@ -361,7 +368,7 @@ impl Committer {
             };
             data.vectors.note(&keys, seqno);
             keys.iter().for_each(|key| data.row_changed(key, seqno));
-            if let Some(level) = data.sealed() {
+            if let Some(level) = data.segment_level() {
                 level.note_commit(keys.iter(), seqno);
                 // Entries of its indexes are not what is sealed.
                 if !keys.is_empty() {
@@ -381,9 +388,9 @@ impl Committer {
         Ok(())
     }
 
-    /// Adds a table's next AUTO_INCREMENT value to a batch, if the log has only smaller ones; the value. The caller that has applied the batch
-    /// says that it is [there](LogicalTable::auto_increment_saved), under the same lock of `log`: what is not there is written by the next
-    /// commit.
+    /// Adds a table's next AUTO_INCREMENT value to a batch, if the log has only smaller ones; the value. The caller that has
+    /// applied the batch marks it as [saved](LogicalTable::auto_increment_saved) under the same lock of `log`. The next commit
+    /// writes counters that are not saved.
     fn put_counter(&self, batch: &mut Batch, data: &TableData) -> u64 {
         let table = &data.logical;
         let next = table.auto_increment.load(Ordering::Relaxed);
@@ -562,9 +569,9 @@ impl Committer {
         Ok(())
     }
 
-    /// Lets readers see the present, unless a commit is under way. The engine keeps whatever was there at the sequence number that
-    /// readers see, so without this files would stay that merges of files have replaced since the last commit.
-    pub fn show_present(&self) {
+    /// Advances the visible sequence number to the newest one, unless a commit is under way. The engine keeps all files that the
+    /// visible number needs. Without this call, files that merges have replaced since the last commit would stay.
+    pub fn advance_to_newest(&self) {
         let mut log = self.log.lock();
         if !self.syncing.load(Ordering::Acquire) {
             self.advance_visible_in(&mut log, self.db.snapshot());
@@ -643,7 +650,7 @@ impl Committer {
 
     /// Waits while a keyspace has more buffers on their way to files, or files of such buffers, than reads should meet.
     fn wait_for_files(&self, keyspace: &Keyspace) {
-        while (keyspace.tree.sealed_memtable_count() >= SEALED_BUFFERS_MAX
+        while (keyspace.tree.sealed_memtable_count() >= SEGMENT_BUFFERS_MAX
             || keyspace.tree.l0_run_count() >= BUFFER_FILES_MAX)
             && !keyspace.is_dropped()
             && !self.is_stopped()

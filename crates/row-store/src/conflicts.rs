@@ -1,9 +1,9 @@
-//! Rows of a bulk load that have the unique key of another row, and which of the two stays.
+//! Resolves conflicts of a bulk load: decides which of two rows with the same unique key stays.
 
 use crate::index_key::{is_exclusive_entry, split_index_id};
 use crate::sorter::{Record, Sorted};
 use crate::table::Table;
-use crate::table::sealed::SealedRows;
+use crate::table::segment_level::SegmentSnapshot;
 use rustc_hash::FxHashSet;
 use squall_catalog::IndexId;
 use squall_types::SqlResult;
@@ -40,7 +40,7 @@ impl Conflicts {
         table: &Table,
         sorted: &Sorted,
         against_table: bool,
-        made: Option<&dyn SealedRows>,
+        made: Option<&dyn SegmentSnapshot>,
     ) -> SqlResult<Conflicts> {
         let is_made = |key: &[u8]| match made {
             Some(made) => made.get(table, key).map(|row| row.is_some()),

@@ -1,4 +1,4 @@
-//! One process at a time has a directory open.
+//! Locks a directory, so that only one process has it open.
 
 use squall_types::durable_files::{create_folder, sync_all_in};
 use squall_types::{ErrorCode, SqlError, SqlResult};

@@ -1,4 +1,4 @@
-//! What can go wrong here, grouped by what the caller does next.
+//! Errors of the store, grouped by what the caller does next.
 
 use crate::engine::Error;
 use squall_types::{ErrorCode, SqlError};

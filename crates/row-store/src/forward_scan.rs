@@ -1,16 +1,15 @@
 //! Forward scans over the engine's parts.
 //!
-//! The engine's own iterator merges its memory tables and files through a heap of boxed iterators, compares and moves
-//! every entry several times, and looks in every block for the range's end: 0.3 to 0.4 µs a row. This scan reads the same
-//! parts with less work: the source of the least entry goes on until another source has a lesser one, and the range's end
-//! is searched in the entries only.
+//! The engine's own iterator merges its memory tables and files through a heap of boxed iterators. It compares and moves every entry
+//! several times, and searches every block for the range's end: 0.3 to 0.4 µs a row. This scan reads the same parts with less work. It
+//! reads from the source with the least entry until another source has a lesser one, and compares the range's end with entries only.
 //!
-//! Two things are not reachable from outside of the engine. A scan that needs them uses the engine's iterator:
+//! Two things are not accessible outside the engine. A scan that needs them uses the engine's iterator:
 //!
-//! - a memory table that is on its way to a file; one exists now and then for a part of a second;
-//! - files as they were at an earlier snapshot. When the engine writes files anew it leaves out old versions of rows that a
-//!   snapshot still sees if that is older than the new files, and keeps the old files for it. So a scan reads the present
-//!   files only at sequence numbers after which they are known to have been there already ([`FilesSeen`]).
+//! - a memory table that is being written to a file, which takes less than a second;
+//! - the files of an earlier snapshot. New files leave out old versions of rows. A snapshot older than the new files may still need
+//!   these, so the engine keeps the old files for it. This scan reads the current files only if they are known to be older than its
+//!   snapshot ([`FilesSeen`]).
 
 use crate::engine::{AbstractTree, Keyspace, SeqNo, Slice};
 use crossbeam_utils::atomic::AtomicCell;

@@ -1,8 +1,8 @@
-//! Whether changes may go on: there is space for them, and no write has failed before.
+//! The gate for changes: they go on while there is space for them and no write has failed.
 //!
-//! The engine stops for good at its first failed write, so a full disk has to be found before the engine meets it. So a
-//! part of the free space is reserved for what the engine still has to write (buffers that become files, and the largest
-//! merge of files that may come). See `docs/decisions/0004-full-disk.md`.
+//! The engine stops at its first failed write, so a full disk must be noticed before a write fails. So a part of the free space is
+//! reserved for the engine's next writes: buffers that become files, and the largest possible merge of files. See
+//! `docs/decisions/0004-full-disk.md`.
 
 use crate::engine::Error;
 use crate::error::{engine_error, io_error_text};
@@ -56,8 +56,7 @@ impl WriteGate {
         gate
     }
 
-    /// Sets what the engine may still need for what it has been given: bytes of buffers that become files, and of the
-    /// largest merge of files.
+    /// Sets the space that the engine still needs: bytes of buffers that become files, and of the largest merge of files.
     pub fn reserve(&self, buffers: u64, merge: u64) {
         self.buffers.store(buffers, Ordering::Relaxed);
         self.merge.store(merge, Ordering::Relaxed);

@@ -1,7 +1,7 @@
-//! Layouts: which columns a stored row has, and where.
+//! Layouts: the columns of a stored row, and their places.
 //!
-//! A row names its layout by a number that is counted per table. A layout is written once and never changes, so rows
-//! of any age can be read: a column that a row's layout lacks was added later, one that the table lacks was dropped.
+//! A row has the number of its layout in the table. A layout is written once and never changes, so rows of any age can be read. A
+//! column that is missing in the row's layout was added later; a column that is missing in the table was dropped.
 
 use crate::bytes::{Malformed, Reader, Writer};
 use crate::physical::Physical;

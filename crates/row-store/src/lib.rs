@@ -1,27 +1,25 @@
 //! Row tables: transactions, locks, the row codec, indexes and recovery.
 //!
-//! [`RowStore`] is a directory with the catalog and all row tables in it. [`Table`] is a definition together with its
-//! data; [`Transaction`] reads and writes; [`ReadView`] and [`Cursor`] are what scans on other threads read with. [`TableEngine`] is what a
-//! storage engine must do.
+//! [`RowStore`] is a directory with the catalog and all row tables in it. [`Table`] is a definition together with its data;
+//! [`Transaction`] reads and writes; scans on other threads read with [`ReadView`] and [`Cursor`]. [`TableEngine`] is the interface of
+//! storage engines.
 //!
 //! Knows: the catalog's types, SQL values, the key-value engine below. Must not know: SQL text, plans, Arrow record
 //! batches, sessions, sockets.
 //!
 //! # Life of a commit
 //!
-//! 1. `Transaction::insert`, `update`, `delete` lock what they touch (`locks`) and put encoded rows and index entries
-//!    into the transaction's `WriteSet`; no other session sees them.
-//!    What is too large for memory goes to temporary files (`write_set`), and at the commit to files of the tables (`changes`,
-//!    `pending_files`).
-//! 2. `Transaction::commit_async` hands write set and locks to `Committer::commit` as a `CommitRequest` and returns a
-//!    [`CommitTicket`].
+//! 1. `Transaction::insert`, `update`, `delete` lock rows (`locks`) and put encoded rows and index entries into the transaction's
+//!    `WriteSet`; no other session sees them. A write set that is too large for memory goes to temporary files (`write_set`), and at
+//!    the commit to files of the tables (`changes`, `pending_files`).
+//! 2. `Transaction::commit_async` hands write set and locks to `Committer::commit` as a `CommitRequest` and returns a [`CommitTicket`].
 //! 3. Under one lock, SERIALIZABLE reads are checked against recent commits (`CommitLog::is_valid`), the changes, with the
 //!    AUTO_INCREMENT counters that moved, are appended to the log (`redo`) and applied to the engine's memory tables
 //!    (`Committer::apply`). Readers do not see them: they read at an earlier snapshot (`VisibleSnapshot`).
-//! 4. The commit thread (`Committer::run`) takes all commits that have gathered and syncs the log: one write, one sync.
-//! 5. Then readers see them, and their locks are released.
+//! 4. The commit thread (`Committer::run`) takes all waiting commits and syncs the log: one write, one sync.
+//! 5. Then readers see the changes, and the locks are released.
 //! 6. The tickets are completed, which wakes their connections.
-//! 7. After each 24 MB of changes the background thread (`maintenance`) has the memory tables written to files.
+//! 7. After each 24 MB of changes the background thread (`maintenance`) lets the memory tables be written to files.
 //!
 //! From the bottom up: `engine` (the key-value engine), `index_key`, `locks`, `table` (its rows, keys and the level below the store's),
 //! `write_set`, `redo`, `commit`, `store` (with recovery, definitions, storage engines and the background thread), `read_view`, `transaction`,
@@ -103,8 +101,8 @@ pub use store::{
     TableFileIo, WorkFailed,
 };
 pub use table::{
-    BlockKeys, DeltaRow, EngineTraits, FixedColumn, ManifestEntry, Row, RowKey, RowView, SealedBlock, SealedRows,
-    SealedScan, SealedSource, SealedWriter, Table, TableFeature, UncommittedRows, ValueRef,
+    BlockKeys, DeltaRow, EngineTraits, FixedColumn, ManifestEntry, Row, RowKey, RowView, SegmentBlock,
+    SegmentRowWriter, SegmentScan, SegmentSnapshot, SegmentSource, Table, TableFeature, UncommittedRows, ValueRef,
 };
 pub use table_part::TablePart;
 pub use ticket::CommitTicket;

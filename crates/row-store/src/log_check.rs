@@ -1,4 +1,4 @@
-//! The redo log of a store that is not open: checks its contents, and can set a new end.
+//! Checks the redo log of a store that is not open, and can set a new end.
 
 use crate::directory_lock::DirectoryLock;
 use crate::error::io_error;
@@ -9,7 +9,7 @@ use squall_types::{SqlError, SqlResult};
 use std::path::Path;
 
 impl RowStore {
-    /// Reads the log of the store in a directory and says what is there, and what is wrong. Nothing is changed.
+    /// Reads the log of the store in a directory, and reports its content and its errors. Nothing is changed.
     ///
     /// # Errors
     /// If a process has the store open, or a file cannot be read.

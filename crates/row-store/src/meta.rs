@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! f                        format version of the store
-//! e                        where the engine's sequence numbers of this run began
+//! e                        the first sequence number of this run of the engine
 //! c                        catalog version and next ids
 //! d database               a database
 //! t table                  a table: its database and definition
 //! v database name          a view
 //! r database kind name     a stored procedure or function; the name in lower case
-//! s len space key          anything else that the server keeps (users, privileges, variables)
+//! s len space key          all other records of the server (users, privileges, variables)
 //! k table                  the table's keyspace: its generation, folder and number
 //! l table number           a row layout
 //! z table generation       the dictionary that rows of this generation are packed with
@@ -16,7 +16,7 @@
 //! n table                  row count and other statistics
 //! x table index            a dropped index whose entries are still there
 //! p number                 a prepared transaction
-//! q number part            a part of what it has written and locked
+//! q number part            a part of its writes and locks
 //! ```
 //!
 //! Ids are big-endian so that records lie in their order.

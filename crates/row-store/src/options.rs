@@ -1,4 +1,4 @@
-//! How a store is opened and how a transaction begins.
+//! Options of a store and of a transaction.
 
 use crate::partition_function::PartitionBinder;
 use std::time::Duration;

@@ -10,8 +10,8 @@ pub trait PartitionFunction: Send + Sync {
     /// Ordinals of the columns that it needs.
     fn columns(&self) -> &[usize];
 
-    /// The number of the storage of a row, in the order of the definition. `values` are those of all columns; others than those it needs
-    /// may be anything.
+    /// The number of the storage of a row, in the order of the definition. `values` has a value for each column. The values of
+    /// columns that the function does not need are ignored.
     ///
     /// # Errors
     /// 1526 if there is no partition for the row; those of the expression.

@@ -1,8 +1,8 @@
-//! Files of a large transaction, which a batch of the log makes part of their tables.
+//! Files of a large transaction. A batch of the log makes them part of their tables.
 //!
-//! A large transaction is not copied into the log: each of its tables gets files of the changes, in a folder of their own
-//! until a batch of the log names them. From then on they belong to the tables; a server that dies before it has registered
-//! them does so when it reads the log again. Files that no batch names are removed (`docs/decisions/0042-toolkit.md`).
+//! A large transaction is not copied into the log. The changes of each table are written to files in a separate folder. When a batch of
+//! the log names the files, they belong to the tables. If the server stops before it has registered them, it does so when it reads the
+//! log again. Files that no batch names are removed (`docs/decisions/0042-toolkit.md`).
 
 use crate::engine::{self, AbstractTree, Engine, Keyspace, SeqNo};
 use crate::table_files::{MadeFile, add_files, path_in};

@@ -1,6 +1,6 @@
-//! Branches of global transactions, from their beginning until they are committed or rolled back: XA.
+//! XA: branches of global transactions, from their beginning until they are committed or rolled back.
 //!
-//! The writes and locks of a prepared branch are kept in the store's own records, beside the transaction in memory:
+//! The writes and locks of a prepared branch are in records of the store, and in the transaction in memory:
 //!
 //! ```text
 //! p number          version | format u64 | global | branch | parts

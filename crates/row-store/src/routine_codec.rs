@@ -5,9 +5,11 @@ use crate::catalog_codec::{read_type, write_type};
 use squall_catalog::{AccountKey, RoutineDef, RoutineKind, RoutineParameter, RoutineParameterMode, SqlDataAccess};
 
 const VERSION: u8 = 1;
+/// That of aggregate functions, which is all that makes them such.
+const VERSION_AGGREGATE: u8 = 2;
 
 pub(crate) fn encode_routine(routine: &RoutineDef) -> Vec<u8> {
-    let mut out = Writer::new(VERSION);
+    let mut out = Writer::new(if routine.aggregate { VERSION_AGGREGATE } else { VERSION });
     out.str(&routine.name);
     out.bool(routine.kind.is_function());
     out.list(&routine.parameters, |out, parameter| {
@@ -44,9 +46,11 @@ pub(crate) fn encode_routine(routine: &RoutineDef) -> Vec<u8> {
 
 pub(crate) fn decode_routine(record: &[u8]) -> Result<RoutineDef, Malformed> {
     let reader = &mut Reader::new(record);
-    if reader.u8()? != VERSION {
-        return Err(Malformed);
-    }
+    let aggregate = match reader.u8()? {
+        VERSION => false,
+        VERSION_AGGREGATE => true,
+        _ => return Err(Malformed),
+    };
     Ok(RoutineDef {
         name: reader.string()?,
         kind: if reader.bool()? { RoutineKind::Function } else { RoutineKind::Procedure },
@@ -65,6 +69,7 @@ pub(crate) fn decode_routine(record: &[u8]) -> Result<RoutineDef, Malformed> {
         parameters_text: reader.string()?,
         returns: reader.option(read_type)?,
         body: reader.string()?,
+        aggregate,
         deterministic: reader.bool()?,
         data_access: match reader.u8()? {
             0 => SqlDataAccess::ContainsSql,
@@ -102,6 +107,7 @@ mod tests {
             parameters_text: "a BIGINT, b JSON".into(),
             returns: Some(SqlType::DateTime { fsp: 3 }),
             body: "RETURN 1".into(),
+            aggregate: false,
             deterministic: true,
             data_access: SqlDataAccess::ReadsSqlData,
             security_invoker: true,
@@ -117,5 +123,7 @@ mod tests {
         let record = encode_routine(&routine);
         assert_eq!(decode_routine(&record).unwrap(), routine);
         assert!((0..record.len()).all(|end| decode_routine(&record[..end]).is_err()));
+        let aggregate = RoutineDef { aggregate: true, ..routine };
+        assert_eq!(decode_routine(&encode_routine(&aggregate)).unwrap(), aggregate);
     }
 }

@@ -5,7 +5,7 @@ use crate::engine::{Iter, Slice, Snapshot};
 use crate::error::engine_error;
 use crate::store::RowStore;
 use crate::table::Table;
-use crate::table::sealed::{DELETED, DeltaRow, ManifestEntry, SealedLevel, read_manifest};
+use crate::table::segment_level::{DELETED, DeltaRow, ManifestEntry, SegmentLevel, read_manifest};
 use crate::table_part::TablePart;
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub struct Sealing {
     store: RowStore,
     table: Arc<Table>,
-    level: Arc<SealedLevel>,
+    level: Arc<SegmentLevel>,
     snapshot: Snapshot,
     /// Keys that have been read.
     keys: Vec<Slice>,
@@ -24,9 +24,9 @@ pub struct Sealing {
 }
 
 impl Sealing {
-    /// Begins; `None` if another one of the same table is under way. Fails for a table without a sealed level.
+    /// Begins; `None` if another one of the same table is under way. Fails for a table without a Segment level.
     pub fn begin(store: &RowStore, table: &Arc<Table>) -> SqlResult<Option<Sealing>> {
-        let level = table.data.sealed().ok_or_else(|| SqlError::internal("a table that cannot be sealed"))?;
+        let level = table.data.segment_level().ok_or_else(|| SqlError::internal("a table that cannot be sealed"))?;
         Self::begin_level(store, table, level.clone(), false)
     }
 
@@ -39,7 +39,7 @@ impl Sealing {
     fn begin_level(
         store: &RowStore,
         table: &Arc<Table>,
-        level: Arc<SealedLevel>,
+        level: Arc<SegmentLevel>,
         all: bool,
     ) -> SqlResult<Option<Sealing>> {
         let snapshot = {

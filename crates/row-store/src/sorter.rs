@@ -1,4 +1,4 @@
-//! Sorting more than fits in memory: sorted runs in temporary files, merged as often as wanted.
+//! External sorting: sorted runs in temporary files, which can be merged several times.
 //!
 //! ```text
 //! record: key length u32 | value length u32 | number u64 | key | value        (little-endian)

@@ -1,8 +1,9 @@
-//! Files of a table, made beside the engine's own: on as many threads as wanted, and the table's all at once.
+//! Makes files of a table on several threads, and adds them to the table at once.
 //!
-//! The engine's ingestion has one writer, and makes a Bloom filter of everything. Here each thread makes the files of a range of keys, and entries
-//! that are not looked up by their whole key get no filter. The files become the table's as in the engine's ingestion (`lsm_tree::tree::ingest`):
-//! its buffer becomes a file before, and all of them have one new sequence number, so that they are seen from one sequence number on.
+//! The engine's ingestion has one writer, and makes a Bloom filter of all entries. Here each thread makes the files of a range of keys,
+//! and entries that are not looked up by their whole key get no filter. The files are added as in the engine's ingestion
+//! (`lsm_tree::tree::ingest`): the table's buffer becomes a file first, and all files get one new sequence number, at which they become
+//! visible.
 
 use crate::engine::{self, AbstractTree, Engine, Keyspace, SeqNo, Slice};
 use crate::gate::WriteGate;

@@ -1,4 +1,4 @@
-//! The part of a table that a level outside of the store has, and its entries in the table's keyspace.
+//! The part of a table in a level outside the store, and its entries in the table's keyspace.
 
 use crate::engine::Slice;
 use crate::index_key::{KeyRange, index_range, push_index_id, split_index_id, successor};

@@ -1,4 +1,4 @@
-//! How a committing session learns that it is done.
+//! Tells a committing session that its commit is done.
 
 use parking_lot::{Condvar, Mutex};
 use squall_types::{SqlError, SqlResult};

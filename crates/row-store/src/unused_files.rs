@@ -1,8 +1,7 @@
-//! Files of a table that no load will finish any more.
+//! Removes files of loads that were given up.
 //!
-//! The engine makes files of a load one after the other and adds them to the table at the end; those of a load that was
-//! given up stay until the next start unless they are removed here. Files of other running tasks look the same, so files
-//! are removed only while no other task makes any.
+//! The engine makes the files of a load one after the other and adds them to the table at the end. The files of a load that was given
+//! up would stay until the next start. Files of running tasks look the same, so files are removed only while no other task makes any.
 
 use crate::engine::{AbstractTree, Engine, Keyspace};
 use std::ops::Range;

@@ -1,6 +1,6 @@
-//! SERIALIZABLE: what a transaction read is checked at its commit against what others have committed since its snapshot.
+//! SERIALIZABLE: at its commit, a transaction's reads are checked against the commits of others since its snapshot.
 //!
-//! Transactions that write are then serial in the order of their commits, those that only read at their snapshots.
+//! So transactions that write are serial in the order of their commits, and transactions that only read are serial at their snapshots.
 
 use crate::engine::Slice;
 use crate::index_key::KeyRange;

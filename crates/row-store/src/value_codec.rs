@@ -1,4 +1,4 @@
-//! Values as a part of records.
+//! Values as parts of records.
 
 use crate::bytes::{Malformed, Reader, Writer};
 use arrow_buffer::i256;

@@ -1,7 +1,7 @@
-//! The sequence number at which readers read.
+//! The sequence number that readers read at.
 //!
-//! The engine shows a batch as soon as it is applied. Readers see it when it is as durable as its commit has promised, so
-//! that no client learns of a change that a power cut, or a failed sync, takes back.
+//! The engine shows a batch as soon as it is applied. Readers see it only when it is as durable as its commit has promised. So no
+//! client learns of a change that a power cut or a failed sync could lose.
 
 use crate::engine::Snapshot;
 use parking_lot::Mutex;

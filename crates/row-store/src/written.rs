@@ -1,4 +1,4 @@
-//! Writes of a transaction that has not committed, one by one.
+//! Iterates over the writes of a transaction that has not committed.
 
 use crate::engine::Slice;
 

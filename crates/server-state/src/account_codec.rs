@@ -1,5 +1,4 @@
-//! An account as bytes: a version, then every field in turn. Numbers are little-endian, texts and lists carry their
-//! length in front.
+//! An account as bytes: a version, then every field in turn. Numbers are little-endian; a length precedes each text and list.
 
 use squall_catalog::{AccountDef, AccountKey, Privileges, TableGrant};
 use std::collections::{BTreeMap, BTreeSet};

@@ -30,7 +30,7 @@ struct Settings {
 /// Accounts on their way to be changed: no other session changes any meanwhile.
 #[derive(Debug)]
 pub struct AccountChange {
-    /// What they are to be; a copy of what they are at first.
+    /// The new accounts; at first a copy of the current ones.
     pub accounts: Accounts,
     current: Arc<ArcSwap<Accounts>>,
     settings: Arc<parking_lot::Mutex<Settings>>,
@@ -149,10 +149,10 @@ impl AccountStore {
 }
 
 impl AccountChange {
-    /// Makes the accounts what they are to be: durable first, then known to all.
+    /// Makes the new accounts durable, then publishes them.
     ///
     /// # Errors
-    /// When they cannot be written; then they are what they were.
+    /// If they cannot be written; then they do not change.
     pub async fn commit(self, store: &RowStore) -> SqlResult<()> {
         let publication = self.write(store)?;
         publication.ticket.clone().await
@@ -161,14 +161,14 @@ impl AccountChange {
     /// The same for accounts that change together with something else, which `commit` makes durable with their records.
     ///
     /// # Errors
-    /// Those of `commit`; then the accounts are what they were.
+    /// Errors of `commit`; then the accounts do not change.
     pub fn commit_with(self, commit: impl FnOnce(Vec<SystemChange>) -> SqlResult<()>) -> SqlResult<()> {
         commit(self.records())?;
         publish(&self.current, &self.settings.lock(), self.accounts);
         Ok(())
     }
 
-    /// What is written to make the accounts what they are to be.
+    /// The records that change for the new accounts.
     fn records(&self) -> Vec<SystemChange> {
         let before = self.current.load_full();
         let mut records = Vec::new();
@@ -209,7 +209,7 @@ fn record_key(key: &AccountKey) -> Vec<u8> {
 /// event loop.
 pub fn hash_password(password: &str) -> Option<Vec<u8>> {
     let salt = crate::random::bytes::<20>();
-    squall_wire::auth::sha2_auth_string(password.as_bytes(), &salt).map(String::into_bytes)
+    squall_passwords::sha2_auth_string(password.as_bytes(), &salt).map(String::into_bytes)
 }
 
 /// `'user'@'host'` as messages quote it.

@@ -1,4 +1,4 @@
-//! Whether a value suits a system variable, and what it becomes.
+//! Checks values of system variables, and converts them.
 
 use crate::charset;
 use crate::locales::LOCALES;
@@ -25,8 +25,8 @@ impl From<Value> for Checked {
 /// Checks a value; `engines` are those that the server has. With `strict` a number out of range is an error rather than moved into it.
 ///
 /// # Errors
-/// 1231 and 1232 for what the variable does not take, those of engines, character sets and the like, and 1235 for a value that would
-/// promise what is not done.
+/// 1231 and 1232 for values that the variable does not accept; errors of engines, character sets and others; 1235 for a value that
+/// would promise a missing feature.
 pub fn check(definition: &VariableDef, value: &Value, engines: &Engines, strict: bool) -> SqlResult<Checked> {
     let checked = check_kept(definition, value, engines, strict)?;
     match definition.form {
@@ -289,23 +289,26 @@ fn word_by_prefix<'a>(words: impl Iterator<Item = &'a str> + Clone, text: &str) 
     }
 }
 
-/// What a list changes of some switches, by their places; whether those it does not name get their defaults.
+/// What a list changes of some switches, by their places (those of another server are behind the others); whether those it does not name
+/// get their defaults.
 struct SwitchChanges {
     states: Vec<Option<&'static str>>,
     resets: bool,
 }
 
-/// Reads `name=on,other=off,default`. Names and states may be cut short as long as they are told apart. The error has the list from the
-/// first part that cannot be read.
-fn switch_changes<'a>(names: &[&str], list: &'a str) -> Result<SwitchChanges, &'a str> {
-    let mut changes = SwitchChanges { states: vec![None; names.len()], resets: false };
+/// Reads `name=on,other=off,default`. Names and states may be cut short as long as they are told apart, names of `foreign` switches may
+/// not. The error has the list from the first part that cannot be read.
+fn switch_changes<'a>(names: &[&str], foreign: &[&str], list: &'a str) -> Result<SwitchChanges, &'a str> {
+    let mut changes = SwitchChanges { states: vec![None; names.len() + foreign.len()], resets: false };
     let mut left = Some(list).filter(|list| !list.is_empty());
     while let Some(rest) = left {
         let (part, behind) = rest.split_once(',').map_or((rest, None), |(part, behind)| (part, Some(behind)));
         let (name, state) = part.split_once('=').map_or((part, None), |(name, state)| (name, Some(state)));
-        let name = word_by_prefix(names.iter().copied().chain(["default"]), name).ok_or(rest)?;
+        let known = word_by_prefix(names.iter().copied().chain(["default"]), name);
+        let name =
+            known.or_else(|| foreign.iter().copied().find(|other| other.eq_ignore_ascii_case(name))).ok_or(rest)?;
         let state = state.map(|state| word_by_prefix(["on", "off", "default"].into_iter(), state).ok_or(rest));
-        match (names.iter().position(|known| *known == name), state.transpose()?) {
+        match (names.iter().chain(foreign).position(|known| *known == name), state.transpose()?) {
             (Some(at), Some(state)) if changes.states[at].is_none() => changes.states[at] = Some(state),
             (None, None) if !changes.resets => changes.resets = true,
             // One without a state, or one twice.
@@ -320,7 +323,7 @@ fn switch_changes<'a>(names: &[&str], list: &'a str) -> Result<SwitchChanges, &'
 fn switches(definition: &VariableDef, value: &Value, names: &[&'static str]) -> SqlResult<Checked> {
     let wrong = |shown: &str| SqlError::new(ErrorCode::WrongValueForVar, &[&definition.name, &shown]);
     match value {
-        Value::String(list) => match switch_changes(names, list) {
+        Value::String(list) => match switch_changes(names, definition.foreign_switches, list) {
             Ok(_) => Ok(value.clone().into()),
             Err(rest) => Err(wrong(rest)),
         },
@@ -336,13 +339,14 @@ fn switches(definition: &VariableDef, value: &Value, names: &[&'static str]) -> 
     }
 }
 
-/// Changes some switches of a list and keeps the others.
-pub fn merge_switches(names: &[&str], default: &str, before: &str, change: &str) -> String {
-    let state = |list: &str, name: &str| {
+/// Changes some switches of a list and keeps the others. A `foreign` switch is in the list from when it is set until it gets its default.
+pub fn merge_switches(names: &[&str], foreign: &[&str], default: &str, before: &str, change: &str) -> String {
+    let held = |list: &str, name: &str| {
         let mut pairs = list.split(',').filter_map(|part| part.split_once('='));
-        pairs.find(|(other, _)| *other == name).map_or("on", |(_, state)| if state == "off" { "off" } else { "on" })
+        pairs.find(|(other, _)| *other == name).map(|(_, state)| if state == "off" { "off" } else { "on" })
     };
-    let Ok(changes) = switch_changes(names, change) else { return before.to_string() };
+    let state = |list: &str, name: &str| held(list, name).unwrap_or("on");
+    let Ok(changes) = switch_changes(names, foreign, change) else { return before.to_string() };
     let merged = names.iter().zip(&changes.states).map(|(name, changed)| {
         let new = match changed {
             Some("default") => state(default, name),
@@ -352,7 +356,16 @@ pub fn merge_switches(names: &[&str], default: &str, before: &str, change: &str)
         };
         format!("{name}={new}")
     });
-    merged.collect::<Vec<_>>().join(",")
+    let others = foreign.iter().zip(&changes.states[names.len()..]).filter_map(|(name, changed)| {
+        let new = match changed {
+            Some("default") => None,
+            Some(changed) => Some(*changed),
+            None if changes.resets => None,
+            None => held(before, name),
+        };
+        new.map(|new| format!("{name}={new}"))
+    });
+    merged.chain(others).collect::<Vec<_>>().join(",")
 }
 
 /// A locale by its name, in any letter case.
@@ -455,15 +468,15 @@ mod tests {
     #[test]
     fn switches_merge() {
         let names = ["a", "b"];
-        assert_eq!(merge_switches(&names, "a=on,b=off", "a=off,b=off", "b=on"), "a=off,b=on");
-        assert_eq!(merge_switches(&names, "a=on,b=off", "a=off,b=on", "default"), "a=on,b=off");
-        assert_eq!(merge_switches(&names, "a=on,b=off", "a=off,b=on", "b=default,default,a=of"), "a=off,b=off");
+        assert_eq!(merge_switches(&names, &[], "a=on,b=off", "a=off,b=off", "b=on"), "a=off,b=on");
+        assert_eq!(merge_switches(&names, &[], "a=on,b=off", "a=off,b=on", "default"), "a=on,b=off");
+        assert_eq!(merge_switches(&names, &[], "a=on,b=off", "a=off,b=on", "b=default,default,a=of"), "a=off,b=off");
     }
 
     #[test]
     fn a_list_of_switches_is_an_error_from_where_it_cannot_be_read() {
         let names = ["index_merge", "index_merge_union", "mrr"];
-        let wrong = |list: &'static str| switch_changes(&names, list).err();
+        let wrong = |list: &'static str| switch_changes(&names, &[], list).err();
         assert_eq!(wrong(""), None);
         assert_eq!(wrong("mrr=on,index_merge=default,d"), None);
         assert_eq!(wrong("m=on,index_merge_u=of"), None);

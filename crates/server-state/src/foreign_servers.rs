@@ -1,4 +1,4 @@
-//! Other servers as CREATE SERVER has named them: records of the store, which `mysql.servers` shows. No storage engine uses them.
+//! Other servers that CREATE SERVER has named: records of the store, which `mysql.servers` shows. No storage engine uses them.
 
 use squall_row_store::{Malformed, Reader, RowStore, SystemChange, Writer};
 use squall_types::{SqlError, SqlResult};

@@ -1,4 +1,4 @@
-//! Global variables: their values now, and those that outlive the process.
+//! Global variables: the current values, and the persisted ones.
 
 use crate::check::check_kept;
 use crate::variables::{Values, alias, ids};

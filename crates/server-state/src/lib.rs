@@ -1,7 +1,7 @@
-//! What all sessions of a server share, below the sessions: [`ServerState`].
+//! [`ServerState`]: the state that all sessions of a server share.
 //!
-//! From the bottom up: [`charset`], [`random`], [`variables`] (names and values of system variables), [`locales`], [`mod@check`] (which values
-//! they take), [`globals`], [`accounts`], [`state`], [`log_settings`].
+//! From the bottom up: [`charset`], [`random`], [`variables`] (names and values of system variables), [`locales`], [`mod@check`] (their
+//! allowed values), [`globals`], [`accounts`], [`state`], [`log_settings`].
 //!
 //! Knows: the store, the catalog, the query runtime, jobs, logs. Must not know: sessions, statements, modules.
 

@@ -1,4 +1,4 @@
-//! The locales that `lc_messages` and `lc_time_names` may name.
+//! The values of `lc_messages` and `lc_time_names`.
 
 /// MySQL's locales, by name.
 pub const LOCALES: &[&str] = &[

@@ -1,4 +1,4 @@
-//! The variables of logs: what they mean to [`Logs`](squall_logs::Logs), and which values they take.
+//! The variables of logs: their allowed values, and the options of [`Logs`](squall_logs::Logs) that they set.
 
 use crate::state::ServerState;
 use crate::variables::{Values, ids};
@@ -111,8 +111,7 @@ fn may_be_log(directory: &Path, text: &str) -> bool {
 pub fn open_error(error: &OpenError) -> SqlError {
     let number = error.error.raw_os_error().unwrap_or(0);
     let reason = squall_types::io_error_text(&error.error);
-    let message = format!("File '{}' not found (OS errno {number} - {reason})", error.path.display());
-    SqlError::of_parts(29, *b"HY000", message)
+    SqlError::new(ErrorCode::FileNotFound, &[&error.path.display(), &number, &reason])
 }
 
 impl ServerState {

@@ -183,7 +183,7 @@ impl ServerState {
         }
     }
 
-    /// What the account of a statement may do, with the roles that are active: what its statements are allowed by.
+    /// The privileges of a statement's account, with its active roles.
     pub fn access_of(&self, context: &StatementContext) -> AccessMap {
         if context.is_of_server {
             return AccessMap::all();

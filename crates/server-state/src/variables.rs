@@ -1,4 +1,4 @@
-//! System variables that the server knows by name, and how their values are read.
+//! System variables that the server itself reads, with their decoded values.
 
 use squall_registry::{ValueTable, VariableId};
 use squall_row_store::IsolationLevel;
@@ -39,6 +39,7 @@ pub mod ids {
         MAX_ERROR_COUNT = "max_error_count";
         SQL_NOTES = "sql_notes";
         MAX_EXECUTION_TIME = "max_execution_time";
+        MAX_STATEMENT_TIME = "max_statement_time";
         MAX_ALLOWED_PACKET = "max_allowed_packet";
         PARSER_MAX_MEM_SIZE = "parser_max_mem_size";
         GROUP_CONCAT_MAX_LEN = "group_concat_max_len";

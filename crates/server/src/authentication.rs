@@ -1,53 +1,23 @@
 //! Checks a password in a conversation with the client.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use squall_front_end::Login;
+use squall_passwords::{
+    CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, SHA2_PASSWORD_BYTES_MAX, native_check, xor_with_nonce,
+};
 use squall_session::api::Account;
 use squall_types::{ErrorCode, SqlError};
-use squall_wire::auth::{
-    CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, SHA2_PASSWORD_BYTES_MAX, Sha2CacheEntry, caching_sha2, native_check,
-    sha2_check, xor_with_nonce,
-};
+use squall_wire::caching_sha2;
 use squall_wire::handshake::{AuthSwitch, Nonce, encode_auth_more_data};
 
 use crate::packet_stream::{PacketStream, ReadError};
-use crate::password_checks::PasswordChecks;
 use crate::rsa_key::{LazyRsaKeyPair, RsaKeyPair};
 
-/// How many accounts the cache may hold before it starts anew.
-const CACHE_ENTRIES_MAX: usize = 10_000;
 /// A scramble of `caching_sha2_password`.
 const SHA2_SCRAMBLE_BYTES: usize = 32;
-
-/// A hash that is checked in place of an account that does not exist, so that the time taken tells nothing.
-const NOBODY: &str = "$A$005$01234567890123456789...........................................";
-
-/// Passwords that have been confirmed since the start, for the fast way of `caching_sha2_password`.
-///
-/// The key is the stored authentication string, whose salt makes it unique, so that a changed password needs no
-/// invalidation.
-#[derive(Debug, Default)]
-pub(crate) struct PasswordCache {
-    entries: Mutex<HashMap<Vec<u8>, Sha2CacheEntry>>,
-}
-
-impl PasswordCache {
-    fn get(&self, auth_string: &[u8]) -> Option<Sha2CacheEntry> {
-        self.entries.lock().get(auth_string).cloned()
-    }
-
-    fn insert(&self, auth_string: &[u8], entry: Sha2CacheEntry) {
-        let mut entries = self.entries.lock();
-        if entries.len() >= CACHE_ENTRIES_MAX {
-            entries.clear();
-        }
-        entries.insert(auth_string.to_vec(), entry);
-    }
-}
 
 /// Why a client was not let in.
 #[derive(Debug)]
@@ -85,8 +55,7 @@ pub(crate) struct FirstResponse {
 pub(crate) struct Authenticator<'a> {
     pub(crate) io: &'a mut PacketStream,
     pub(crate) nonce: &'a Nonce,
-    pub(crate) cache: &'a PasswordCache,
-    pub(crate) checks: &'a PasswordChecks,
+    pub(crate) login: &'a Login,
     /// Where the client is; `None` for a Unix socket.
     pub(crate) address: Option<IpAddr>,
     pub(crate) rsa_key: &'a LazyRsaKeyPair,
@@ -100,7 +69,7 @@ impl Authenticator<'_> {
         account: Option<&Account>,
         first: FirstResponse,
     ) -> Result<(), AuthError> {
-        let plugin = account.map_or(CACHING_SHA2_PASSWORD, |account| account.plugin.as_str());
+        let plugin = Login::plugin(account);
         let sent_plugin = if first.plugin.is_empty() { MYSQL_NATIVE_PASSWORD.as_bytes() } else { &first.plugin };
         let response = if sent_plugin == plugin.as_bytes() {
             first.response
@@ -131,14 +100,14 @@ impl Authenticator<'_> {
     }
 
     async fn caching_sha2(&mut self, account: Option<&Account>, response: &[u8]) -> Result<(), AuthError> {
-        let auth_string = account.map_or(NOBODY.as_bytes(), |account| &account.authentication);
+        let auth_string = Login::sha2_string(account);
         if auth_string.is_empty() || response.is_empty() {
             return decide(auth_string.is_empty() && response.is_empty(), response);
         }
         if response.len() != SHA2_SCRAMBLE_BYTES {
             return decide(false, response);
         }
-        if self.cache.get(auth_string).is_some_and(|entry| entry.check(response, self.nonce)) {
+        if self.login.is_confirmed(auth_string, response, self.nonce) {
             self.io.writer.packet(|buf| encode_auth_more_data(buf, &[caching_sha2::FAST_AUTH_SUCCESS]));
             return Ok(());
         }
@@ -148,18 +117,9 @@ impl Authenticator<'_> {
         let Some(password) = password.filter(SentPassword::is_short) else {
             return decide(false, response);
         };
-        let (stored, nonce) = (String::from_utf8_lossy(auth_string).into_owned(), *self.nonce);
-        let checked = self.checks.run(self.address, move || {
-            let password = password.read(&nonce).filter(|password| sha2_check(&stored, password))?;
-            Some(Sha2CacheEntry::new(&password))
-        });
-        match (checked.await.map_err(AuthError::Refused)?, account) {
-            (Some(entry), Some(_)) => {
-                self.cache.insert(auth_string, entry);
-                Ok(())
-            }
-            _ => decide(false, response),
-        }
+        let nonce = *self.nonce;
+        let checked = self.login.check_sha2(account, self.address, move || password.read(&nonce));
+        decide(checked.await.map_err(AuthError::Refused)?, response)
     }
 
     /// The password itself, if it came by a transport that cannot be read. `None` if the client sent something else.

@@ -1,4 +1,4 @@
-//! Column definitions as MySQL gives them: type codes, display lengths, character sets and flags.
+//! Column definitions in MySQL's form: type codes, display lengths, character sets and flags.
 
 use squall_session::api::ColumnMeta;
 use squall_types::{Charset, CollationId, IntWidth, SqlType, StringKind, TextSize};

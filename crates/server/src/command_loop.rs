@@ -1,13 +1,19 @@
-//! Reads commands and has the session answer them.
+//! Reads commands and lets the session answer them.
 
 use std::borrow::Cow;
+use std::future::Future as _;
 use std::io;
 use std::pin::{Pin, pin};
-use std::rc::Rc;
 use std::sync::Arc;
+use std::task::Context;
 
 use bytes::Bytes;
-use squall_session::api::{AtOnce, Connection, OkInfo, ResultWriter as _, SocketUse, Unanswered};
+use squall_front_end::Transport;
+use squall_front_end::busy_poll::BusyPoll;
+use squall_front_end::neighbours::Neighbour;
+use squall_front_end::protocol::{Services, kill_callback};
+use squall_front_end::steering::Steering;
+use squall_session::api::{AtOnce, Connection, OkInfo, ResultWriter as _, Unanswered};
 use squall_types::{ErrorCode, SqlError};
 use squall_wire::command::{CURSOR_TYPE_READ_ONLY, Command, StmtExecute, refresh};
 use squall_wire::framing::FrameError;
@@ -16,19 +22,15 @@ use squall_wire::response::PrepareOk;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
-use crate::busy_poll::BusyPoll;
 use crate::charset::charset_of;
 use crate::column_metadata::parameter_definition;
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, Left};
 use crate::established::Established;
-use crate::handshake::{HandshakeError, change_user, kill_callback};
-use crate::neighbours::{Activity, IdleClock, Neighbours};
+use crate::handshake::{HandshakeError, change_user};
 use crate::packet_stream::{PacketStream, ReadError};
 use crate::prepared::PreparedStatements;
 use crate::result_writer::{ClientWriter, RowFormat};
 use crate::shared::Shared;
-use crate::steering::Steering;
-use crate::transport::{Socket, Transport};
 
 /// A goodbye that no command asked for is numbered as the answer to the next command: so clients that send one, not
 /// knowing, read it.
@@ -45,16 +47,6 @@ pub(crate) enum End {
     Because(SqlError),
     /// Another loop goes on with it.
     Moves(usize),
-}
-
-/// A connection that leaves its loop.
-pub(crate) struct Left {
-    /// The number of the loop that it moves to.
-    pub(crate) to: usize,
-    pub(crate) socket: Socket,
-    pub(crate) killed: Arc<Notify>,
-    pub(crate) counted: Arc<SocketUse>,
-    pub(crate) conversation: Conversation,
 }
 
 impl From<io::Error> for End {
@@ -80,6 +72,7 @@ fn corrupt() -> End {
 /// A connection after its handshake.
 pub(crate) struct CommandLoop<'a> {
     pub(crate) shared: &'a Shared,
+    pub(crate) services: &'a Services,
     // Gone before the connection's place is another's.
     pub(crate) session: Box<dyn Connection>,
     pub(crate) established: Established,
@@ -87,12 +80,9 @@ pub(crate) struct CommandLoop<'a> {
     pub(crate) statements: PreparedStatements,
     /// Woken by KILL and by a shutdown.
     pub(crate) wake: Arc<Notify>,
-    pub(crate) neighbours: &'a Neighbours,
-    /// `wait_timeout`'s.
-    pub(crate) idle: Rc<IdleClock>,
+    pub(crate) neighbour: &'a Neighbour,
     pub(crate) busy_poll: BusyPoll,
     pub(crate) steering: Steering,
-    pub(crate) activity: Rc<Activity>,
 }
 
 impl CommandLoop<'_> {
@@ -105,9 +95,9 @@ impl CommandLoop<'_> {
                 Ok(packet) => packet,
                 Err(end) => break end,
             };
-            self.activity.begin();
+            self.neighbour.begin_command();
             let answered = self.answer(&packet).await;
-            self.activity.end();
+            self.neighbour.end_command();
             if let Err(end) = answered {
                 break end;
             }
@@ -139,8 +129,8 @@ impl CommandLoop<'_> {
         let PacketStream { transport: Transport::Plain(socket), killed, socket: counted, .. } = client.io else {
             return None;
         };
-        let conversation = Conversation { session, established, statements, wake, steering };
-        Some(Left { to, socket, killed, counted, conversation })
+        let conversation = Conversation { session, established, statements, killed, counted, steering };
+        Some(Left { to, socket, wake, conversation })
     }
 
     /// The next command. Answers are sent only when there is none yet, so that those to pipelined commands go together.
@@ -173,12 +163,13 @@ impl CommandLoop<'_> {
             io.flush().await?;
             if io.is_between_packets()
                 && let Some(socket) = io.plain_socket()
-                && let Some(to) = self.steering.look(&self.shared.loops, self.neighbours.number, socket)
+                && let Some(to) = self.services.steer(&mut self.steering, self.neighbour, socket)
             {
                 return Err(End::Moves(to));
             }
             let busy_poll = self.session.busy_poll();
-            if let Some(read) = self.busy_poll.look(io, &self.neighbours.awake, busy_poll).await {
+            let look = |context: &mut Context<'_>| pin!(io.fill()).poll(context);
+            if let Some(read) = self.busy_poll.look(look, self.neighbour.awake(), busy_poll).await {
                 read?;
                 continue;
             }
@@ -186,11 +177,11 @@ impl CommandLoop<'_> {
                 true => self.session.idle_timeout_seconds(),
                 false => timeouts.read_seconds,
             };
-            self.idle.start(self.neighbours, seconds);
+            self.neighbour.start_idle(seconds);
             tokio::select! {
                 biased;
                 read = io.fill() => {
-                    self.idle.stop();
+                    self.neighbour.stop_idle();
                     self.busy_poll.came(busy_poll);
                     read?;
                 }
@@ -199,11 +190,11 @@ impl CommandLoop<'_> {
                     if self.session.is_killed() {
                         return Err(End::Quit);
                     }
-                    if self.neighbours.is_shutting_down() {
+                    if self.neighbour.is_ending() {
                         io.writer.set_sequence(GOODBYE_SEQUENCE);
                         return Err(End::Because(SqlError::new(ErrorCode::ServerShutdown, &[])));
                     }
-                    if self.idle.is_over(self.neighbours) {
+                    if self.neighbour.is_idle_too_long() {
                         io.writer.set_sequence(GOODBYE_SEQUENCE);
                         return Err(End::Because(SqlError::new(ErrorCode::ClientInteractionTimeout, &[])));
                     }
@@ -413,10 +404,9 @@ impl CommandLoop<'_> {
         self.statements.clear();
         // Roll back and give up locks before the new session begins.
         self.session.reset();
-        let settings = self.shared.backend.front_end_settings();
         let on_kill = kill_callback(&self.wake, &self.client.io.killed);
         let io = &mut self.client.io;
-        let result = change_user(io, self.shared, &settings, &self.established, change, on_kill).await;
+        let result = change_user(io, self.shared, self.services, &self.established, change, on_kill).await;
         match result {
             Ok(session) => {
                 self.session = session;

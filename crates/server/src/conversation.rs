@@ -1,41 +1,14 @@
-//! Connections on their way to an event loop.
+//! A connection between two commands.
 
-use std::net::TcpStream as StdTcpStream;
-use std::os::unix::net::UnixStream as StdUnixStream;
 use std::sync::Arc;
 
+use squall_front_end::Socket;
+use squall_front_end::steering::Steering;
 use squall_session::api::{Connection, SocketUse};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::Notify;
 
 use crate::established::Established;
 use crate::prepared::PreparedStatements;
-use crate::steering::Steering;
-
-/// Where the acceptor hands sockets over. The loop ends when this is dropped and its connections have ended.
-pub(crate) type Inbox = mpsc::UnboundedSender<Accepted>;
-
-/// An accepted socket on its way to an event loop.
-#[derive(Debug)]
-pub(crate) enum Accepted {
-    Tcp {
-        stream: StdTcpStream,
-        address: std::net::SocketAddr,
-        /// It came by the administrative interface.
-        administrative: bool,
-    },
-    Unix(StdUnixStream),
-    /// A connection of another loop, between two commands.
-    Moved(Box<Moved>),
-}
-
-/// A connection between two commands, of which nothing has been read, without a loop.
-#[derive(Debug)]
-pub(crate) struct Moved {
-    pub(crate) stream: StdTcpStream,
-    pub(crate) killed: Arc<Notify>,
-    pub(crate) counted: Arc<SocketUse>,
-    pub(crate) conversation: Conversation,
-}
 
 /// The state of a connection beside its socket and what its loop gives it.
 pub(crate) struct Conversation {
@@ -43,13 +16,19 @@ pub(crate) struct Conversation {
     pub(crate) session: Box<dyn Connection>,
     pub(crate) established: Established,
     pub(crate) statements: PreparedStatements,
-    /// Woken by KILL and by a shutdown.
-    pub(crate) wake: Arc<Notify>,
+    /// Told by KILL, for what waits for the client to read.
+    pub(crate) killed: Arc<Notify>,
+    /// Counts what goes through the socket.
+    pub(crate) counted: Arc<SocketUse>,
     pub(crate) steering: Steering,
 }
 
-impl std::fmt::Debug for Conversation {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Conversation").field("established", &self.established).finish_non_exhaustive()
-    }
+/// A connection that leaves its loop.
+pub(crate) struct Left {
+    /// The number of the loop that it moves to.
+    pub(crate) to: usize,
+    pub(crate) socket: Socket,
+    /// Woken by KILL and by a shutdown.
+    pub(crate) wake: Arc<Notify>,
+    pub(crate) conversation: Conversation,
 }

@@ -3,18 +3,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use squall_session::api::{Account, CompressionAlgorithms, Connection, ConnectionInfo, FrontEndSettings, KillCallback};
+use squall_front_end::connection_limit::Place;
+use squall_front_end::protocol::{Services, kill_callback};
+use squall_front_end::{Applicant, FrontEndSettings, Peer};
+use squall_passwords::CACHING_SHA2_PASSWORD;
+use squall_session::api::{CompressionAlgorithms, Connection, ConnectionInfo, HandshakeSettings, KillCallback};
 use squall_types::{ErrorCode, SqlError};
-use squall_wire::auth::CACHING_SHA2_PASSWORD;
 use squall_wire::compression::Compression;
 use squall_wire::constants::{Capabilities, StatusFlags};
 use squall_wire::framing::FrameError;
 use squall_wire::handshake::{Attributes, ChangeUser, ClientHello, Greeting, HandshakeResponse, NONCE_BYTES, Nonce};
 use tokio::sync::Notify;
+use tokio_rustls::TlsAcceptor;
 
 use crate::authentication::{AuthError, Authenticator, FirstResponse};
-use crate::connection_limit::Place;
-use crate::established::{Established, Peer};
+use crate::established::Established;
 use crate::packet_stream::{PacketStream, ReadError};
 use crate::shared::Shared;
 
@@ -73,25 +76,35 @@ fn bad_handshake() -> SqlError {
     SqlError::new(ErrorCode::HandshakeError, &[])
 }
 
+/// What is known of a client that arrives, and what it may use.
+pub(crate) struct Arriving<'a> {
+    pub(crate) peer: Peer,
+    pub(crate) place: Place,
+    pub(crate) tls: &'a TlsAcceptor,
+    pub(crate) wake: &'a Arc<Notify>,
+}
+
 /// Greets a new client and makes its session.
 pub(crate) async fn establish(
     io: &mut PacketStream,
     shared: &Shared,
+    services: &Services,
     settings: &FrontEndSettings,
-    peer: Peer,
-    place: Place,
-    on_kill: KillCallback,
+    arriving: Arriving<'_>,
 ) -> Result<(Established, Box<dyn Connection>), HandshakeError> {
+    let Arriving { peer, place, tls, wake } = arriving;
+    let on_kill = kill_callback(wake, &io.killed);
+    let own_settings = shared.backend.handshake_settings();
     let connection_id = shared.backend.next_connection_id();
     let nonce = random_nonce().map_err(|error| HandshakeError::Refused(SqlError::internal(error)))?;
-    let offered = OFFERED | offered_compression(settings.compression);
+    let offered = OFFERED | offered_compression(own_settings.compression);
     let greeting = Greeting {
-        server_version: settings.version.as_bytes(),
+        server_version: own_settings.version.as_bytes(),
         // Ids that the packet is too short for are cut, as MySQL does.
         connection_id: connection_id as u32,
         nonce,
         capabilities: offered,
-        collation: settings.collation as u8,
+        collation: own_settings.collation as u8,
         status: StatusFlags::AUTOCOMMIT,
         auth_plugin: CACHING_SHA2_PASSWORD.as_bytes(),
     };
@@ -101,7 +114,7 @@ pub(crate) async fn establish(
     let malformed = |_| HandshakeError::Refused(bad_handshake());
     let mut hello = ClientHello::decode(&packet, offered).map_err(malformed)?;
     if let ClientHello::TlsRequest(_) = hello {
-        io.transport.accept_tls(&shared.tls).await.map_err(|error| HandshakeError::Gone(ReadError::Io(error)))?;
+        io.transport.accept_tls(tls).await.map_err(|error| HandshakeError::Gone(ReadError::Io(error)))?;
         let timeout = Duration::from_secs(settings.connect_timeout_seconds);
         packet = io.read_reply(timeout).await?;
         hello = ClientHello::decode(&packet, offered).map_err(malformed)?;
@@ -111,7 +124,7 @@ pub(crate) async fn establish(
     };
     let capabilities = response.capabilities & offered;
     let compression = compression_of(capabilities, response.zstd_level);
-    if compression.is_none() && !settings.compression.uncompressed {
+    if compression.is_none() && !own_settings.compression.uncompressed {
         let error = SqlError::new(ErrorCode::WrongCompressionAlgorithm, &[&"uncompressed"]);
         return Err(HandshakeError::Refused(error));
     }
@@ -122,7 +135,7 @@ pub(crate) async fn establish(
         can_switch: established.capabilities.contains(Capabilities::PLUGIN_AUTH),
     };
     let info = info_of_response(&response, &established);
-    let session = log_in(io, shared, settings, &established, info, first, on_kill, Purpose::Connect).await?;
+    let session = log_in(io, shared, services, settings, &established, info, first, on_kill).await?;
     Ok((established, session))
 }
 
@@ -144,7 +157,7 @@ fn compression_of(capabilities: Capabilities, zstd_level: u8) -> Option<Compress
 pub(crate) async fn change_user(
     io: &mut PacketStream,
     shared: &Shared,
-    settings: &FrontEndSettings,
+    services: &Services,
     established: &Established,
     change: &ChangeUser<'_>,
     on_kill: KillCallback,
@@ -154,36 +167,29 @@ pub(crate) async fn change_user(
         response: change.auth_response.to_vec(),
         can_switch: established.capabilities.contains(Capabilities::PLUGIN_AUTH),
     };
-    let info = info(
-        established,
-        change.user,
-        change.database,
-        change.collation.unwrap_or(settings.collation),
-        change.attributes,
-    );
-    log_in(io, shared, settings, established, info, first, on_kill, Purpose::ChangeUser).await
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Purpose {
-    Connect,
-    ChangeUser,
+    let collation = change.collation.unwrap_or_else(|| {
+        let HandshakeSettings { collation, .. } = shared.backend.handshake_settings();
+        collation
+    });
+    let info = info(established, change.user, change.database, collation, change.attributes);
+    let info = ConnectionInfo { changes_user: true, ..info };
+    let settings = services.context().front_end_settings();
+    log_in(io, shared, services, &settings, established, info, first, on_kill).await
 }
 
 #[expect(clippy::too_many_arguments, reason = "everything that is known of a client")]
 async fn log_in(
     io: &mut PacketStream,
     shared: &Shared,
+    services: &Services,
     settings: &FrontEndSettings,
     established: &Established,
     mut info: ConnectionInfo,
     first: FirstResponse,
     on_kill: KillCallback,
-    purpose: Purpose,
 ) -> Result<Box<dyn Connection>, HandshakeError> {
     info.tls = io.transport.tls_use().map(Arc::new);
-    info.changes_user = purpose == Purpose::ChangeUser;
-    let session = authenticate(io, shared, settings, established, &info, first, on_kill, purpose).await;
+    let session = authenticate(io, shared, services, settings, established, &info, first, on_kill).await;
     if let Err(HandshakeError::Refused(error)) = &session {
         shared.backend.login_refused(established.connection_id, &info, error);
     }
@@ -194,76 +200,47 @@ async fn log_in(
 async fn authenticate(
     io: &mut PacketStream,
     shared: &Shared,
+    services: &Services,
     settings: &FrontEndSettings,
     established: &Established,
     info: &ConnectionInfo,
     first: FirstResponse,
     on_kill: KillCallback,
-    purpose: Purpose,
 ) -> Result<Box<dyn Connection>, HandshakeError> {
     let refused = |error| Err(HandshakeError::Refused(error));
-    if settings.require_secure_transport && !io.transport.is_secure() {
-        return refused(SqlError::new(ErrorCode::SecureTransportRequired, &[]));
-    }
-    let host = established.peer.host();
-    let account = shared.backend.account(&info.user, info.address);
-    let denied = |using_password: bool| {
-        let code = match purpose {
-            Purpose::Connect => ErrorCode::AccessDenied,
-            Purpose::ChangeUser => ErrorCode::AccessDeniedChangeUser,
-        };
-        let using_password = if using_password { "YES" } else { "NO" };
-        SqlError::new(code, &[&info.user, &host, &using_password])
+    let applicant = Applicant {
+        user: &info.user,
+        host: &established.peer.host(),
+        is_encrypted: info.tls.is_some(),
+        is_secure: io.transport.is_secure(),
+        can_change_password: established.capabilities.contains(Capabilities::CAN_HANDLE_EXPIRED_PASSWORDS),
+        changes_user: info.changes_user,
     };
+    applicant.check_transport(settings).map_err(HandshakeError::Refused)?;
+    let account = shared.backend.account(&info.user, info.address);
     let using_password = !matches!(first.response.as_slice(), [] | [0]);
     let mut authenticator = Authenticator {
         io,
         nonce: &established.nonce,
-        cache: &shared.passwords,
-        checks: &shared.password_checks,
+        login: services.login(),
         address: info.address,
         rsa_key: &shared.rsa_key,
         net_timeouts: Duration::from_secs(settings.connect_timeout_seconds),
     };
     match authenticator.authenticate(account.as_ref(), first).await {
         Ok(()) => {}
-        Err(AuthError::Denied { using_password }) => return refused(denied(using_password)),
+        Err(AuthError::Denied { using_password }) => return refused(applicant.denied(using_password)),
         Err(AuthError::Refused(error)) => return refused(error),
         Err(AuthError::Read(error)) => return Err(error.into()),
     }
     let Some(account) = account else {
-        return refused(denied(using_password));
+        return refused(applicant.denied(using_password));
     };
-    if let Err(error) = check_account(&account, io, established, info, &host) {
-        return refused(error.unwrap_or_else(|| denied(using_password)));
-    }
+    applicant.check_demands(&account, using_password).map_err(HandshakeError::Refused)?;
     // As it is now: others may have gone while this one logged in.
-    let beyond_limit = purpose == Purpose::Connect && established.place.is_beyond(settings.max_connections);
+    let beyond_limit = !info.changes_user && established.place.is_beyond(settings.max_connections);
     let info = ConnectionInfo { beyond_limit, socket: Some(io.socket.clone()), ..info.clone() };
     shared.backend.connect(established.connection_id, &account, info, on_kill).map_err(HandshakeError::Refused)
-}
-
-/// The demands of an account besides its password; `Err(None)` is a plain refusal.
-fn check_account(
-    account: &Account,
-    io: &PacketStream,
-    established: &Established,
-    info: &ConnectionInfo,
-    host: &str,
-) -> Result<(), Option<SqlError>> {
-    if account.locked {
-        return Err(Some(SqlError::new(ErrorCode::AccountLocked, &[&info.user, &host])));
-    }
-    if account.require_tls && info.tls.is_none() {
-        return Err(None);
-    }
-    // A socket of this machine cannot be listened to, but `REQUIRE SSL` means TLS all the same.
-    debug_assert!(info.tls.is_none() || io.transport.is_secure());
-    let can_change = established.capabilities.contains(Capabilities::CAN_HANDLE_EXPIRED_PASSWORDS);
-    if account.password_expired && !can_change {
-        return Err(Some(SqlError::new(ErrorCode::MustChangePasswordLogin, &[])));
-    }
-    Ok(())
 }
 
 fn info_of_response(response: &HandshakeResponse<'_>, established: &Established) -> ConnectionInfo {
@@ -279,25 +256,16 @@ fn info(
 ) -> ConnectionInfo {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let has = |capability| established.capabilities.contains(capability);
-    let address = established.peer.address;
     ConnectionInfo {
-        user: text(user),
-        address: address.map(|address| address.ip().to_canonical()),
-        port: address.map_or(0, |address| address.port()),
         database: text(database),
         collation,
         found_rows: has(Capabilities::FOUND_ROWS),
         interactive: has(Capabilities::INTERACTIVE),
-        parent: None,
         multi_statements: has(Capabilities::MULTI_STATEMENTS),
         local_files: has(Capabilities::LOCAL_FILES),
         ignore_space: has(Capabilities::IGNORE_SPACE),
-        tls: None,
         attributes: attributes.iter().map(|(name, value)| (text(name), text(value))).collect(),
-        changes_user: false,
-        beyond_limit: false,
-        administrative: established.peer.administrative,
-        socket: None,
+        ..ConnectionInfo::new(text(user), &established.peer)
     }
 }
 
@@ -309,13 +277,4 @@ fn random_nonce() -> Result<Nonce, getrandom::Error> {
         0 | b'$' => byte & 0x7f | 1,
         byte => byte,
     }))
-}
-
-/// Wakes a connection from any thread, whether it waits for a command or for its client to read.
-pub(crate) fn kill_callback(wake: &Arc<Notify>, killed: &Arc<Notify>) -> KillCallback {
-    let (wake, killed) = (Arc::clone(wake), Arc::clone(killed));
-    Arc::new(move || {
-        killed.notify_one();
-        wake.notify_one();
-    })
 }

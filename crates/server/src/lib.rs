@@ -1,9 +1,6 @@
-//! The socket server: listeners, TLS, authentication, event loops, shutdown.
+//! MySQL's protocol on the front end, and the server that speaks it.
 //!
-//! A connection goes down this list once:
-//! - `acceptor`: accepts sockets on one thread and hands them to event loops;
-//! - `event_loop`: one thread with one single-threaded runtime per core; `neighbours`: its connections;
-//! - `steering`: which event loop serves a connection best;
+//! The front end (`squall_front_end`) accepts a connection and gives it to `protocol`. Then it goes down this list once:
 //! - `handshake` and `authentication`: greeting, TLS, password, session;
 //! - `command_loop`: reads a command, has the session answer it, and so on until the connection ends;
 //! - `result_writer`: what a session calls to answer, written as packets;
@@ -11,29 +8,23 @@
 //!
 //! The crate knows the protocol and the traits of [`squall_session::api`], and must not know what a statement is.
 
-mod acceptor;
 mod authentication;
-mod busy_poll;
-mod certificates;
 mod charset;
 mod column_metadata;
 mod command_loop;
-mod connection_limit;
 mod conversation;
 mod established;
-mod event_loop;
 mod handshake;
-mod neighbours;
 mod options;
 mod packet_stream;
-mod password_checks;
 mod prepared;
+mod protocol;
 mod result_writer;
 mod rsa_key;
 mod server;
 mod shared;
-mod steering;
-mod transport;
 
 pub use options::ServerOptions;
-pub use server::{Server, StartError};
+pub use protocol::MysqlProtocol;
+pub use server::Server;
+pub use squall_front_end::StartError;

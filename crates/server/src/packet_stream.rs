@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use squall_front_end::{Socket, Transport};
 use squall_session::api::{NetTimeouts, SocketUse};
 use squall_session::time_slice::TimeSlice;
 use squall_types::SqlError;
@@ -17,8 +18,6 @@ use squall_wire::response::ErrPacket;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::Notify;
 use tokio::time::timeout;
-
-use crate::transport::{Socket, Transport};
 
 /// Past this many bytes a result is sent on before more of it is made.
 const FLUSH_BYTES: usize = 64 << 10;

@@ -1,5 +1,4 @@
-//! Parameters of prepared statements: the types that the protocol keeps between packets, and the values as SQL
-//! values.
+//! Parameters of prepared statements: keeps their types between packets, and decodes their values.
 
 use std::collections::HashMap;
 
@@ -72,7 +71,7 @@ impl PreparedStatements {
         }
     }
 
-    /// Appends to a parameter. There is no answer, so what is wrong is said by the next execution.
+    /// Appends to a parameter. There is no answer, so the next execution reports the error.
     pub(crate) fn append_long_data(&mut self, id: u32, ordinal: u16, data: &[u8], bytes_max: usize) {
         let ordinal = usize::from(ordinal);
         let Some(statement) = self.statements.get_mut(&id).filter(|it| ordinal < it.parameter_count) else {

@@ -1,7 +1,7 @@
 //! The RSA key pair with which a client without TLS sends its password for full authentication.
 //!
-//! It is in `private_key.pem` and `public_key.pem` in the data directory. Making one takes up to a second, so it is made
-//! when the first client asks for it, on a thread of its own.
+//! It is in `private_key.pem` and `public_key.pem` in the data directory. Making one takes up to a second, so a separate thread makes
+//! it when the first client asks for it.
 
 use std::fs;
 use std::io;

@@ -1,93 +1,59 @@
-//! Starting and stopping.
+//! Starts and stops a server.
 
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
+use squall_front_end::{
+    Address, ConnectionLimit, FrontEnd, FrontEndOptions, Listen, Listeners, StartError, resolve, resolve_one,
+};
 use squall_session::api::Backend;
-use tokio::sync::watch;
 
-use crate::acceptor::{Dispatch, Listeners};
-use crate::authentication::PasswordCache;
-use crate::certificates::tls_config;
-use crate::conversation::Accepted;
-use crate::event_loop;
 use crate::options::ServerOptions;
-use crate::password_checks::PasswordChecks;
-use crate::rsa_key::LazyRsaKeyPair;
-use crate::shared::Shared;
-use crate::steering::Loops;
-use crate::transport::acceptor;
+use crate::protocol::MysqlProtocol;
 
-/// Why a server did not start.
-#[derive(Debug)]
-pub enum StartError {
-    /// The certificate or its key cannot be read or made.
-    Certificate(io::Error),
-    /// An address or the Unix socket cannot be listened on.
-    Listen(io::Error),
-    /// A thread or its runtime cannot be made.
-    Thread(io::Error),
-}
+/// The listener of `bind_address` and of the Unix socket.
+const ORDINARY: &str = "mysql";
+/// The administrative interface.
+const ADMINISTRATIVE: &str = "mysql administrative";
 
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Certificate(error) | Self::Listen(error) => error.fmt(f),
-            Self::Thread(error) => write!(f, "cannot start a thread: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for StartError {}
-
-/// A running server.
+/// A running server: a front end with listeners of MySQL's protocol, and those that modules open.
 #[derive(Debug)]
 pub struct Server {
+    front_end: FrontEnd,
+    protocol: Arc<MysqlProtocol>,
     tcp_addresses: Vec<SocketAddr>,
     admin_address: Option<SocketAddr>,
-    shutdown: watch::Sender<bool>,
-    acceptor: JoinHandle<io::Result<()>>,
-    event_loops: Vec<JoinHandle<()>>,
-    dispatch: Dispatch,
 }
 
 impl Server {
     /// Listens, and serves clients from then on.
+    ///
+    /// # Errors
+    /// When it cannot listen; then nothing of it goes on.
     pub fn start(options: &ServerOptions, backend: Arc<dyn Backend>) -> Result<Self, StartError> {
-        let tls = acceptor(tls_config(&options.data_directory).map_err(StartError::Certificate)?);
-        let listeners = Listeners::open(options).map_err(StartError::Listen)?;
-        let tcp_addresses = listeners.tcp_addresses().map_err(StartError::Listen)?;
-        let admin_address = listeners.admin_address().map_err(StartError::Listen)?;
-        let shared = Arc::new(Shared {
-            backend,
-            tls,
-            passwords: PasswordCache::default(),
-            password_checks: PasswordChecks::default(),
-            rsa_key: LazyRsaKeyPair::new(options.data_directory.clone()),
-            drain_timeout: options.drain_timeout,
-            connection_count: Arc::default(),
-            loops: Loops::default(),
-        });
-        let (shutdown, stopped) = watch::channel(false);
-        let (inboxes, event_loops): (Vec<_>, Vec<_>) = (0..options.event_loops.get())
-            .map(|number| event_loop::start(number, Arc::clone(&shared), stopped.clone()))
-            .collect::<io::Result<Vec<_>>>()
-            .map_err(StartError::Thread)?
-            .into_iter()
-            .unzip();
-        shared.loops.introduce(&inboxes);
-        let dispatch = Dispatch::new(inboxes);
-        let acceptor_dispatch = dispatch.clone();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StartError::Thread)?;
-        let acceptor = std::thread::Builder::new()
-            .name("squall-acceptor".to_owned())
-            .spawn(move || runtime.block_on(listeners.accept(acceptor_dispatch, stopped)))
-            .map_err(StartError::Thread)?;
-        Ok(Self { tcp_addresses, admin_address, shutdown, acceptor, event_loops, dispatch })
+        let addresses = addresses(options).map_err(StartError::Listen)?;
+        let front_end = FrontEnd::start(
+            &FrontEndOptions {
+                data_directory: options.data_directory.clone(),
+                event_loops: options.event_loops,
+                drain_timeout: options.drain_timeout,
+            },
+            backend.clone(),
+        )?;
+        let protocol = Arc::new(MysqlProtocol::new(backend.clone(), &options.data_directory));
+        let opened = open(front_end.listeners(), addresses, &protocol);
+        let (tcp_addresses, admin_address) = match opened {
+            Ok(both) => both,
+            Err(error) => {
+                // Why it cannot listen says more than what else is wrong.
+                let _ = front_end.shut_down();
+                return Err(StartError::Listen(error));
+            }
+        };
+        backend.front_end_started(front_end.listeners());
+        Ok(Self { front_end, protocol, tcp_addresses, admin_address })
     }
 
     /// The TCP addresses listened on, with their ports.
@@ -100,26 +66,61 @@ impl Server {
         self.admin_address
     }
 
+    /// What listens where; other protocols' listeners may be opened beside MySQL's.
+    pub fn listeners(&self) -> &Listeners {
+        self.front_end.listeners()
+    }
+
     /// Serves a client at the other end of a socket pair, as if it had come by the Unix socket.
+    ///
+    /// # Errors
+    /// Those of the socket.
     pub fn attach(&self, socket: UnixStream) -> io::Result<()> {
-        socket.set_nonblocking(true)?;
-        self.dispatch.hand_over(Accepted::Unix(socket));
-        Ok(())
+        self.front_end.attach(self.protocol.clone(), socket)
     }
 
     /// Accepts no more, tells idle clients goodbye, lets running statements end, and returns when all is quiet.
+    ///
+    /// # Errors
+    /// When a thread has panicked, or the file of a Unix socket cannot be removed.
     pub fn shut_down(self) -> io::Result<()> {
-        self.shutdown.send_replace(true);
-        let accepted = join(self.acceptor);
-        // The event loops end when no owner can hand them a socket.
-        drop(self.dispatch);
-        for event_loop in self.event_loops {
-            join(event_loop)?;
-        }
-        accepted?
+        self.front_end.shut_down()
     }
 }
 
-fn join<T>(thread: JoinHandle<T>) -> io::Result<T> {
-    thread.join().map_err(|_| io::Error::other("a server thread panicked"))
+/// The addresses of ordinary clients, and that of the administrative interface.
+type Addresses = (Vec<Address>, Option<SocketAddr>);
+
+fn addresses(options: &ServerOptions) -> io::Result<Addresses> {
+    let tcp = resolve(&options.bind_address, options.port)?.into_iter().map(Address::Tcp);
+    let ordinary = tcp.chain(options.socket.clone().map(Address::Unix)).collect();
+    let administrative = match &options.admin_address {
+        Some(name) => Some(resolve_one("admin address", name, options.admin_port)?),
+        None => None,
+    };
+    Ok((ordinary, administrative))
+}
+
+/// Opens the listeners of MySQL's protocol. Their TCP addresses, with their ports.
+fn open(
+    listeners: &Listeners,
+    (ordinary, administrative): Addresses,
+    protocol: &Arc<MysqlProtocol>,
+) -> io::Result<(Vec<SocketAddr>, Option<SocketAddr>)> {
+    let tcp_addresses = listeners.open(Listen {
+        name: ORDINARY.to_owned(),
+        addresses: ordinary,
+        protocol: protocol.clone(),
+        limit: ConnectionLimit::Server,
+        administrative: false,
+    })?;
+    let Some(address) = administrative else { return Ok((tcp_addresses, None)) };
+    let opened = listeners.open(Listen {
+        name: ADMINISTRATIVE.to_owned(),
+        addresses: vec![Address::Tcp(address)],
+        protocol: protocol.clone(),
+        limit: ConnectionLimit::Unlimited,
+        administrative: true,
+    })?;
+    Ok((tcp_addresses, opened.first().copied()))
 }

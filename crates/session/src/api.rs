@@ -1,36 +1,21 @@
-//! The interface between a front end (the socket server, the shell, an embedding program) and a session.
+//! The interface between what speaks to clients (a protocol, the shell, an embedding program) and a session.
 //!
-//! A front end drives [`Connection`]s, which it gets from a [`Backend`]; results come through its [`ResultWriter`].
+//! A protocol drives [`Connection`]s, which it gets from a [`Backend`] ([`log_in`], if its clients send their passwords as they are); results
+//! come through its [`ResultWriter`].
+
+mod login;
 
 pub use crate::plans::{AtOnce, Unanswered};
 pub use crate::result::writer::{
     ColumnFlags, ColumnMeta, ConnectionInfo, LocalFuture, NetTimeouts, OkInfo, ResultWriter, SessionChange, StatusInfo,
 };
 use bytes::Bytes;
+pub use login::{Credentials, log_in};
+pub use squall_front_end::{Account, FrontEndContext, FrontEndSettings, Listeners};
 pub use squall_instrumentation::{KillCallback, SocketUse, TlsUse};
 pub use squall_types::RowWriter;
 use squall_types::SqlError;
-use std::net::IpAddr;
 use std::sync::Arc;
-
-/// An account as authentication needs it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Account {
-    /// User part of the account.
-    pub user: String,
-    /// Host part of the account.
-    pub host: String,
-    /// `caching_sha2_password`, `mysql_native_password`, …
-    pub plugin: String,
-    /// `authentication_string`: the stored verifier; empty for no password.
-    pub authentication: Vec<u8>,
-    /// ACCOUNT LOCK.
-    pub locked: bool,
-    /// PASSWORD EXPIRE.
-    pub password_expired: bool,
-    /// REQUIRE SSL.
-    pub require_tls: bool,
-}
 
 /// The answer to COM_STMT_PREPARE.
 #[derive(Clone, Debug, PartialEq)]
@@ -129,23 +114,13 @@ pub trait Connection: Send {
     fn note_command(&mut self, name: &'static str);
 }
 
-/// Settings that a front end needs where there is no session yet; read anew for every connection.
+/// Settings that the handshake of MySQL's protocol needs beside those of every protocol; read anew for every connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FrontEndSettings {
+pub struct HandshakeSettings {
     /// `version`.
     pub version: String,
     /// `collation_server`, by id.
     pub collation: u16,
-    /// `max_connections`.
-    pub max_connections: usize,
-    /// `connect_timeout`: how long the handshake may take.
-    pub connect_timeout_seconds: u64,
-    /// `net_write_timeout`: how long a client may refuse to read.
-    pub net_write_timeout_seconds: u64,
-    /// `max_allowed_packet`, bytes.
-    pub max_allowed_packet: usize,
-    /// `require_secure_transport`: refuse TCP without TLS.
-    pub require_secure_transport: bool,
     /// `protocol_compression_algorithms`.
     pub compression: CompressionAlgorithms,
 }
@@ -161,14 +136,12 @@ pub struct CompressionAlgorithms {
     pub uncompressed: bool,
 }
 
-/// The interface of a database for a front end, outside of any session.
-pub trait Backend: Send + Sync {
-    /// The settings as they are now.
-    fn front_end_settings(&self) -> FrontEndSettings;
+/// The interface of a database for protocols, outside of any session.
+pub trait Backend: FrontEndContext {
+    /// The settings of a handshake as they are now.
+    fn handshake_settings(&self) -> HandshakeSettings;
     /// A number that no connection has had since the start.
     fn next_connection_id(&self) -> u64;
-    /// The account that `user` from `address` is; `None` if there is none.
-    fn account(&self, user: &str, address: Option<IpAddr>) -> Option<Account>;
     /// A session for an authenticated account. The front end has checked password, lock and TLS; the session checks the
     /// default database. COM_CHANGE_USER drops the old session first and gives the same id again.
     fn connect(
@@ -178,17 +151,8 @@ pub trait Backend: Send + Sync {
         info: ConnectionInfo,
         on_kill: KillCallback,
     ) -> Result<Box<dyn Connection>, SqlError>;
-    /// The client of a connection is gone while a statement of it runs: the statement has to stop, and the connection.
-    fn client_gone(&self, connection_id: u64);
-    /// A connection that ended without the client's good-bye (`Aborted_clients`).
-    fn connection_aborted(&self);
-    /// A connection that ended before it had a session (`Aborted_connects`).
-    fn connect_failed(&self);
-    /// A connection that was refused without a greeting, because there were too many
-    /// (`Connection_errors_max_connections`).
-    fn connection_refused(&self);
-    /// A connection that goes on on another event loop (`Connections_moved`).
-    fn connection_moved(&self);
     /// A client could not log in; for the logs.
     fn login_refused(&self, connection_id: u64, info: &ConnectionInfo, error: &SqlError);
+    /// A front end serves the database from now on: modules may open listeners, now and later.
+    fn front_end_started(&self, _listeners: &Listeners) {}
 }

@@ -1,5 +1,5 @@
-//! Rows that functions of a statement add to tables. They wait until the statement has succeeded, and are then inserted in its
-//! transaction, by one INSERT for each table.
+//! Inserts the rows that functions of a statement add to tables. They wait until the statement has succeeded. Then one INSERT for each
+//! table adds them, in the statement's transaction.
 
 use crate::query::{ChangeEnv, RowsTable, SessionTables};
 use crate::session::Session;

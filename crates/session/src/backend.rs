@@ -1,6 +1,9 @@
-//! A database as front ends see it.
+//! A database, as front ends see it.
 
-use crate::api::{Account, Backend, CompressionAlgorithms, Connection, FrontEndSettings, KillCallback};
+use crate::api::{
+    Account, Backend, CompressionAlgorithms, Connection, FrontEndContext, FrontEndSettings, HandshakeSettings,
+    KillCallback, Listeners,
+};
 use crate::database::Database;
 use crate::result::writer::ConnectionInfo;
 use crate::session::{Session, client};
@@ -10,25 +13,16 @@ use squall_server_state::variables::{Values, ids};
 use squall_types::SqlError;
 use std::net::IpAddr;
 
-impl Backend for Database {
+impl FrontEndContext for Database {
     fn front_end_settings(&self) -> FrontEndSettings {
         let values = self.0.globals.load_values();
         let values = Values(&values);
         FrontEndSettings {
-            version: values.text(ids::VERSION).to_string(),
-            collation: squall_server_state::charset::collation(values.text(ids::COLLATION_SERVER))
-                .map_or(255, |id| id.0),
             max_connections: values.number(ids::MAX_CONNECTIONS) as usize,
             connect_timeout_seconds: values.number(ids::CONNECT_TIMEOUT),
             net_write_timeout_seconds: values.number(ids::NET_WRITE_TIMEOUT),
-            max_allowed_packet: values.number(ids::MAX_ALLOWED_PACKET) as usize,
             require_secure_transport: values.on(ids::REQUIRE_SECURE_TRANSPORT),
-            compression: compression(values.text(ids::PROTOCOL_COMPRESSION_ALGORITHMS)),
         }
-    }
-
-    fn next_connection_id(&self) -> u64 {
-        self.0.processes.next_id()
     }
 
     fn account(&self, user: &str, address: Option<IpAddr>) -> Option<Account> {
@@ -43,18 +37,6 @@ impl Backend for Database {
             password_expired: account.password_expired,
             require_tls: account.require_tls,
         })
-    }
-
-    fn connect(
-        &self,
-        connection_id: u64,
-        account: &Account,
-        info: ConnectionInfo,
-        on_kill: KillCallback,
-    ) -> Result<Box<dyn Connection>, SqlError> {
-        let key = squall_catalog::AccountKey::new(account.user.clone(), account.host.clone());
-        let session = Session::new(self.0.clone(), connection_id, key, info, on_kill)?;
-        Ok(Box::new(session))
     }
 
     fn client_gone(&self, connection_id: u64) {
@@ -77,6 +59,39 @@ impl Backend for Database {
 
     fn connection_refused(&self) {
         self.0.processes.refused_connections.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+impl Backend for Database {
+    fn handshake_settings(&self) -> HandshakeSettings {
+        let values = self.0.globals.load_values();
+        let values = Values(&values);
+        HandshakeSettings {
+            version: values.text(ids::VERSION).to_string(),
+            collation: squall_server_state::charset::collation(values.text(ids::COLLATION_SERVER))
+                .map_or(255, |id| id.0),
+            compression: compression(values.text(ids::PROTOCOL_COMPRESSION_ALGORITHMS)),
+        }
+    }
+
+    fn next_connection_id(&self) -> u64 {
+        self.0.processes.next_id()
+    }
+
+    fn connect(
+        &self,
+        connection_id: u64,
+        account: &Account,
+        info: ConnectionInfo,
+        on_kill: KillCallback,
+    ) -> Result<Box<dyn Connection>, SqlError> {
+        let key = squall_catalog::AccountKey::new(account.user.clone(), account.host.clone());
+        let session = Session::new(self.0.clone(), connection_id, key, info, on_kill)?;
+        Ok(Box::new(session))
+    }
+
+    fn front_end_started(&self, listeners: &Listeners) {
+        self.0.modules.iter().for_each(|module| module.front_end_started(listeners));
     }
 
     fn login_refused(&self, connection_id: u64, info: &ConnectionInfo, error: &SqlError) {

@@ -20,7 +20,7 @@ impl Session {
         self.refresh_access();
         PlanVersions {
             schema: self.shared.schema_versions(),
-            accounts: self.access.version,
+            accounts: self.identity.access.version,
             session: self.settings_version,
         }
     }
@@ -35,7 +35,7 @@ impl Session {
         match slot.get(now, parameters) {
             Slot::Uncached => return None,
             Slot::Route(route) => {
-                count_hit(&self.process, &route, plan_use.as_deref(), self.command_micros);
+                count_hit(&self.process, &route, plan_use.as_deref(), self.command.start_micros);
                 return Some(route);
             }
             Slot::Unknown => {}
@@ -69,7 +69,7 @@ impl Session {
                         return None;
                     }
                     Slot::Route(route) => {
-                        count_hit(&self.process, &route, plan_use.as_deref(), self.command_micros);
+                        count_hit(&self.process, &route, plan_use.as_deref(), self.command.start_micros);
                         return Some(Found { statement: Some(statement.clone()), route, parameters });
                     }
                     Slot::Unknown => (statement.sql.to_vec(), parameters, true),
@@ -141,13 +141,13 @@ impl Session {
             && let Some(route) = self.shared_route(&plan_use.entry, parameters, now)
         {
             count(&self.process.status.plan_shared_hits);
-            plan_use.learned(true, self.command_micros);
+            plan_use.learned(true, self.command.start_micros);
             return Some(route);
         }
         let route = self.choose_for_kinds(&statement.statement, &statement.sql, parameters);
         count(&self.process.status.plan_misses);
         if let Some(plan_use) = plan_use {
-            plan_use.learned(false, self.command_micros);
+            plan_use.learned(false, self.command.start_micros);
             plan_use.entry.set_plan(now.schema, || self.shared.schema_versions(), route.as_ref());
         }
         route

@@ -1,7 +1,8 @@
-//! Statements as clients write them: in `character_set_client`.
+//! Converts statements from `character_set_client` to UTF-8.
 //!
-//! A text becomes UTF-8 before anything else looks at it. Names, literals, comments and messages are UTF-8 from then on, and the character
-//! set that a literal has is a property of its value. The bytes of a string behind a word like `_latin1` or `_binary` stay as they are.
+//! A text is converted before any other code reads it. From then on names, literals, comments and messages are UTF-8, and the character
+//! set of a literal is a property of its value. The bytes of a string after an introducer such as `_latin1` or `_binary` stay as they
+//! are.
 
 use squall_parser::ParseOptions;
 use squall_types::collation::Charset;
@@ -10,7 +11,8 @@ use std::borrow::Cow;
 /// A client's text as UTF-8, and what of it is which part of the client's bytes.
 #[derive(Debug)]
 pub(crate) struct ClientText<'t> {
-    /// The text. What is no UTF-8 here is what a client has sent that is no text of its character set, or stands behind a word like `_latin1`.
+    /// The text. Bytes that are not UTF-8 here were invalid in the client's character set, or follow an introducer such as
+    /// `_latin1`.
     pub utf8: Cow<'t, [u8]>,
     /// Where what has been decoded begins, in the text and in the client's bytes. Between are strings that stay.
     decoded: Vec<(usize, usize)>,

@@ -1,4 +1,4 @@
-//! Results as values in memory.
+//! Collects results as values in memory.
 
 use crate::result::writer::{ColumnMeta, LocalFuture, OkInfo, ResultWriter, StatusInfo};
 use squall_registry::{GrowingCharge, SessionMemory};

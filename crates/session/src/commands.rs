@@ -52,10 +52,10 @@ impl Session {
     /// Ends a connection or its statement, if it is the session's own account's or privileges allow it.
     pub(crate) fn kill_process(&mut self, id: u64, connection: bool) -> SqlResult<()> {
         let process = self.shared.processes.get(id).ok_or_else(|| SqlError::new(ErrorCode::NoSuchThread, &[&id]))?;
-        if process.user != self.info.user && !self.access.has_dynamic("CONNECTION_ADMIN") {
+        if process.user != self.identity.info.user && !self.identity.access.has_dynamic("CONNECTION_ADMIN") {
             return Err(SqlError::new(ErrorCode::KillDenied, &[&id]));
         }
-        if process.user != self.info.user {
+        if process.user != self.identity.info.user {
             check_may_end(&self.security(), &process)?;
         }
         self.shared.kill(&process, connection);
@@ -72,7 +72,7 @@ impl Session {
             return Err(SqlError::unsupported("SHUTDOWN of a server that is part of another program"));
         };
         let version = Values(&self.variables.session).text(ids::VERSION).to_owned();
-        let user = &self.info.user;
+        let user = &self.identity.info.user;
         let message = format!("Received SHUTDOWN from user {user}. Shutting down the server (Version: {version}).");
         error_log().write(Severity::Note, &message);
         shutdown.notify_one();
@@ -103,6 +103,8 @@ impl Session {
                 FlushTarget::Status => self.flush_status(),
                 // MySQL's FLUSH TABLES empties the cache of prepared statements too.
                 FlushTarget::Tables { .. } => self.shared.plans.clear(),
+                // MariaDB's. There is no cache of results.
+                FlushTarget::Other(what) if &**what == "QUERY CACHE" => {}
                 FlushTarget::Other(what) => return Err(SqlError::unsupported(format_args!("FLUSH {what}"))),
                 FlushTarget::Logs => self.flush_logs(true, true, true)?,
                 FlushTarget::GeneralLogs => self.flush_logs(true, false, false)?,
@@ -133,7 +135,12 @@ impl Session {
 
     /// RESET PERSIST; the others are about replication.
     pub(crate) async fn run_reset(&mut self, reset: &Reset) -> SqlResult<Outcome> {
-        let Reset::Persist { if_exists, variable } = reset else { return Err(SqlError::unsupported("RESET")) };
+        let (if_exists, variable) = match reset {
+            Reset::Persist { if_exists, variable } => (if_exists, variable),
+            // MariaDB's. There is none, so it is empty.
+            Reset::QueryCache => return Ok(Outcome::done()),
+            _ => return Err(SqlError::unsupported("RESET")),
+        };
         let name = variable.as_ref().map(|variable| variable.name.to_ascii_lowercase());
         let of = name.clone();
         let reset = move |shared: &Shared| shared.globals.reset_persisted(&shared.store, of.as_deref());
@@ -169,7 +176,7 @@ impl Session {
         let start = now_micros();
         let (prepared, _) = self.prepare_text(&text).await?;
         let id = self.prepared.take_id();
-        let shown = self.shown(&prepared.statement, &prepared.sql);
+        let shown = self.shown(&prepared.sql);
         self.instruments().count_prepared((id, Some(&prepare.name)), &prepared, shown, start);
         self.log_command("Prepare", &text);
         self.prepared.set_named(&prepare.name, prepared);
@@ -414,8 +421,7 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// CHECK TABLE's message about a table whose files are damaged, or whose indexes and copies are not what the rows
-/// give.
+/// CHECK TABLE's message about a table with damaged files, or with indexes and copies that differ from the rows.
 fn damages(shared: &Shared, table: &HeldTable, check: &(dyn Fn() -> SqlResult<()> + Sync)) -> SqlResult<Vec<Note>> {
     let mut notes = damaged_level(shared, table, TablePart::Rows, check)?;
     if !notes.is_empty() {

@@ -1,4 +1,4 @@
-//! What a front end asks a session to do.
+//! The requests of a front end to a session.
 
 use crate::api::{Connection, PreparedInfo};
 use crate::plans::long_statement::{ParsedStatement, Text};
@@ -26,6 +26,40 @@ use std::sync::{Arc, OnceLock};
 const PARAMETERS_MAX: u32 = 65_535;
 
 impl Session {
+    /// Runs a statement with a value for each `?` of it; tells whether it succeeded.
+    ///
+    /// # Errors
+    /// When the client is gone.
+    pub(crate) async fn run_with_values(
+        &mut self,
+        request: Request<'_>,
+        parameters: &[Value],
+        more_results: bool,
+        writer: &mut dyn ResultWriter,
+    ) -> std::io::Result<bool> {
+        if parameters.is_empty() {
+            return self.run(request, more_results, writer).await;
+        }
+        let prepared = match self.prepare_text(request.sql).await {
+            Ok((prepared, _)) => prepared,
+            Err(error) => {
+                self.finish_with_error(&error, None);
+                writer.error(&error);
+                return Ok(false);
+            }
+        };
+        let request = Request {
+            statement: &prepared.statement,
+            sql: &prepared.sql,
+            parameters,
+            placeholders: prepared.placeholders,
+            prepared: Some(&prepared),
+            long: prepared.statement.long(),
+            ..request
+        };
+        self.run(request, more_results, writer).await
+    }
+
     /// A statement with what its result looks like, from the cache of all sessions if it is there, and where its uses are
     /// counted if it can be.
     pub(crate) async fn prepare_text(
@@ -41,7 +75,7 @@ impl Session {
         let shares = sql.len() <= shared_cache::TEXT_BYTES_MAX
             && !sql.contains(&b'@')
             && self.temporary_tables.is_empty()
-            && self.table_locks.is_none();
+            && self.held_locks.tables.is_none();
         let (shared, settings, schema) =
             (self.shared.clone(), self.settings.bind.clone(), self.shared.schema_versions());
         if shares
@@ -52,7 +86,7 @@ impl Session {
         {
             count(&self.process.status.plan_shared_hits);
             let plan_use = self.plan_use(entry);
-            plan_use.learned(true, self.command_micros);
+            plan_use.learned(true, self.command.start_micros);
             // The session's own, so that no two count references to one.
             return Ok((Arc::new(described.statement.clone()), Some(plan_use)));
         }
@@ -68,13 +102,12 @@ impl Session {
         });
         let plan_use = entry.map(|entry| self.plan_use(entry));
         if let Some(plan_use) = &plan_use {
-            plan_use.learned(false, self.command_micros);
+            plan_use.learned(false, self.command.start_micros);
         }
         Ok((Arc::new(statement), plan_use))
     }
 
-    /// Parses a statement and finds out what its result looks like and, if that holds for other sessions too, what it
-    /// needs.
+    /// Parses a statement, and finds its result's columns and, if these are valid for other sessions too, its needs.
     async fn parse_and_describe(&mut self, sql: &[u8]) -> SqlResult<(PreparedStatement, Option<Vec<Need>>)> {
         let sql = Bytes::copy_from_slice(sql);
         let parsed = self.read_statement(&Text::shared(&sql), 0).await?.map_err(parse_error)?;
@@ -325,7 +358,7 @@ impl Connection for Session {
             count(&self.process.status.stmt_prepare);
             let text = self.read_client_text(sql).await?;
             let sql = &text.utf8[..];
-            self.command_micros = now_micros();
+            self.command.start_micros = now_micros();
             self.begin_command("Prepare", sql);
             let prepared = self.prepare_text(sql).await;
             self.process.begin("Sleep", "", now_micros());
@@ -335,8 +368,8 @@ impl Connection for Session {
                     let (parameters, columns) = (prepared.placeholders as u16, prepared.columns.to_vec());
                     self.shared.prepared_count.fetch_add(1, Ordering::Relaxed);
                     let id = self.prepared.take_id();
-                    let text = self.shown(&prepared.statement, &prepared.sql);
-                    self.instruments().count_prepared((id, None), &prepared, text, self.command_micros);
+                    let text = self.shown(&prepared.sql);
+                    self.instruments().count_prepared((id, None), &prepared, text, self.command.start_micros);
                     self.prepared.add(id, prepared, plan_use);
                     Ok(PreparedInfo { id, parameters, columns, warnings: 0 })
                 }
@@ -460,7 +493,7 @@ impl Connection for Session {
     }
 
     fn idle_timeout_seconds(&self) -> u64 {
-        let id = if self.info.interactive { ids::INTERACTIVE_TIMEOUT } else { ids::WAIT_TIMEOUT };
+        let id = if self.identity.info.interactive { ids::INTERACTIVE_TIMEOUT } else { ids::WAIT_TIMEOUT };
         Values(&self.variables.session).number(id)
     }
 
@@ -480,7 +513,7 @@ impl Connection for Session {
         // These take the bytes of types that they do not know for text.
         const LIBRARIES: [&str; 2] = ["libmariadb", "pymysql"];
         let is_older = |(name, value): &(String, String)| name == "_client_name" && LIBRARIES.contains(&value.as_str());
-        !self.info.attributes.iter().any(is_older)
+        !self.identity.info.attributes.iter().any(is_older)
     }
 
     fn client_collation(&self) -> u16 {

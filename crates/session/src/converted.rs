@@ -1,4 +1,4 @@
-//! Converts values of variables and arguments as a column would.
+//! Converts values of variables and arguments as columns convert theirs.
 
 use squall_column_tables::from_utc;
 use squall_registry::StatementContext;

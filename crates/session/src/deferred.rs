@@ -1,4 +1,4 @@
-//! Statements that a worker runs for an account; the worker commits what they have changed.
+//! Statements that a worker runs for an account. The worker commits their changes.
 
 use crate::plans::{AtOnce, ChangePlan, Route, Unanswered};
 use crate::query::change::runs_inline;
@@ -43,9 +43,9 @@ impl Session {
     }
 
     /// Runs the statements of a text that [`query_at_once`](crate::api::Connection::query_at_once) has not answered, as
-    /// [`Session::run_text`] does, but calls `announce` before anything is done that may take long, or that stays whatever happens to the
-    /// statement's transaction. What is left out are changes of single rows by a known plan whose commit is
-    /// [left to others](Session::defer_commits), unless they have to wait for a lock.
+    /// [`Session::run_text`] does, but calls `announce` before work that may take long, or that a rollback of the statement's
+    /// transaction would not undo. What is left out are changes of single rows by a known plan whose commit is [left to
+    /// others](Session::defer_commits), unless they have to wait for a lock.
     pub async fn run_announced(
         &mut self,
         sql: &[u8],

@@ -1,4 +1,4 @@
-//! Which part of the session runs a statement.
+//! Calls the part of the session that runs a statement.
 
 use crate::authorization::AuthorizedStatement;
 use crate::key_cache::cache_index;
@@ -15,7 +15,7 @@ use crate::statement_kind::{
 };
 use squall_instrumentation::stages;
 use squall_instrumentation::statement_kind::StatementKind;
-use squall_parser::ast::{Ident, Statement, Transaction};
+use squall_parser::ast::{Ident, Set, Statement, Transaction};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
 impl Session {
@@ -28,6 +28,7 @@ impl Session {
         self.process.status.statements.count(StatementKind::of(run.request.statement));
         self.check_inside(run.request.statement)?;
         self.check_branch(run.request.statement)?;
+        self.check_backup_stage(run.request.statement)?;
         if self.is_read_only_now() && never_read_only(run.request.statement) {
             return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]).into());
         }
@@ -75,6 +76,9 @@ impl Session {
             Statement::Empty => Ok(Outcome::done()),
             Statement::Transaction(Transaction::Xa(xa)) => Ok(Box::pin(self.run_xa(xa, &run.context)).await?),
             Statement::Transaction(transaction) => Ok(self.run_transaction(transaction).await?),
+            Statement::Set(Set::Statement { items, statement }) => {
+                Box::pin(self.run_set_for_statement(items, statement, run, writer)).await
+            }
             Statement::Set(set) => Ok(Box::pin(self.run_set(set, run)).await?),
             Statement::Use(name) => {
                 self.use_database(name)?;
@@ -100,20 +104,13 @@ impl Session {
             Statement::CreateEvent(event) => Ok(Box::pin(self.run_create_event(event, run)).await?),
             Statement::DropEvent(drop) => Ok(Box::pin(self.run_drop_event(drop, &run.context)).await?),
             Statement::LockTables(locks) => Ok(self.lock_tables(locks).await?),
-            Statement::UnlockTables => {
-                // Only a LOCK TABLES that is in force is ended with a commit.
-                if self.table_locks.is_some() {
-                    self.commit().await?;
-                    self.table_locks = None;
-                }
-                self.global_read_lock = None;
-                Ok(Outcome::done())
-            }
+            Statement::UnlockTables => Ok(self.unlock_tables().await?),
             Statement::LockInstance => Ok(self.lock_instance().await?),
             Statement::UnlockInstance => {
-                self.backup_lock = None;
+                self.held_locks.backup = None;
                 Ok(Outcome::done())
             }
+            Statement::Backup(backup) => Ok(self.run_backup(backup).await?),
             Statement::Shutdown => Ok(self.shut_down_server().map(|()| Outcome::done())?),
             Statement::Restart => Err(not_supervised().into()),
             Statement::CacheIndex { tables, cache } => Ok(cache_index(&self.security(), tables, cache)?),
@@ -141,6 +138,23 @@ impl Session {
             statement if is_routine_definition(statement) => Ok(Box::pin(self.run_routine_definition(run)).await?),
             other => Err(SqlError::unsupported(statement_name(other)).into()),
         }
+    }
+
+    /// UNLOCK TABLES.
+    ///
+    /// # Errors
+    /// Those of the commit.
+    async fn unlock_tables(&mut self) -> SqlResult<Outcome> {
+        // Only a LOCK TABLES that is in force is ended with a commit.
+        if self.held_locks.tables.is_some() {
+            self.commit().await?;
+            self.held_locks.tables = None;
+        }
+        // A backup ends at its own statement.
+        if self.held_locks.backup_stage.is_none() {
+            self.held_locks.global_read = None;
+        }
+        Ok(Outcome::done())
     }
 
     /// DEALLOCATE PREPARE.

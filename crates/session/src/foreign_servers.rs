@@ -1,4 +1,4 @@
-//! CREATE, ALTER and DROP SERVER: other servers by name, for `mysql.servers`. No storage engine uses them.
+//! CREATE, ALTER and DROP SERVER. `mysql.servers` shows these servers; no storage engine uses them.
 
 use crate::result::Outcome;
 use crate::result::writer::OkInfo;
@@ -44,7 +44,7 @@ impl Session {
         .map(|()| one_row())
     }
 
-    /// ALTER SERVER: what is not named stays.
+    /// ALTER SERVER: options that are not named stay.
     ///
     /// # Errors
     /// 1477 if there is none of that name.

@@ -1,4 +1,4 @@
-//! HANDLER … OPEN, READ and CLOSE: tables that a session steps through row by row.
+//! HANDLER … OPEN, READ and CLOSE: reads of a table step by step.
 
 use crate::authorization::programs::tables_of_triggers;
 use crate::query::SessionTables;
@@ -27,7 +27,7 @@ impl Session {
         run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
-        if self.table_locks.is_some() {
+        if self.held_locks.tables.is_some() {
             return Err(SqlError::new(ErrorCode::LockOrActiveTransaction, &[]).into());
         }
         match handler {

@@ -1,4 +1,4 @@
-//! Optimizer hints. MAX_EXECUTION_TIME limits what a statement may do, the others only say how it runs.
+//! Optimizer hints. MAX_EXECUTION_TIME limits the time of a statement; the others only guide its plan.
 
 use squall_parser::ast::{Query, QueryBody};
 

@@ -1,7 +1,7 @@
-//! The session inside of a statement: where the bodies of stored functions run, in the statement's own transaction.
+//! The inner session of a statement. It runs the bodies of stored functions and triggers, in the statement's own transaction.
 //!
-//! It is made once for a statement and lives on a thread of its own, which is no event loop and no thread of the query pool. Each call lends it the
-//! transaction.
+//! It is made once for a statement and runs on its own thread, which is neither an event loop nor a thread of the query pool. Each call
+//! lends it the transaction.
 
 use crate::result::writer::LocalFuture;
 use crate::session::inside::UsedTable;
@@ -86,7 +86,7 @@ impl InnerSession {
         session.downcast_ref()
     }
 
-    /// Does something in the transaction that the statement lends meanwhile; what it warns of is the statement's.
+    /// Does `work` in the transaction that the statement lends. Its warnings are the statement's.
     ///
     /// # Errors
     /// 1235 where a statement lends none; those of `work`.
@@ -191,7 +191,7 @@ impl Session {
             Ok(made)
         })?;
         if let Some(inner) = InnerSession::of(context) {
-            let around = self.inside.iter().flat_map(|inside| inside.used.iter().cloned());
+            let around = self.nesting.inside.iter().flat_map(|inside| inside.used.iter().cloned());
             *inner.used.lock() = tables.chain(around).collect();
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! CACHE INDEX and LOAD INDEX. No storage engine has a key cache; what they answer says so for each table.
+//! CACHE INDEX and LOAD INDEX. No storage engine has a key cache, and the answers say so for each table.
 
 use crate::authorization::SecurityContext;
 use crate::result::{Outcome, ResultSet};

@@ -1,9 +1,9 @@
-//! One connection's state; runs one statement at a time.
+//! Sessions: the state of one connection, which runs one statement at a time.
 //!
-//! Reading order, from below: [`result`] (where results go), `plans` (routes of statements, and their caches), `state` (what a session
-//! holds), [`database`] (what sessions share, and what modules are given), [`session`] (the life of a statement), `dispatch`, then
-//! one folder or file for each family of statements. On top: `opening`, [`api`] and `backend` (what a front end sees). Modules name only
-//! those below them.
+//! Reading order, from below: [`result`] (writers of results), `plans` (routes of statements, and their caches), `state` (state between
+//! statements), [`database`] (shared state, and the interface for modules), [`session`] (the life of a statement), `dispatch`, then one
+//! folder or file for each family of statements. On top: `opening`, [`api`] and `backend` (the interface for front ends). Modules name
+//! only those below them.
 //!
 //! Knows: every crate below it. Must not know: sockets, packets, threads of connections.
 
@@ -12,6 +12,7 @@ pub mod api;
 mod appends;
 mod authorization;
 mod backend;
+mod backup;
 mod cached_routes;
 mod client_text;
 pub mod collector;
@@ -54,6 +55,7 @@ mod show;
 mod signalled;
 mod state;
 mod statement_kind;
+mod stored_aggregates;
 mod stored_functions;
 mod table_locks;
 mod table_triggers;

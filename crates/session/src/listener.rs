@@ -1,7 +1,7 @@
 //! Listeners: the server tells modules of connections, statements and definitions.
 //!
-//! They are called on the thread of the event, mostly an event loop that serves other connections too. So a listener must not block: longer work
-//! goes to a thread of the module's own.
+//! They are called on the thread of the event, mostly an event loop that serves other connections too. So a listener must not block:
+//! the module does longer work on its own thread.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ impl Listeners {
         Listeners(listeners)
     }
 
-    /// Whether there are none: then what they would be told need not be made.
+    /// Whether there are none: then their input need not be made.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,6 +1,6 @@
-//! What a session writes to the logs.
+//! Writes the log entries of a session.
 //!
-//! With all logs off a statement pays for one relaxed load ([`Logs::active`](squall_logs::Logs::active)) and nothing else.
+//! With all logs off, a statement costs one relaxed load ([`Logs::active`](squall_logs::Logs::active)) and nothing else.
 
 use crate::session::{Session, StatementRun};
 use crate::state::log::{BUFFER_BYTES_KEPT, Logged};
@@ -89,7 +89,7 @@ impl Session {
             Statement::Flush(flush) => flush.targets.iter().all(|target| matches!(target, FlushTarget::Logs)),
             _ => false,
         };
-        mends && self.access.has_dynamic("SYSTEM_VARIABLES_ADMIN")
+        mends && self.identity.access.has_dynamic("SYSTEM_VARIABLES_ADMIN")
     }
 
     /// A statement has ended: the slow log and the query log, and its outcome for the audit log.
@@ -141,10 +141,14 @@ impl Session {
     /// The record of the statement that has just ended.
     pub(crate) fn work(&self) -> Work {
         Work {
-            rows_sent: if self.row_count == -1 && self.diagnostics.errors() == 0 { self.found_rows } else { 0 },
-            rows_affected: u64::try_from(self.row_count).unwrap_or(0),
+            rows_sent: if self.previous.row_count == -1 && self.diagnostics.errors() == 0 {
+                self.previous.found_rows
+            } else {
+                0
+            },
+            rows_affected: u64::try_from(self.previous.row_count).unwrap_or(0),
             warnings: self.diagnostics.total(),
-            last_insert_id: self.last_insert_id,
+            last_insert_id: self.previous.last_insert_id,
             ..Default::default()
         }
     }
@@ -180,7 +184,7 @@ impl Session {
     /// A statement that was answered at once: everything that [`Session::log_start`] and [`Session::log_end`] write. It is
     /// not for sessions that are audited, where the entry has to be there before the statement runs.
     pub(crate) fn log_answered(&mut self, logged: Logged<'_>) {
-        let (active, start) = (self.shared.logs.active(), self.command_micros);
+        let (active, start) = (self.shared.logs.active(), self.command.start_micros);
         if !active.any() {
             return;
         }
@@ -262,7 +266,7 @@ impl Session {
         if !self.shared.logs.active().any() {
             return;
         }
-        let transport = match (self.info.parent, &self.info.tls, self.info.address) {
+        let transport = match (self.identity.info.parent, &self.identity.info.tls, self.identity.info.address) {
             (Some(parent), ..) => format!("EXECUTE of connection {parent}"),
             (None, Some(_), _) => "SSL/TLS".to_string(),
             (None, None, Some(_)) => "TCP/IP".to_string(),
@@ -274,7 +278,7 @@ impl Session {
             "{user}@{host}{proxied} on {} using {transport}",
             self.default_database().map(|name| &**name).unwrap_or("")
         );
-        self.log_command(if self.info.changes_user { "Change user" } else { "Connect" }, text.as_bytes());
+        self.log_command(if self.identity.info.changes_user { "Change user" } else { "Connect" }, text.as_bytes());
     }
 }
 

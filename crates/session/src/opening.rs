@@ -1,4 +1,4 @@
-//! Opens a data directory, and makes sessions of the process itself.
+//! Opens a data directory, and makes sessions for the process itself.
 
 use crate::database::{Database, Module, Procedures, Shared, TEMPORARY_FOLDER};
 use crate::event_scheduler::EventScheduler;
@@ -99,7 +99,7 @@ impl Database {
         RowStore::check_log(&directory.join(ROWS_FOLDER))
     }
 
-    /// Has the redo log of a data directory that no process has open end before a fragment: what was committed from there on is given up.
+    /// Ends the redo log of a closed data directory before a fragment. All later commits are lost.
     ///
     /// # Errors
     /// Those of [`Database::check_log`], and 1105 if the log cannot be read as far as that.
@@ -174,6 +174,7 @@ impl Database {
                 modules,
                 listeners,
                 events,
+                backup_turn: Arc::default(),
                 shutdown: options.shutdown,
                 plans,
                 routines: RoutineCache::default(),

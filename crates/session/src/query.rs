@@ -1,5 +1,5 @@
-//! Queries and data changes: the planner binds them, they run on the connection's thread or the pool, and rows are
-//! sent as they come.
+//! Queries and data changes. The planner binds them, they run on the connection's thread or the query pool, and rows are sent as they
+//! come.
 
 mod cached;
 pub(crate) mod change;

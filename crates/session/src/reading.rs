@@ -1,4 +1,4 @@
-//! Texts of clients are decoded, parsed and bound; long ones on the query pool.
+//! Decodes, parses and binds texts of clients; long texts on the query pool.
 
 use crate::client_text::ClientText;
 use crate::database::Shared;

@@ -1,5 +1,6 @@
-//! Functions in another language than SQL: their bodies are statements that call the language's evaluator.
+//! Routines in another language than SQL: bodies of functions are statements that call the language's evaluator.
 
+use crate::plans::routine_cache::{ExternalRoutine, ParsedBody};
 use crate::session::parse_error;
 use squall_catalog::{RoutineDef, RoutineKind};
 use squall_parser::ast::{
@@ -7,7 +8,7 @@ use squall_parser::ast::{
     StringLiteral,
 };
 use squall_parser::{ParseOptions, parse_external_body};
-use squall_registry::{Registry, RoutineLanguage, StatementContext};
+use squall_registry::{ExternalKind, Registry, RoutineLanguage, StatementContext};
 use squall_types::{SqlError, SqlResult, SqlType};
 use std::sync::Arc;
 
@@ -16,13 +17,14 @@ pub(crate) struct ExternalBody {
     language: Arc<dyn RoutineLanguage>,
     source: Box<str>,
     parameters: Vec<Box<str>>,
+    kind: ExternalKind,
 }
 
 impl ExternalBody {
-    /// That of a CREATE FUNCTION; `None` for one in SQL.
+    /// That of a CREATE FUNCTION or CREATE PROCEDURE; `None` for one in SQL.
     ///
     /// # Errors
-    /// 1235 for procedures, aggregate functions and languages that are not there.
+    /// 1235 for languages that are not there.
     pub fn of(create: &CreateRoutine, kind: RoutineKind, registry: &Registry) -> SqlResult<Option<ExternalBody>> {
         let name = create.characteristics.language.as_ref().map_or("SQL", Ident::as_str);
         let RoutineBody::External(source) = &create.body else {
@@ -32,16 +34,13 @@ impl ExternalBody {
             };
         };
         let language = language(registry, name)?.clone();
-        let what = match (kind, create.aggregate) {
-            (RoutineKind::Function, false) => None,
-            (RoutineKind::Function, true) => Some("AGGREGATE functions"),
-            (RoutineKind::Procedure, _) => Some("procedures"),
+        let kind = match (kind, create.aggregate) {
+            (RoutineKind::Function, true) => ExternalKind::Aggregate,
+            (RoutineKind::Function, false) => ExternalKind::Function,
+            (RoutineKind::Procedure, _) => ExternalKind::Procedure,
         };
-        if let Some(what) = what {
-            return Err(SqlError::unsupported(format_args!("{what} in {}; write a function", language.name())));
-        }
         let parameters = create.parameters.iter().map(|parameter| parameter.name.as_str().into()).collect();
-        Ok(Some(ExternalBody { language, source: source.clone(), parameters }))
+        Ok(Some(ExternalBody { language, source: source.clone(), parameters, kind }))
     }
 
     /// Has the language check it, which may take as long as the source is.
@@ -49,7 +48,7 @@ impl ExternalBody {
     /// # Errors
     /// What the language says of the source.
     pub fn check(&self, context: &StatementContext) -> SqlResult<()> {
-        self.language.check(&self.source, &self.parameters(), context)
+        self.language.check(&self.source, &self.parameters(), self.kind, context)
     }
 
     fn parameters(&self) -> Vec<&str> {
@@ -58,6 +57,9 @@ impl ExternalBody {
 
     /// The body as a statement.
     pub fn statement(&self, returns: &SqlType) -> Statement {
+        if self.kind == ExternalKind::Procedure {
+            return Statement::Empty;
+        }
         call(self.language.evaluator(returns), &self.source, &self.parameters())
     }
 
@@ -71,7 +73,7 @@ fn language<'r>(registry: &'r Registry, name: &str) -> SqlResult<&'r Arc<dyn Rou
     registry.routine_language(name).ok_or_else(|| SqlError::unsupported(format_args!("LANGUAGE {name} AS")))
 }
 
-/// The body of a stored function in another language, and where it is in the definition's text; `None` for one in SQL.
+/// The body of a stored routine in another language; `None` for one in SQL.
 ///
 /// # Errors
 /// 1235 when the language is not there any more.
@@ -79,15 +81,20 @@ pub(crate) fn external_body(
     def: &RoutineDef,
     registry: &Registry,
     options: &ParseOptions,
-) -> SqlResult<Option<(Statement, Span)>> {
+) -> SqlResult<Option<ParsedBody>> {
     let Some((name, source)) = parse_external_body(&def.body, options).map_err(parse_error)? else {
         return Ok(None);
     };
     let language = language(registry, name.as_str())?;
+    let span = Span::new(0, u32::try_from(def.body.len()).unwrap_or(u32::MAX));
+    let external = ExternalRoutine { language: language.clone(), source: source.as_ref().into() };
+    if def.kind == RoutineKind::Procedure || def.aggregate {
+        return Ok(Some(ParsedBody { statement: Statement::Empty, span, external: Some(external) }));
+    }
     let returns = def.returns.as_ref().unwrap_or(&SqlType::Null);
     let parameters: Vec<&str> = def.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
-    let span = Span::new(0, u32::try_from(def.body.len()).unwrap_or(u32::MAX));
-    Ok(Some((call(language.evaluator(returns), &source, &parameters), span)))
+    let statement = call(language.evaluator(returns), &source, &parameters);
+    Ok(Some(ParsedBody { statement, span, external: Some(external) }))
 }
 
 /// Language and source of a body as the catalog has it; `None` for one in SQL.

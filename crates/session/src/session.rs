@@ -1,22 +1,28 @@
-//! One connection's state, and how one statement runs in it.
+//! The state of one connection, and its methods that run texts.
 //!
-//! [`Session::run_text`] goes through the statements of a text; `statement` is the life of one.
+//! [`Session::run_text`] runs the statements of a text one by one; `statement` has the life of one statement.
 
+mod command;
 mod counted;
+mod held_locks;
+mod identity;
 pub(crate) mod inside;
 mod instruments;
+mod nesting;
 mod statement;
 mod statement_run;
 
-use self::inside::Inside;
+use self::command::{CommandState, PreviousStatement};
+pub(crate) use self::held_locks::{HeldLocks, HeldTableLocks};
+pub(crate) use self::identity::{Authenticated, Identity};
 use self::instruments::Instruments;
+use self::nesting::Nesting;
 pub(crate) use self::statement_run::StatementRun;
 use crate::api::KillCallback;
 use crate::database::Shared;
 use crate::listener::{EndedStatement, ListenedSession};
 use crate::plans::long_statement::{LongStatement, Text};
 use crate::plans::prepared::PreparedStatement;
-use crate::plans::routine_cache::ParsedRoutine;
 use crate::plans::session_cache::SessionPlanCache;
 use crate::plans::{Found, Route, Unanswered};
 use crate::result::writer::{ConnectionInfo, OkInfo, ResultWriter, SessionChange};
@@ -32,43 +38,27 @@ use crate::state::transaction::TransactionState;
 use crate::state::xa::XaBranch;
 use bytes::Bytes;
 use parking_lot::Mutex;
-use squall_catalog::{AccessMap, AccountKey, LockedNames, TableDef};
+use squall_catalog::{AccountKey, TableDef};
 use squall_instrumentation::process::Process;
 use squall_logs::Client;
 use squall_parser::ParseOptions;
 use squall_parser::ast::{Span, Statement};
 pub(crate) use squall_planner::bind::parse_error;
 use squall_registry::{BindSettings, KillState, NestedStatements, UserVariables, VariableValues};
-use squall_row_store::{GlobalReadLock, SessionLocks, Transaction};
+use squall_row_store::Transaction;
 use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
 use squall_types::collation::Charset;
 use squall_types::work_meter::measured;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// As much of a statement as listeners are shown.
 const LISTENED_BYTES_MAX: usize = 64 << 10;
-
-/// LOCK TABLES in force.
-#[derive(Debug)]
-pub(crate) struct HeldTableLocks {
-    /// Given back when it goes; a session inside of a statement has none of its own.
-    pub _locks: Option<SessionLocks>,
-    /// The tables that may be used.
-    pub names: LockedNames,
-}
-
-/// An account that has logged in, with the roles that are active.
-#[derive(Debug)]
-pub(crate) struct Authenticated {
-    pub account: AccountKey,
-    pub active_roles: Arc<BTreeSet<AccountKey>>,
-}
 
 /// TEMPORARY tables by database and name.
 pub(crate) type TemporaryTables = HashMap<(String, String), Arc<TableDef>>;
@@ -77,19 +67,11 @@ pub(crate) type TemporaryTables = HashMap<(String, String), Arc<TableDef>>;
 pub struct Session {
     pub(crate) shared: Arc<Shared>,
     pub(crate) process: Arc<Process>,
-    /// The account that matched.
-    pub(crate) account: AccountKey,
-    /// `USER()`.
-    pub(crate) user: Arc<str>,
-    /// `CURRENT_USER()`.
-    pub(crate) current_user: Arc<str>,
-    pub(crate) info: ConnectionInfo,
-    pub(crate) access: Arc<AccessMap>,
-    /// The version of all accounts that `access` is known to hold for.
-    pub(crate) accounts_seen: u64,
-    pub(crate) active_roles: Arc<BTreeSet<AccountKey>>,
-    /// Who has logged in, while the session does things as a routine's definer.
-    pub(crate) authenticated: Option<Arc<Authenticated>>,
+    pub(crate) identity: Identity,
+    pub(crate) nesting: Nesting,
+    pub(crate) held_locks: HeldLocks,
+    pub(crate) command: CommandState,
+    pub(crate) previous: PreviousStatement,
     pub(crate) variables: VariableValues,
     pub(crate) settings: Settings,
     pub(crate) user_variables: Arc<UserVariables>,
@@ -100,26 +82,12 @@ pub struct Session {
     pub(crate) session_plans: SessionPlanCache,
     /// Changes with everything of the session that plans depend on.
     pub(crate) settings_version: u64,
-    /// When the current command came, microseconds since 1970 UTC.
-    pub(crate) command_micros: i64,
-    /// What this thread's clock of processor time said then, if that is measured.
-    pub(crate) command_thread_nanos: Option<u64>,
-    pub(crate) password_expired: bool,
     /// TEMPORARY tables by database and name.
     pub(crate) temporary_tables: TemporaryTables,
-    /// FLUSH TABLES WITH READ LOCK.
-    pub(crate) global_read_lock: Option<GlobalReadLock>,
-    /// LOCK INSTANCE FOR BACKUP.
-    pub(crate) backup_lock: Option<SessionLocks>,
-    /// LOCK TABLES.
-    pub(crate) table_locks: Option<HeldTableLocks>,
     /// The branch of a global transaction that it works in, between XA START and XA PREPARE.
     pub(crate) xa: Option<XaBranch>,
     /// Tables that HANDLER has opened.
     pub(crate) handlers: Vec<OpenHandler>,
-    pub(crate) found_rows: u64,
-    pub(crate) row_count: i64,
-    pub(crate) last_insert_id: u64,
     pub(crate) random_state: u64,
     /// `VERSION()`.
     version: Arc<str>,
@@ -129,29 +97,9 @@ pub struct Session {
     pub(crate) deferred: Option<Mutex<Option<Transaction>>>,
     /// Variables of the stored program that runs.
     pub(crate) locals: Option<SharedLocals>,
-    /// The changes for session tracking.
-    pub(crate) changes: Vec<SessionChange>,
-    /// Whether the connection ends after this command (COMMIT RELEASE).
-    pub(crate) releasing: bool,
-    /// Notes of statements about accounts, until they are over.
-    pub(crate) pending_notes: Vec<(squall_types::Level, SqlError)>,
     pub(crate) log: SessionLog,
     /// Whether the logs are told of its end, as they were of its beginning.
     logs_disconnect: bool,
-    /// How many CALLs are under way, one inside the other.
-    pub(crate) call_depth: u32,
-    /// Stored procedures among them, the innermost last.
-    pub(crate) calls: Vec<Arc<ParsedRoutine>>,
-    /// Texts of EXECUTE under way, one inside the other.
-    pub(crate) execute_depth: u32,
-    /// How many sessions it is inside of.
-    pub(crate) nested_depth: u32,
-    /// The statements that it is inside of, whose transaction it works in.
-    pub(crate) inside: Option<Inside>,
-    /// Whether it is within a statement of another session that may change nothing.
-    pub(crate) is_within_read_only: bool,
-    /// Whether it works for a statement of a child session.
-    pub(crate) is_within_child: bool,
     /// The way from functions into SQL.
     pub(crate) nested: Option<Arc<dyn NestedStatements>>,
     /// Whether the current statement may change nothing: what its functions run may not either.
@@ -162,13 +110,16 @@ pub struct Session {
 
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Session").field("id", &self.process.id).field("user", &self.user).finish_non_exhaustive()
+        f.debug_struct("Session")
+            .field("id", &self.process.id)
+            .field("user", &self.identity.user)
+            .finish_non_exhaustive()
     }
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
-        if self.inside.is_some() {
+        if self.nesting.inside.is_some() {
             // The process is that of the session around.
             return;
         }
@@ -206,12 +157,6 @@ impl Session {
         self.logs_disconnect = true;
     }
 
-    /// Who has logged in, also inside of a routine that runs as its definer.
-    pub(crate) fn authenticated(&self) -> Arc<Authenticated> {
-        let own = || Authenticated { account: self.account.clone(), active_roles: self.active_roles.clone() };
-        self.authenticated.clone().unwrap_or_else(|| Arc::new(own()))
-    }
-
     /// A session whose statements `kill` stops, inside of so many others.
     pub(crate) fn new_in(
         shared: Arc<Shared>,
@@ -236,67 +181,46 @@ impl Session {
         let global = shared.globals.load_values();
         let variables = VariableValues { session: global.clone(), global, warning_count: 0, error_count: 0 };
         let settings = Settings::decode(&variables, None, info.ignore_space);
+        let multi_statements = info.multi_statements;
         let mut session = Session {
-            user: format!("{}@{host}", info.user).into(),
-            current_user: format!("{}@{}", account.user, account.host).into(),
-            access: Arc::default(),
-            accounts_seen: 0,
-            active_roles: Arc::default(),
-            authenticated: None,
+            identity: Identity::new(account, info, &host),
+            nesting: Nesting { session_depth: nested_depth, ..Nesting::default() },
+            held_locks: HeldLocks::default(),
+            command: CommandState::at(now),
+            previous: PreviousStatement::default(),
             transaction: TransactionState::default(),
             diagnostics: DiagnosticsArea::default(),
             prepared: PreparedStatements::default(),
             session_plans: SessionPlanCache::default(),
             settings_version: 0,
-            command_micros: now,
-            command_thread_nanos: None,
-            password_expired: false,
             temporary_tables: HashMap::new(),
             allows_commit_delay: false,
             deferred: None,
             locals: None,
-            global_read_lock: None,
-            backup_lock: None,
-            table_locks: None,
             xa: None,
             handlers: Vec::new(),
-            found_rows: 0,
-            row_count: -1,
-            last_insert_id: 0,
             random_state: u64::from_le_bytes(squall_server_state::random::bytes()),
             version: Values(&variables.global).text(ids::VERSION).into(),
-            multi_statements: info.multi_statements,
-            changes: Vec::new(),
-            releasing: false,
-            pending_notes: Vec::new(),
+            multi_statements,
             log: SessionLog::new(client),
             logs_disconnect: false,
-            call_depth: 0,
-            calls: Vec::new(),
-            execute_depth: 0,
-            nested_depth,
-            inside: None,
-            is_within_read_only: false,
-            is_within_child: false,
             nested: None,
             is_read_only_statement: Arc::default(),
             appends: Arc::default(),
             user_variables: process.user_variables(),
             shared,
             process,
-            account,
-            info,
             variables,
             settings,
         };
         session.activate_default_roles();
         session.check_may_connect()?;
         session.apply_handshake_collation();
-        if !session.info.database.is_empty() {
-            let database = session.info.database.clone();
+        if !session.identity.info.database.is_empty() {
+            let database = session.identity.info.database.clone();
             session.use_database(&database)?;
         }
-        session.changes.clear();
+        session.command.changes.clear();
         session.enter_process_list()?;
         session.shared.statistics.accounts.connected(&session.process);
         Ok(session)
@@ -306,22 +230,19 @@ impl Session {
     pub(crate) fn listened(&self) -> ListenedSession<'_> {
         ListenedSession {
             connection_id: self.process.id,
-            parent_id: self.info.parent,
-            user: &self.user,
-            current_user: &self.current_user,
+            parent_id: self.identity.info.parent,
+            user: &self.identity.user,
+            current_user: &self.identity.current_user,
             database: self.default_database().map(|name| &**name),
         }
     }
 
     /// Tells listeners that a statement with this text has ended, which may be a part of a longer one.
-    pub(crate) fn tell_of_statement(&self, statement: Option<&Statement>, sql: &[u8], micros: u64, error: Option<u16>) {
+    pub(crate) fn tell_of_statement(&self, sql: &[u8], micros: u64, error: Option<u16>) {
         if self.shared.listeners.is_empty() {
             return;
         }
-        let sql = match statement {
-            Some(statement) => self.shown(statement, sql),
-            None => Cow::Borrowed(sql),
-        };
+        let sql = self.shown(sql);
         let ended = EndedStatement { sql: &sql[..sql.len().min(LISTENED_BYTES_MAX)], micros, error };
         self.shared.listeners.tell(|listener| listener.statement_ended(&self.listened(), &ended));
     }
@@ -434,7 +355,7 @@ impl Session {
                     self.begin_command("Query", text);
                     self.log_unparsed(text);
                     self.finish_with_error(&error, None);
-                    self.count_unparsed();
+                    self.count_unparsed(text);
                     writer.error(&error);
                     return self.end_command(writer).await.map(|()| None);
                 }
@@ -451,7 +372,7 @@ impl Session {
                 return self.end_command(writer).await.map(|()| None);
             }
             let statement_text = &text[..parsed.end];
-            self.begin_command("Query", &self.shown(&parsed.statement, statement_text));
+            self.begin_command("Query", statement_text);
             let request = Request {
                 statement: &parsed.statement,
                 sql: statement_text,
@@ -500,9 +421,9 @@ impl Session {
         };
         self.refresh_access();
         // An account without privileges on a database does not learn whether it exists.
-        if squall_system_tables::virtual_database(name).is_none() && !self.access.sees_database(name) {
+        if squall_system_tables::virtual_database(name).is_none() && !self.identity.access.sees_database(name) {
             let error = ErrorCode::DbAccessDenied;
-            return Err(SqlError::new(error, &[&self.account.user, &self.account.host, &name]));
+            return Err(SqlError::new(error, &[&self.identity.account.user, &self.identity.account.host, &name]));
         }
         let Some((name, collation)) = found else {
             return Err(SqlError::new(ErrorCode::BadDatabase, &[&name]));
@@ -517,7 +438,7 @@ impl Session {
             Value::from(squall_server_state::charset::charset_name(collation)),
         );
         if self.settings.track_schema {
-            self.changes.push(SessionChange::Schema(name.clone()));
+            self.command.changes.push(SessionChange::Schema(name.clone()));
         }
         self.set_default_database(Some(name.into()));
         Ok(())
@@ -526,7 +447,7 @@ impl Session {
     /// What follows from variables or from the default database has to be found anew.
     pub(crate) fn settings_changed(&mut self) {
         let database = self.default_database().cloned();
-        self.settings = Settings::decode(&self.variables, database, self.info.ignore_space);
+        self.settings = Settings::decode(&self.variables, database, self.identity.info.ignore_space);
         self.settings_version += 1;
     }
 
@@ -555,7 +476,7 @@ impl Session {
     /// a new one.
     pub fn rewind(&mut self) {
         self.shared.user_locks.release_all(self.process.id);
-        (self.found_rows, self.row_count, self.last_insert_id) = (0, -1, 0);
+        (self.previous.found_rows, self.previous.row_count, self.previous.last_insert_id) = (0, -1, 0);
         self.diagnostics = DiagnosticsArea::default();
         self.publish_counts();
     }
@@ -570,11 +491,12 @@ impl Session {
     pub(crate) fn reset_state(&mut self) {
         self.give_up_transaction();
         self.drop_temporary_tables();
-        self.table_locks = None;
+        self.held_locks.tables = None;
         self.xa = None;
         self.handlers.clear();
-        self.global_read_lock = None;
-        self.backup_lock = None;
+        self.held_locks.global_read = None;
+        self.end_backup();
+        self.held_locks.backup = None;
         self.shared.user_locks.release_all(self.process.id);
         self.shared.prepared_count.fetch_sub(self.prepared.len() as u64, Ordering::Relaxed);
         self.prepared = PreparedStatements::default();
@@ -585,15 +507,15 @@ impl Session {
         self.set_user_variables(Arc::new(UserVariables::new(&self.process.memory)));
         self.transaction = TransactionState::default();
         self.diagnostics = DiagnosticsArea::default();
-        self.found_rows = 0;
-        self.row_count = -1;
-        self.last_insert_id = 0;
+        self.previous.found_rows = 0;
+        self.previous.row_count = -1;
+        self.previous.last_insert_id = 0;
         self.activate_default_roles();
         self.apply_handshake_collation();
     }
 
     fn apply_handshake_collation(&mut self) {
-        let known = squall_server_state::charset::collation_by_number(u64::from(self.info.collation));
+        let known = squall_server_state::charset::collation_by_number(u64::from(self.identity.info.collation));
         let Some(id) = known.filter(|id| *id != squall_types::CollationId::BINARY) else { return };
         let (charset, collation) =
             (squall_server_state::charset::charset_name(id), squall_server_state::charset::collation_name(id));

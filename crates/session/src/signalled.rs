@@ -1,4 +1,4 @@
-//! The error or warning that SIGNAL and RESIGNAL make of an SQLSTATE and their items.
+//! Makes the error or warning of SIGNAL and RESIGNAL from an SQLSTATE and items.
 
 use squall_functions::operators::coerce::to_text;
 use squall_parser::ast::SignalCondition;

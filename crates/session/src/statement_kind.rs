@@ -1,4 +1,4 @@
-//! Kinds of statements: which make definitions, and which end transactions.
+//! Kinds of statements: definitions, and statements that end transactions.
 
 use squall_parser::ast::{MaintenanceKind, Set, Statement, Transaction};
 use squall_types::{ErrorCode, SqlError, SqlResult};
@@ -30,7 +30,7 @@ pub(crate) fn commits_first(statement: &Statement) -> bool {
         // TEMPORARY tables are the session's own business.
         Statement::CreateTable(create) => !create.temporary,
         Statement::DropTable(drop) => !drop.temporary,
-        Statement::LockTables(_) | Statement::Flush(_) | Statement::TableMaintenance(_) => true,
+        Statement::LockTables(_) | Statement::Flush(_) | Statement::TableMaintenance(_) | Statement::Backup(_) => true,
         other => is_definition(other) || is_held_up_by_locks(other),
     }
 }
@@ -46,8 +46,11 @@ pub(crate) fn ends_transaction(statement: &Statement) -> bool {
     }
 }
 
-/// Refuses what neither a stored function or trigger nor what it calls may do: it runs inside of another statement, in whose transaction it is
-/// (1336, 1422).
+/// The name of statements that run texts, in errors.
+pub(crate) const DYNAMIC_SQL: &str = "Dynamic SQL";
+
+/// Refuses statements that a stored function or trigger may not run, directly or by a call, because it is inside another statement
+/// and its transaction (1336, 1422).
 pub(crate) fn refused_in_function(statement: &Statement) -> SqlResult<()> {
     let refused = |what: &str| Err(SqlError::new(ErrorCode::NotAllowedInFunctionOrTrigger, &[&what]));
     match statement {
@@ -55,8 +58,9 @@ pub(crate) fn refused_in_function(statement: &Statement) -> SqlResult<()> {
         | Statement::Execute(_)
         | Statement::ExecuteImmediate(_)
         | Statement::ExecuteText(_)
-        | Statement::Deallocate(_) => refused("Dynamic SQL"),
+        | Statement::Deallocate(_) => refused(DYNAMIC_SQL),
         Statement::Flush(_) => refused("FLUSH"),
+        Statement::Backup(_) => refused("BACKUP"),
         Statement::Reset(_) => refused("RESET"),
         statement if ends_transaction(statement) => {
             Err(SqlError::new(ErrorCode::CommitNotAllowedInFunctionOrTrigger, &[]))
@@ -127,7 +131,7 @@ pub(crate) fn is_routine_definition(statement: &Statement) -> bool {
     )
 }
 
-/// What a READ ONLY transaction does not do, whatever it is about: definitions, of TEMPORARY tables too, accounts, events, and
+/// Statements that a READ ONLY transaction refuses for all objects: definitions, also of TEMPORARY tables, accounts, events, and
 /// OPTIMIZE and REPAIR TABLE. Changes of rows are refused by the tables that they are made in.
 pub(crate) fn never_read_only(statement: &Statement) -> bool {
     match statement {

@@ -1,12 +1,12 @@
 //! Stored functions in expressions.
 //!
-//! A function whose body only computes its own variables is compiled and runs like any kernel, without a session. Any other body is run by
-//! the interpreter, in the [session inside of the statement](crate::inner_session) that calls it.
+//! A function whose body only computes its own variables is compiled and runs like any kernel, without a session. The interpreter runs
+//! any other body, in the [inner session](crate::inner_session) of the calling statement.
 
 use crate::compiled::{CompiledProgram, Compiler, Ended, Machine, NotCompiled, Variable, may_be_compiled, stored};
 use crate::database::Shared;
 use crate::inner_session::{InnerSession, Work, no_place};
-use crate::plans::routine_cache::{CompiledFor, ParsedRoutine};
+use crate::plans::routine_cache::{CompiledFor, ParsedBody, ParsedRoutine};
 use crate::routine_language::external_body;
 use crate::session::{Session, parse_error};
 use parking_lot::Mutex;
@@ -50,7 +50,7 @@ pub(crate) fn stored_routine(
         let options = ParseOptions { memory_max: settings.parser_memory_max, ..options };
         match external_body(def, &shared.registry, &options)? {
             Some(external) => Ok(external),
-            None => parse_body(&def.body, &options).map_err(parse_error),
+            None => parse_body(&def.body, &options).map(ParsedBody::of_sql).map_err(parse_error),
         }
     };
     shared.routines.get(database, def, parse).map(Some)
@@ -75,11 +75,11 @@ impl StoredFunctions {
     pub fn of(session: &Session, context: &Arc<StatementContext>) -> StoredFunctions {
         StoredFunctions {
             shared: session.shared.clone(),
-            account: session.account.clone(),
+            account: session.identity.account.clone(),
             client_host: session.security().client_host().into(),
-            access: session.access.clone(),
+            access: session.identity.access.clone(),
             context: context.clone(),
-            running: session.calls.clone(),
+            running: session.nesting.calls.clone(),
             compiling: Mutex::default(),
         }
     }
@@ -145,6 +145,9 @@ impl StoredFunctions {
         let routine = stored_routine(&self.shared, &self.context.settings, database, RoutineKind::Function, name)?;
         let Some(routine) = routine else { return Ok(None) };
         self.check(&routine, invoker)?;
+        if routine.def.aggregate {
+            return Err(SqlError::new(ErrorCode::InvalidGroupFuncUse, &[]));
+        }
         let is_same = |other: &Arc<ParsedRoutine>| Arc::ptr_eq(&other.def, &routine.def);
         {
             let compiling = self.compiling.lock();
@@ -167,7 +170,7 @@ impl StoredFunctions {
     }
 
     /// The invoker has to be allowed to run it, and so has its definer if it runs as that.
-    fn check(&self, routine: &ParsedRoutine, invoker: &Invoker) -> SqlResult<()> {
+    pub(crate) fn check(&self, routine: &ParsedRoutine, invoker: &Invoker) -> SqlResult<()> {
         let name = routine.def.name.as_str().into();
         let object = Object::Routine { database: routine.database.clone(), is_function: true, name };
         let own = Need { invoker: invoker.clone(), ..Need::new(object, Privileges::EXECUTE, "execute") };
@@ -177,15 +180,9 @@ impl StoredFunctions {
     }
 
     /// The settings of a body: those of the statement, but for what its creator had.
-    fn settings_of(&self, routine: &ParsedRoutine) -> SqlResult<Arc<BindSettings>> {
-        let settings = BindSettings {
-            database: Some(routine.database.clone()),
-            sql_mode: SqlMode(routine.def.sql_mode),
-            collation: collation(&routine.def.connection_collation)?,
-            ..(*self.context.settings).clone()
-        };
-        // Mostly they are the statement's.
-        Ok(if settings == *self.context.settings { self.context.settings.clone() } else { Arc::new(settings) })
+    pub(crate) fn settings_of(&self, routine: &ParsedRoutine) -> SqlResult<Arc<BindSettings>> {
+        let collation = collation(&routine.def.connection_collation)?;
+        Ok(self.context.settings.of_program(&routine.database, SqlMode(routine.def.sql_mode), collation))
     }
 
     /// The compiled body; `None` if it is none that can be compiled.
@@ -305,6 +302,10 @@ impl ScalarFunction for StoredFunction {
             current_user: (!def.security_invoker).then(|| format!("{}@{}", def.definer.user, def.definer.host).into()),
             argument_types: arguments.iter().map(|argument| argument.expr_type.sql_type.clone()).collect(),
             result: Variable { name: def.name.as_str().into(), sql_type: sql_type.clone() },
+            value: (def.deterministic && self.routine.external.is_some())
+                .then(|| arguments.iter().all(|argument| argument.literal.is_some()))
+                .filter(|is_constant| *is_constant)
+                .map(|_| Mutex::default()),
         };
         let result = ExprType { sql_type, nullable: true, coercibility };
         Ok(BoundCall { result, kernel: Arc::new(kernel) })
@@ -326,6 +327,8 @@ struct FunctionCall {
     current_user: Option<Arc<str>>,
     argument_types: Vec<SqlType>,
     result: Variable,
+    /// The value of a call that has the same one each time, once it is known: a function in another language that is DETERMINISTIC, of literals.
+    value: Option<Mutex<Option<Value>>>,
 }
 
 impl Debug for FunctionCall {
@@ -338,9 +341,15 @@ impl Debug for FunctionCall {
 
 impl ScalarKernel for FunctionCall {
     fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
-        match &self.body {
+        let run = || match &self.body {
             Body::Compiled { program, settings } => self.run_compiled(program, settings, arguments, context),
             Body::Interpreted { runs_as } => self.run_inside(runs_as, arguments, context),
+        };
+        let Some(value) = &self.value else { return run() };
+        let mut value = value.lock();
+        match &*value {
+            Some(value) => Ok(value.clone()),
+            None => run().inspect(|computed| *value = Some(computed.clone())),
         }
     }
 
@@ -385,7 +394,7 @@ impl FunctionCall {
         let run = || self.run_machine(program, arguments, &inner);
         let result = stacker::maybe_grow(STACK_RESERVE_BYTES, STACK_SEGMENT_BYTES, run);
         context.diagnostics.absorb(&inner.diagnostics);
-        // What calls leave to those that come after.
+        // The state that calls leave to later calls.
         for (outer, inner) in
             [(&context.random_state, &inner.random_state), (&context.last_insert_id, &inner.last_insert_id)]
         {
@@ -423,8 +432,8 @@ impl FunctionCall {
         let last_insert_id = context.last_insert_id.load(Ordering::Relaxed);
         let work: Work = Box::new(move |session| {
             Box::pin(async move {
-                (session.found_rows, session.row_count) = (found_rows, row_count);
-                session.last_insert_id = last_insert_id;
+                (session.previous.found_rows, session.previous.row_count) = (found_rows, row_count);
+                session.previous.last_insert_id = last_insert_id;
                 session.run_stored_function(&routine, arguments, &runs_as).await.map(|value| vec![value])
             })
         });

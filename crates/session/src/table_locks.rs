@@ -27,10 +27,10 @@ impl Session {
 
     /// LOCK INSTANCE FOR BACKUP: no other session's definitions until UNLOCK INSTANCE or the end of the session.
     pub(crate) async fn lock_instance(&mut self) -> SqlResult<Outcome> {
-        if self.backup_lock.is_none() {
+        if self.held_locks.backup.is_none() {
             let (session, wait) = (self.process.id, self.table_lock_wait());
             let lock = self.blocking(move |shared| shared.store.backup_lock(session, wait).map_err(SqlError::from));
-            self.backup_lock = Some(lock.await?);
+            self.held_locks.backup = Some(lock.await?);
         }
         Ok(Outcome::done())
     }
@@ -60,18 +60,18 @@ impl Session {
 
     /// FLUSH TABLES WITH READ LOCK: all of them, or those that are named.
     pub(crate) async fn flush_and_lock(&mut self, names: &[ObjectName]) -> SqlResult<()> {
-        if self.table_locks.is_some() {
+        if self.held_locks.tables.is_some() {
             return Err(SqlError::new(ErrorCode::LockOrActiveTransaction, &[]));
         }
         self.shared.plans.clear();
         if !names.is_empty() {
             return self.lock_named(names).await;
         }
-        if self.global_read_lock.is_none() {
+        if self.held_locks.global_read.is_none() {
             let (session, wait) = (self.process.id, self.table_lock_wait());
             let lock =
                 self.blocking(move |shared| shared.store.global_read_lock(session, wait).map_err(SqlError::from));
-            self.global_read_lock = Some(lock.await?);
+            self.held_locks.global_read = Some(lock.await?);
         }
         Ok(())
     }
@@ -93,7 +93,7 @@ impl Session {
 
     /// LOCK TABLES.
     pub(crate) async fn lock_tables(&mut self, statement: &LockTables) -> SqlResult<Outcome> {
-        self.table_locks = None;
+        self.held_locks.tables = None;
         self.take_table_locks(&statement.locks).await?;
         Ok(Outcome::done())
     }
@@ -138,7 +138,7 @@ impl Session {
                     continue;
                 }
             }
-            self.table_locks = Some(HeldTableLocks { _locks: Some(locks), names: LockedNames::new(locked) });
+            self.held_locks.tables = Some(HeldTableLocks { _locks: Some(locks), names: LockedNames::new(locked) });
             return Ok(());
         }
     }

@@ -1,9 +1,10 @@
 //! Triggers around the changes of rows.
 //!
-//! A trigger whose body computes (SET of NEW's columns, of local and `@variables`, IF, CASE, loops, SIGNAL) is compiled, and runs where a row is
-//! changed, without a session. Any other body is run by the interpreter, in the [session inside of the statement](crate::inner_session).
+//! A trigger whose body only computes (SET of NEW's columns, of local and `@variables`, IF, CASE, loops, SIGNAL) is compiled, and runs
+//! on the thread that changes the row, without a session. The interpreter runs any other body, in the [inner
+//! session](crate::inner_session) of the statement.
 
-use crate::compiled::{Compiler, Machine, NEW_ALIAS, NotCompiled, OLD_ALIAS, RowSlots, may_be_compiled};
+use crate::compiled::{Compiler, Machine, NEW_ALIAS, NotCompiled, OLD_ALIAS, may_be_compiled};
 use crate::inner_session::{InnerSession, Work, no_place};
 use crate::plans::trigger_cache::{CompiledTrigger, ParsedBody, ParsedTriggers};
 use crate::session::parse_error;
@@ -146,7 +147,14 @@ impl BoundTriggers {
             Err(NotCompiled::Other) => return self.interpreted(trigger, parsed),
             Err(NotCompiled::Failed(error)) => return Err(error),
         };
-        self.check_columns(trigger, &compiled.program.rows)?;
+        let rows = &compiled.program.rows;
+        // OLD and NEW are one behind the other.
+        let columns = self.parsed.table.columns.len();
+        for (slots, needed, word) in
+            [(&rows.reads, Privileges::SELECT, "SELECT"), (&rows.sets, Privileges::UPDATE, "UPDATE")]
+        {
+            self.check_columns(trigger, slots.iter().map(|slot| *slot % columns), needed, word)?;
+        }
         // System variables have been taken for the values that they have.
         if !trigger.body.contains("@@") {
             parsed.keep_compiled(wanted, compiled.clone());
@@ -154,19 +162,27 @@ impl BoundTriggers {
         Ok(ReadyTrigger::Compiled { compiled, settings, current_user })
     }
 
-    /// A body that is run statement by statement. Where it reads OLD or NEW only the interpreter knows: its definer needs SELECT on the whole
-    /// table if it names them at all.
+    /// A body that is run statement by statement. Which columns of OLD and NEW it reads its text tells; if it does not, it may be all.
     fn interpreted(&self, trigger: &TriggerDef, parsed: &ParsedBody) -> SqlResult<ReadyTrigger> {
-        let table = Object::Table(self.database.clone(), self.table_name());
-        let text = trigger.body.to_ascii_lowercase();
-        if text.contains("new") || text.contains("old") {
-            self.check_definer(trigger, table.clone(), Privileges::SELECT, "SELECT")?;
-        }
         let (time, event) = (trigger.time, trigger.event);
         let sets = TriggerRows { table: &self.parsed.table, time, event }.columns_set(&parsed.body);
-        if !sets.is_empty() {
-            self.check_definer(trigger, table, Privileges::UPDATE, "UPDATE")?;
+        let options = squall_planner::bind::parse_options(SqlMode(trigger.sql_mode));
+        match squall_parser::qualified_by(&trigger.body, &options, &["OLD", "NEW"]) {
+            Some(names) => {
+                // What is named more often than it is set is read.
+                let mut uses = vec![0_i64; self.parsed.table.columns.len()];
+                let named = names.iter().filter_map(|name| self.parsed.table.column(name));
+                named.for_each(|(ordinal, _)| uses[ordinal] += 1);
+                sets.iter().for_each(|ordinal| uses[*ordinal] -= 1);
+                let reads = uses.iter().enumerate().filter(|(_, uses)| **uses > 0).map(|(ordinal, _)| ordinal);
+                self.check_columns(trigger, reads, Privileges::SELECT, "SELECT")?;
+            }
+            None => {
+                let table = Object::Table(self.database.clone(), self.table_name());
+                self.check_definer(trigger, table, Privileges::SELECT, "SELECT")?;
+            }
         }
+        self.check_columns(trigger, sets.iter().copied(), Privileges::UPDATE, "UPDATE")?;
         Ok(ReadyTrigger::Interpreted { sets })
     }
 
@@ -186,38 +202,32 @@ impl BoundTriggers {
         self.functions.check_needs(&[Need { invoker, ..Need::new(object, needed, word) }])
     }
 
-    /// SELECT on the columns that a trigger reads, UPDATE on those that it sets.
-    fn check_columns(&self, trigger: &TriggerDef, rows: &RowSlots) -> SqlResult<()> {
-        let columns = &self.parsed.table.columns;
-        for (slots, needed, word) in
-            [(&rows.reads, Privileges::SELECT, "SELECT"), (&rows.sets, Privileges::UPDATE, "UPDATE")]
-        {
-            let mut names: Vec<Arc<str>> = Vec::new();
-            for slot in slots {
-                let name = &columns[*slot % columns.len()].name;
-                if !names.iter().any(|known| **known == **name) {
-                    names.push(name.as_str().into());
-                }
-            }
-            if !names.is_empty() {
-                let object = Object::KnownColumns(self.database.clone(), self.table_name(), names);
-                self.check_definer(trigger, object, needed, word)?;
+    /// A privilege on columns of the table, by their ordinals.
+    fn check_columns(
+        &self,
+        trigger: &TriggerDef,
+        ordinals: impl Iterator<Item = usize>,
+        needed: Privileges,
+        word: &'static str,
+    ) -> SqlResult<()> {
+        let mut names: Vec<Arc<str>> = Vec::new();
+        for ordinal in ordinals {
+            let name = &self.parsed.table.columns[ordinal].name;
+            if !names.iter().any(|known| **known == **name) {
+                names.push(name.as_str().into());
             }
         }
-        Ok(())
+        if names.is_empty() {
+            return Ok(());
+        }
+        let object = Object::KnownColumns(self.database.clone(), self.table_name(), names);
+        self.check_definer(trigger, object, needed, word)
     }
 
     /// The settings of a body: those of the statement, but for what its creator had.
     fn settings_of(&self, trigger: &TriggerDef) -> SqlResult<Arc<BindSettings>> {
-        let own = &self.functions.context().settings;
-        let settings = BindSettings {
-            database: Some(self.database.clone()),
-            sql_mode: SqlMode(trigger.sql_mode),
-            collation: collation(&trigger.connection_collation)?,
-            ..(**own).clone()
-        };
-        // Mostly they are the statement's.
-        Ok(if settings == **own { own.clone() } else { Arc::new(settings) })
+        let collation = collation(&trigger.connection_collation)?;
+        Ok(self.functions.context().settings.of_program(&self.database, SqlMode(trigger.sql_mode), collation))
     }
 
     fn compile(
@@ -304,8 +314,8 @@ impl BoundTriggers {
         }
     }
 
-    /// Runs a body statement by statement; gives NEW as it is then. What it warns of, and what the functions about the statement before tell in
-    /// it, ends with it.
+    /// Runs a body statement by statement; gives NEW as it is then. Its warnings, and its values of functions about the last
+    /// statement, end with it.
     fn run_inside(&self, at: usize, old: &[Value], new: &[Value], context: &StatementContext) -> SqlResult<Vec<Value>> {
         let session = InnerSession::of(context).ok_or_else(no_place)?;
         let (database, parsed) = (self.database.clone(), self.parsed.clone());
@@ -314,8 +324,8 @@ impl BoundTriggers {
         let last_insert_id = context.last_insert_id.load(Ordering::Relaxed);
         let work: Work = Box::new(move |session| {
             Box::pin(async move {
-                (session.found_rows, session.row_count) = (found_rows, row_count);
-                session.last_insert_id = last_insert_id;
+                (session.previous.found_rows, session.previous.row_count) = (found_rows, row_count);
+                session.previous.last_insert_id = last_insert_id;
                 session.run_trigger(&database, (&parsed, at), rows).await
             })
         });

@@ -9,10 +9,10 @@ thread_local! {
     static RUNTIME: RefCell<Option<Runtime>> = const { RefCell::new(None) };
 }
 
-/// Drives what a session does to its end, on a thread that may block and is no runtime's.
+/// Runs a session's future to its end, on a thread that may block and belongs to no runtime.
 ///
 /// # Errors
-/// When it cannot be driven.
+/// If it cannot be run.
 pub fn run_on_this_thread<T>(work: impl Future<Output = T>) -> SqlResult<T> {
     RUNTIME.with_borrow_mut(|runtime| {
         let runtime = match runtime {

@@ -1,4 +1,4 @@
-//! Time slices: how long one connection may use its event loop without a pause.
+//! Time slices: the time for which one connection may use its event loop without a pause.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};

@@ -1,5 +1,4 @@
-//! Transactions of a session: which one is open, when statements commit, savepoints, and the statements for
-//! transactions.
+//! Transactions of a session: the open one, commits at the ends of statements, savepoints, and the statements for transactions.
 
 use crate::result::Outcome;
 use crate::result::writer::SessionChange;
@@ -24,7 +23,7 @@ impl Session {
 
     /// Whether a statement may change nothing: its transaction is READ ONLY, the open one or the one that it would begin.
     pub(crate) fn is_read_only_now(&self) -> bool {
-        self.is_within_read_only
+        self.nesting.is_within_read_only
             || match &self.transaction.open {
                 Some(open) => open.read_only,
                 None => self
@@ -63,8 +62,8 @@ impl Session {
                 self.open_transaction(None, false);
             }
         }
-        // What is inside of a statement sees what the statement sees.
-        if self.inside.is_none()
+        // Parts of a statement read in the statement's view.
+        if self.nesting.inside.is_none()
             && let Some(transaction) = self.transaction.current()
         {
             transaction.begin_statement(wait);
@@ -142,7 +141,7 @@ impl Session {
 
     /// Rolls back what a statement that failed has left; see [`TransactionState::statement_failed`].
     pub(crate) async fn statement_failed(&mut self) {
-        if self.inside.is_some() {
+        if self.nesting.inside.is_some() {
             // Whether its transaction stays is the business of the statement around.
             return self.transaction.undo_statement();
         }
@@ -200,7 +199,7 @@ impl Session {
         match statement {
             AstTransaction::Begin { consistent_snapshot, access } => {
                 self.commit().await?;
-                self.table_locks = None;
+                self.held_locks.tables = None;
                 self.open_transaction(*access, true);
                 if *consistent_snapshot && let Some(transaction) = self.transaction.current() {
                     transaction.take_snapshot();
@@ -254,7 +253,7 @@ impl Session {
             }
             self.open_transaction(None, true);
         }
-        self.releasing |= release;
+        self.command.ends_connection |= release;
         Ok(Outcome::done())
     }
 
@@ -288,7 +287,7 @@ impl Session {
         self.find_savepoint(name).is_ok()
     }
 
-    /// Takes back what was done behind a savepoint, and forgets it.
+    /// Rolls back all changes after a savepoint, and removes it.
     ///
     /// # Errors
     /// 1305 if there is none.
@@ -380,13 +379,13 @@ impl Session {
                 (Some(_), None) => "START TRANSACTION;",
                 (None, _) => "",
             };
-            self.changes.push(SessionChange::TransactionCharacteristics(text.to_string()));
+            self.command.changes.push(SessionChange::TransactionCharacteristics(text.to_string()));
         }
         let letter = match open {
             Some(open) if open.explicit => 'T',
             Some(_) => 'I',
             None => '_',
         };
-        self.changes.push(SessionChange::TransactionState(format!("{letter}_______")));
+        self.command.changes.push(SessionChange::TransactionState(format!("{letter}_______")));
     }
 }

@@ -1,5 +1,5 @@
-//! XA: branches of global transactions. A session works in one from XA START to XA PREPARE; from then on the store owns it, and any session may
-//! commit it or roll it back.
+//! XA: branches of global transactions. A session works in a branch from XA START to XA PREPARE. Then the store owns it, and any
+//! session may commit it or roll it back.
 
 use crate::result::{Outcome, ResultSet, number_column, typed_column};
 use crate::session::Session;
@@ -122,7 +122,7 @@ impl Session {
             return Err(SqlError::new(ErrorCode::XaerInval, &[]));
         }
         self.check_no_branch()?;
-        if self.table_locks.is_some() || self.transaction.is_open() {
+        if self.held_locks.tables.is_some() || self.transaction.is_open() {
             return Err(SqlError::new(ErrorCode::XaerOutside, &[]));
         }
         let branch = self.shared.branches.begin(xid)?.ok_or_else(|| SqlError::new(ErrorCode::XaerDupid, &[]))?;

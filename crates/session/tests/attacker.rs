@@ -1,18 +1,17 @@
-//! An account that sees one database asks for everything it can think of; a secret is in every other table. Wherever
-//! a secret shows (in a result, a message, a warning, a log table) there is a way around the privileges.
+//! An account with access to one database tries random statements, while every other table has a secret. If a secret shows in a result,
+//! a message, a warning or a log table, there is a way around the privileges.
 //!
-//! Everything is asked of two servers that differ in nothing but the secrets, and in how many rows a table has that the account may
-//! not see. Where what they say differs, or how long they take to say it, the account learns something of what it may not see though
-//! no secret is shown.
+//! Two servers get all statements. They differ only in the secrets, and in the number of rows of a table that the account may not see.
+//! If their answers or their times differ, the account learns something of the hidden rows, although no secret is shown.
 //!
-//! `SQUALL_ATTACK_SECONDS=600 cargo test -p squall-session --test attacker -- --nocapture` goes on for longer than the tests
-//! do; `SQUALL_SEED` begins as an earlier run did.
+//! `SQUALL_ATTACK_SECONDS=600 cargo test -p squall-session --test attacker -- --nocapture` makes a longer run; `SQUALL_SEED` repeats
+//! one.
 
 #[path = "attacker/statements.rs"]
 mod statements;
 
 use bytes::Bytes;
-use squall_session::api::{Backend, Connection, ConnectionInfo, Unanswered};
+use squall_session::api::{Backend, Connection, ConnectionInfo, FrontEndContext, Unanswered};
 use squall_session::collector::Collector;
 use squall_session::{Database, OpenOptions, Session};
 use squall_test_support::random::seed;
@@ -173,7 +172,7 @@ impl World {
 }
 
 fn connect(database: &Database) -> Box<dyn Connection> {
-    let account = Backend::account(database, "attacker", None).expect("an account");
+    let account = FrontEndContext::account(database, "attacker", None).expect("an account");
     let info = ConnectionInfo { user: "attacker".into(), multi_statements: true, ..Default::default() };
     Backend::connect(database, database.next_connection_id(), &account, info, Arc::new(|| {})).expect("a session")
 }

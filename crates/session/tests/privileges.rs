@@ -1,5 +1,5 @@
-//! Each kind of statement with the privileges that it needs, as MySQL 8.4's manual names them: it runs with exactly these,
-//! and fails with the right error when any one of them is missing. The table is in `privileges/table.rs`.
+//! Each kind of statement with the privileges that MySQL 8.4's manual names for it. It runs with exactly these, and fails with the
+//! right error if any one of them is missing. The table is in `privileges/table.rs`.
 
 #[path = "privileges/table.rs"]
 mod table;
@@ -7,7 +7,7 @@ mod table;
 use bytes::Bytes;
 use squall_parser::{ParseOptions, ast::Statement};
 use squall_registry::Registry;
-use squall_session::api::{Backend, Connection, ConnectionInfo, LocalFuture, OkInfo, Unanswered};
+use squall_session::api::{Backend, Connection, ConnectionInfo, FrontEndContext, LocalFuture, OkInfo, Unanswered};
 use squall_session::collector::Collector;
 use squall_session::procedure::{ProcedureCall, ProcedureHead};
 use squall_session::{Database, Failure, Module, OpenOptions, Procedure, Session};
@@ -111,7 +111,7 @@ impl Fixture {
 
     fn connect(&self, user: &str) -> (Box<dyn Connection>, u64) {
         let address = "10.1.2.3".parse().ok();
-        let account = Backend::account(&self.database, user, address).expect("an account");
+        let account = FrontEndContext::account(&self.database, user, address).expect("an account");
         let info = ConnectionInfo { user: user.into(), address, multi_statements: true, ..Default::default() };
         let id = self.database.next_connection_id();
         let connected = Backend::connect(&self.database, id, &account, info, Arc::new(|| {}));

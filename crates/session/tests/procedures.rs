@@ -4,7 +4,7 @@ use bytes::Bytes;
 use squall_registry::{
     Argument, BoundCall, Coercibility, ExprType, Registry, ScalarFunction, ScalarKernel, StatementContext, Volatility,
 };
-use squall_session::api::{Backend, Connection, ConnectionInfo, LocalFuture, OkInfo, Unanswered};
+use squall_session::api::{Backend, Connection, ConnectionInfo, FrontEndContext, LocalFuture, OkInfo, Unanswered};
 use squall_session::collector::Collector;
 use squall_session::procedure::{Parameter, ParameterMode, ProcedureCall, ProcedureHead};
 use squall_session::result::{ResultSet, number_column};
@@ -209,7 +209,7 @@ fn what_is_wrong_with_a_call_is_said_as_mysql_says_it() {
 fn execute_is_needed() {
     scenario(async |database, session| {
         run(session, "CREATE USER u; SET @a = 0").await;
-        let account = Backend::account(database, "u", None).expect("an account");
+        let account = FrontEndContext::account(database, "u", None).expect("an account");
         let info = ConnectionInfo { user: "u".into(), ..Default::default() };
         let mut user = Backend::connect(database, database.next_connection_id(), &account, info, Arc::new(|| {}))
             .expect("a session");

@@ -1,4 +1,4 @@
-//! Statements through the embedded interface: what comes back, printed.
+//! Statements through the embedded interface, and their printed results.
 
 use squall_session::api::{ColumnMeta, LocalFuture, OkInfo, ResultWriter, StatusInfo};
 use squall_session::{Database, OpenOptions, Session};

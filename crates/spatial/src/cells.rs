@@ -1,9 +1,10 @@
-//! The cells that a spatial key files geometries under.
+//! The cells of a spatial key, by which it finds geometries.
 //!
-//! The plane is cut into cells of a few sizes, each an eighth of the one before. A geometry has entries for its own cells, of the finest
-//! size of which a few cover its rectangle, and for the larger cells around them. A search takes the finest size of which a few cells
-//! cover its rectangle. There, and at each larger size, it finds geometries whose own cells these are; at its own size it also finds those
-//! within. So a search is a list of cells, for large and small geometries.
+//! The plane is divided into cells of a few sizes, each an eighth of the next larger one. The *own cells* of a geometry have the
+//! smallest size of which a few cells cover its rectangle. It has entries for these, and for the larger cells around them. A search
+//! also takes the smallest size of which a few cells cover its rectangle. For these cells, and the larger ones around them, it finds
+//! the geometries whose own cells they are. For its own size it also finds geometries with smaller own cells, inside. So one list of
+//! cells finds large and small geometries.
 
 use crate::SpatialValue;
 use crate::parts;
@@ -70,7 +71,7 @@ impl Cut {
     fn cover(&self, size: u32, bounds: &[[f64; 2]; 2]) -> Cover {
         let length = f64::from(self.largest as i32 - (STEP * size) as i32).exp2();
         let last = (1u64 << (STEP * size)) - 1;
-        // Numbers beyond the cells, and those that are none, end in the first or the last.
+        // Numbers beyond the cells, and NaN, belong to the first or the last cell.
         let place = |number: f64| (((number - self.start) / length) as u64).min(last);
         let corner = |at: usize| [place(bounds[at][0]), place(bounds[at][1])];
         Cover { size, low: corner(0), high: corner(1) }

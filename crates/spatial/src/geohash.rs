@@ -1,4 +1,4 @@
-//! Geohashes: a longitude and a latitude alternately, bit for bit, in five bits a character.
+//! Geohashes: the bits of longitude and latitude alternate, with five bits for each character.
 
 /// The characters, by their five bits.
 const DIGITS: &[u8; 32] = b"0123456789bcdefghjkmnpqrstuvwxyz";

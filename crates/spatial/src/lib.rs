@@ -1,8 +1,8 @@
 //! Geometries, and calculations with them.
 //!
-//! A [`SpatialValue`] is a decoded value: a spatial reference system and a geometry. The algorithms of the plane are those of the
-//! crate `geo`; this crate has MySQL's forms of geometries (text, bytes, GeoJSON, geohash), its spatial reference systems, and the
-//! projection from the ellipsoid to a plane and back. It knows values, and nothing of tables, expressions or sessions.
+//! A [`SpatialValue`] is a decoded value: a spatial reference system and a geometry. The algorithms of the plane are those of the crate
+//! `geo`; this crate has MySQL's forms of geometries (text, bytes, GeoJSON, geohash), its spatial reference systems, and the projection
+//! from the ellipsoid to a plane and back. It must not know tables, expressions or sessions.
 //!
 //! Reading order: [`srs`], [`value`], [`wkb`], [`wkt`], [`geojson`], [`geohash`], [`parts`], [`ring`], then the calculations: [`shape`],
 //! [`valid`], [`ellipsoid`], [`mercator`], [`plane`], [`measure`], [`relation`], [`overlay`], [`buffer`], [`mod@line`], [`cells`].

@@ -1,4 +1,4 @@
-//! The plane of maps on the web, for which the earth is a sphere as wide as the equator.
+//! The Web Mercator projection, which treats the earth as a sphere with the radius of the equator.
 
 use geo::{Coord, Geometry, MapCoords};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};

@@ -1,7 +1,7 @@
 //! Union, intersection and differences of two geometries.
 //!
-//! Areas are overlaid by `geo`. `geo` does not overlay lines and points, so this module does it by their positions, and leaves out
-//! what an area or a line of the result already has.
+//! The crate `geo` overlays areas, but not lines and points. This module does that by their positions, and leaves out parts that an
+//! area or a line of the result already has.
 
 use crate::parts::{Parts, SegmentIndex, bounds, coords, meeting_pairs};
 use crate::relation::guarded;

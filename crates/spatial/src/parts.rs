@@ -1,4 +1,4 @@
-//! Geometries taken apart and put together, and the lines that they are drawn with.
+//! Splits geometries into parts, joins parts, and gives the lines that draw a geometry.
 
 use geo::{
     BoundingRect, Coord, CoordsIter, Geometry, GeometryCollection, Line, LineString, LinesIter, MultiLineString,
@@ -121,7 +121,7 @@ impl SegmentIndex {
         SegmentIndex { tree: RTree::bulk_load(entries) }
     }
 
-    /// The places of those whose rectangle is no farther than `reach` from that of a line.
+    /// The positions of lines whose rectangle is at most `reach` from that of a line.
     pub fn near(&self, line: &Line<f64>, reach: f64) -> impl Iterator<Item = usize> {
         let (start, end) = (line.start, line.end);
         let low = [start.x.min(end.x) - reach, start.y.min(end.y) - reach];

@@ -1,8 +1,8 @@
-//! From the ellipsoid to a plane, in which lines along the ellipsoid are straight, and back.
+//! Projects from the ellipsoid to a plane, in which lines along the ellipsoid are straight, and back.
 //!
-//! The plane touches the ellipsoid at the equator, and positions come to it along rays from the middle of the earth: a line between
-//! two positions, cut by a plane through the middle, is straight there, and so answers in the plane are true on the ellipsoid.
-//! Positions of one longitude stay exactly on one line.
+//! The plane touches the ellipsoid at the equator, and rays from the middle of the earth project positions to it. A line between two
+//! positions on the ellipsoid is in a plane through the middle, so its projection is straight. So answers in the plane are true on the
+//! ellipsoid. Positions of one longitude stay exactly on one line.
 
 use geo::{Coord, Geometry, MapCoords};
 use rustc_hash::FxHashMap;

@@ -32,8 +32,7 @@ pub enum Relation {
     Within,
 }
 
-/// What a panic of an algorithm is to a statement: geometries that it was not made for (a polygon whose rings cross) fail one
-/// answer alone.
+/// Turns a panic of an algorithm into an error: invalid geometries (a polygon whose rings cross) fail only their statement.
 pub(crate) fn guarded<T>(function: &str, work: impl FnOnce() -> T) -> SqlResult<T> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| SqlError::new(ErrorCode::GisUnknownError, &[&function]))
 }

@@ -1,4 +1,4 @@
-//! Rings.
+//! Rings of polygons.
 
 use geo::LineString;
 use geo::winding_order::{Winding, WindingOrder};

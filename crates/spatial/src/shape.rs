@@ -1,4 +1,4 @@
-//! Geometries made of one geometry: hulls, and simpler forms of it.
+//! Geometries made from one geometry: hulls and simplified forms.
 
 use crate::parts::{self, Parts};
 use geo::{Area, Centroid, Coord, Distance, Euclidean, Geometry, Line, LineString, MapCoords, Point, Polygon};
@@ -83,8 +83,8 @@ pub fn swapped(geometry: &Geometry<f64>) -> Geometry<f64> {
     geometry.map_coords(|coord| Coord { x: coord.y, y: coord.x })
 }
 
-/// The geometry without positions that are within a distance of the line between those that stay (Douglas and Peucker's way);
-/// what becomes too small to be a line or an area is left out. `None` if nothing stays.
+/// Simplifies a geometry by Douglas and Peucker's algorithm: removes positions within a distance of the line between those that
+/// stay. Parts that become too small for a line or an area are removed. `None` if nothing stays.
 pub fn simplified(geometry: &Geometry<f64>, distance: f64) -> Option<Geometry<f64>> {
     let all = |geometries: Vec<Geometry<f64>>| {
         let mut found = Parts::default();

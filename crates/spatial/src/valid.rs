@@ -1,4 +1,4 @@
-//! Whether geometries are valid for their kind.
+//! Checks whether geometries are valid for their kind.
 
 use crate::parts::{Parts, meeting_pairs};
 use crate::relation::guarded;

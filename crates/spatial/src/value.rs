@@ -1,4 +1,4 @@
-//! A geometry with its spatial reference system, as values hold it.
+//! A geometry with its spatial reference system, in the form of values.
 
 use crate::wkb;
 use geo::Geometry;

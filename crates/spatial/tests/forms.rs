@@ -1,4 +1,4 @@
-//! Geometries come back from every form that they are written in, and nothing that is read makes a panic.
+//! Geometries written in any form are read back equal, and no input causes a panic.
 
 use geo::{
     Area, Coord, Geometry, GeometryCollection, LineString, MultiLineString, MultiPoint, MultiPolygon, Point, Polygon,

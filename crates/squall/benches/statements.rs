@@ -1,8 +1,7 @@
-//! What statements cost the server: allocations and time per statement, the whole way from a client's packet to the answer.
+//! The cost of statements: allocations and time for each, from the client's packet to the answer.
 //!
-//! `cargo bench -p squall --bench statements` starts a server in this process that listens nowhere; the client comes by a
-//! socket pair, and what its thread allocates is not counted. `-- --test` runs everything a few times only, to see that it
-//! runs.
+//! `cargo bench -p squall --bench statements` starts a server in this process without a listener. The client uses a socket pair, and
+//! allocations of its thread are not counted. `-- --test` runs each statement only a few times, as a test.
 
 #![expect(unsafe_code, reason = "an allocator that counts")]
 

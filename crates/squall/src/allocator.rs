@@ -1,4 +1,4 @@
-//! The allocator: mimalloc, and mappings of their own for what is large.
+//! The allocator: mimalloc for small blocks, and separate memory mappings for large ones.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};

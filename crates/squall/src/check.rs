@@ -14,7 +14,7 @@ pub(crate) struct CheckArgs {
     /// The data directory, which no server may have open
     #[arg(value_name = "DIR", default_value = "./squall-data")]
     datadir: PathBuf,
-    /// Has the log end before this fragment. What was committed from there on is lost, but for what is in tables' files already: a
+    /// Has the log end before this fragment. All commits after it are lost, except changes that tables' files already have: a
     /// transaction may be there in part
     #[arg(long, value_name = "FRAGMENT")]
     recover_to: Option<u64>,

@@ -1,4 +1,4 @@
-//! A database in this process, for one user that owns the files anyway.
+//! A database in this process, for one user who owns the files anyway.
 
 use std::io;
 use std::net::IpAddr;
@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use squall_server::{Server, ServerOptions};
-use squall_session::api::{Account, Backend, Connection, ConnectionInfo, FrontEndSettings, KillCallback};
+use squall_session::api::{
+    Account, Backend, Connection, ConnectionInfo, FrontEndContext, FrontEndSettings, HandshakeSettings, KillCallback,
+};
 use squall_session::{Database, OpenOptions};
 use squall_types::SqlError;
 
@@ -64,37 +66,23 @@ impl Embedded {
     }
 }
 
-/// The database as the owner of its files sees it: `root` needs no password.
+/// The database as the owner of its files sees it: `root` needs no password. So modules are told of no front end: nobody else may come.
 struct Owner(Database);
 
-impl Backend for Owner {
+impl FrontEndContext for Owner {
     fn front_end_settings(&self) -> FrontEndSettings {
         FrontEndSettings { require_secure_transport: false, ..self.0.front_end_settings() }
-    }
-
-    fn next_connection_id(&self) -> u64 {
-        self.0.next_connection_id()
     }
 
     fn account(&self, user: &str, address: Option<IpAddr>) -> Option<Account> {
         let account = self.0.account(user, address)?;
         Some(Account {
-            plugin: squall_wire::auth::CACHING_SHA2_PASSWORD.to_owned(),
+            plugin: squall_passwords::CACHING_SHA2_PASSWORD.to_owned(),
             authentication: Vec::new(),
             locked: false,
             require_tls: false,
             ..account
         })
-    }
-
-    fn connect(
-        &self,
-        connection_id: u64,
-        account: &Account,
-        info: ConnectionInfo,
-        on_kill: KillCallback,
-    ) -> Result<Box<dyn Connection>, SqlError> {
-        Backend::connect(&self.0, connection_id, account, info, on_kill)
     }
 
     fn client_gone(&self, connection_id: u64) {
@@ -115,6 +103,26 @@ impl Backend for Owner {
 
     fn connection_refused(&self) {
         self.0.connection_refused();
+    }
+}
+
+impl Backend for Owner {
+    fn handshake_settings(&self) -> HandshakeSettings {
+        self.0.handshake_settings()
+    }
+
+    fn next_connection_id(&self) -> u64 {
+        self.0.next_connection_id()
+    }
+
+    fn connect(
+        &self,
+        connection_id: u64,
+        account: &Account,
+        info: ConnectionInfo,
+        on_kill: KillCallback,
+    ) -> Result<Box<dyn Connection>, SqlError> {
+        Backend::connect(&self.0, connection_id, account, info, on_kill)
     }
 
     fn login_refused(&self, connection_id: u64, info: &ConnectionInfo, error: &SqlError) {

@@ -64,10 +64,10 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Runs one or more statements, and collects what they answer.
+    /// Runs one or more statements, and collects their answers.
     ///
     /// # Errors
-    /// The error of the first statement that fails; those before it have been run.
+    /// The error of the first statement that fails; earlier ones have run.
     pub fn query(&mut self, sql: &str) -> Result<Vec<StatementResult>, SqlError> {
         let mut collector = Collector::default();
         let Self { session, runtime } = self;

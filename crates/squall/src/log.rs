@@ -1,4 +1,4 @@
-//! Messages of the program go to the error log.
+//! Writes messages of the program to the error log.
 
 use std::fmt::{self, Write as _};
 

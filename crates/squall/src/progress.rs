@@ -1,4 +1,4 @@
-//! How far a transfer is, on one line of the terminal.
+//! The progress of a transfer, on one line of the terminal.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _, stderr};

@@ -1,4 +1,4 @@
-//! `squall serve`: a server until it is told to end.
+//! `squall serve`: runs a server until it is told to end.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
-//! `kill -9` at random moments under writers: no acknowledged transaction is lost and none is half there.
+//! `kill -9` at random times under writers: no acknowledged transaction is lost, and none is there in part.
 //!
-//! Each writer's transaction touches three tables: it appends a journal row with a checksum, sets its counter to the
-//! journal row's number, and moves money between two accounts. After every restart the three must agree. Definitions are
-//! killed likewise: afterwards the catalog and the data agree, each has happened or has not, and those that were acknowledged have.
-//! `SQUALL_CRASH_ROUNDS=500` makes the long run.
+//! Each writer's transaction touches three tables: it appends a journal row with a checksum, sets its counter to the journal row's
+//! number, and moves money between two accounts. After every restart the three must agree. Definitions are killed too: afterwards the
+//! catalog and the data agree, each definition has happened or not, and all acknowledged ones have. `SQUALL_CRASH_ROUNDS=500` makes the
+//! long run.
 
 use mysql::prelude::Queryable;
 use squall_test_support::random::Random;

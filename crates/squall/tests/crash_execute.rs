@@ -1,4 +1,4 @@
-//! `kill -9` while child sessions of EXECUTE run lists: each list is there as a whole or not at all, and those that were acknowledged are.
+//! `kill -9` while child sessions of EXECUTE run lists: each list is there as a whole or not at all, and acknowledged lists are there.
 //!
 //! `SQUALL_CRASH_ROUNDS=500` makes the long run.
 

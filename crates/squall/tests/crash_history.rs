@@ -1,5 +1,5 @@
-//! `kill -9` at random moments under clients that have performance_schema copied: no snapshot that was acknowledged is lost, none is
-//! there in part or twice, and the next server goes on behind them.
+//! `kill -9` at random times under clients that copy performance_schema: no acknowledged snapshot is lost, none is there in part or
+//! twice, and the next server continues after them.
 
 use mysql::prelude::Queryable;
 use squall_test_support::random::Random;

@@ -1,8 +1,8 @@
-//! `kill -9` at random moments under clients that queue statements and workers that run them: no acknowledged statement
-//! is lost, none that has ended is run again, none is left running, and kept results stay as they were.
+//! `kill -9` at random times under clients that queue statements and workers that run them. No acknowledged statement is lost, no ended
+//! one runs again, none stays in the state *running*, and stored results stay the same.
 //!
-//! Each queued statement appends its client's next number to a table that takes a number any number of times.
-//! `SQUALL_CRASH_ROUNDS=500` makes the long run.
+//! Each queued statement appends its client's next number to a table that accepts duplicates. `SQUALL_CRASH_ROUNDS=500` makes the long
+//! run.
 
 use mysql::prelude::Queryable;
 use squall_test_support::random::Random;

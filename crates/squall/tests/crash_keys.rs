@@ -1,7 +1,7 @@
-//! `kill -9` at random moments under writers of a table with functional keys, multi-valued keys and an index of its documents:
-//! afterwards each finds exactly the rows that plain columns say.
+//! `kill -9` at random times under writers of a table with functional keys, multi-valued keys and an index of its documents. Afterwards
+//! each index finds exactly the rows that plain columns give.
 //!
-//! Every row has its document's values in columns of their own, too. `SQUALL_CRASH_ROUNDS=500` makes the long run.
+//! Every row has its document's values in plain columns too. `SQUALL_CRASH_ROUNDS=500` makes the long run.
 
 use mysql::prelude::Queryable;
 use squall_test_support::random::Random;
@@ -24,7 +24,7 @@ struct Case {
     /// Conditions that a key answers, and what says the same of columns.
     same: &'static [(&'static str, &'static str)],
     /// Whether rows are sealed now and then.
-    is_sealed: bool,
+    is_in_segment: bool,
 }
 
 const ROW_TABLE: Case = Case {
@@ -40,7 +40,7 @@ const ROW_TABLE: Case = Case {
         ("FORCE INDEX (by_document) WHERE doc->'$.nested.x' = {}", "WHERE x = {}"),
         ("FORCE INDEX (by_own) WHERE JSON_OVERLAPS(doc->'$.own', '[{}, 1{}]')", "WHERE own IN ({}, 1{})"),
     ],
-    is_sealed: false,
+    is_in_segment: false,
 };
 
 const COLUMN_TABLE: Case = Case {
@@ -58,7 +58,7 @@ const COLUMN_TABLE: Case = Case {
         ("FORCE INDEX (by_owns) WHERE JSON_OVERLAPS(doc->'$.own', '[{}, 1{}]')", "WHERE own IN ({}, 1{})"),
         ("FORCE INDEX (by_own) WHERE CAST(doc->'$.own[0]' AS UNSIGNED) IN ({}, 1{})", "WHERE own IN ({}, 1{})"),
     ],
-    is_sealed: true,
+    is_in_segment: true,
 };
 
 #[test]
@@ -101,7 +101,7 @@ fn kill_under_writers(test: &str, case: &Case, rounds: u64) {
         }
         server.restart();
         check(&server, case, round);
-        if case.is_sealed && round % 2 == 0 {
+        if case.is_in_segment && round % 2 == 0 {
             server.connect().query_drop("OPTIMIZE TABLE crash.t").expect("rows are sealed");
             check(&server, case, round);
         }

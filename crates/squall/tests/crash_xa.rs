@@ -1,9 +1,8 @@
-//! `kill -9` at random moments under branches of global transactions: one that was prepared is neither lost nor half committed, and holds its locks
-//! until a session commits it or rolls it back.
+//! `kill -9` at random times under branches of global transactions. A prepared branch is neither lost nor committed in part, and holds
+//! its locks until a session commits it or rolls it back.
 //!
-//! Each writer's branch touches two tables and its own row of a third. The writer is told when the branch is prepared, and when it has
-//! ended; after a restart the branches that are there, and the rows, have to be what it was told.
-//! `SQUALL_CRASH_ROUNDS=500` makes the long run.
+//! Each writer's branch changes two tables and its own row of a third. The server tells the writer when the branch is prepared and when
+//! it has ended. After a restart the branches and the rows must agree with that. `SQUALL_CRASH_ROUNDS=500` makes the long run.
 
 use mysql::prelude::Queryable;
 use squall_test_support::random::Random;

@@ -1,4 +1,4 @@
-//! The module of `examples/` in a server of its own, asked by a client.
+//! Runs the module of `examples/` in a server, and uses it as a client.
 
 #[path = "../../../examples/greeter.rs"]
 mod greeter;

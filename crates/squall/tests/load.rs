@@ -1,4 +1,4 @@
-//! `squall load` and `squall export` on a server, and loads whose text breaks off.
+//! `squall load` and `squall export` on a server, and loads whose text ends early.
 
 use mysql::prelude::Queryable as _;
 use squall_client::{Client, ConnectOptions, LoadError, QueryResult, Target};

@@ -1,7 +1,7 @@
-//! README's commands do what it says they do: all of its shell and SQL blocks are run, in their order, on a fresh data directory.
+//! Tests README's commands: runs all its shell and SQL blocks, in their order, on a fresh data directory.
 //!
-//! A reader's shell finds other programs behind some names: `cargo run --release --` is the binary that was built for the tests, on a port
-//! and a directory of the test's own, and `pidof squall` is that server alone.
+//! Some names stand for other programs here: `cargo run --release --` is the binary that was built for the tests, on its own port and
+//! directory, and `pidof squall` gives only that server.
 
 use mysql::Conn;
 use mysql::prelude::Queryable;

@@ -1,4 +1,4 @@
-//! The pages of `docs/reference/` say what the program has. `cargo xtask reference` writes them anew.
+//! The pages of `docs/reference/` match the program. `cargo xtask reference` rewrites them.
 
 use squall_functions::build::CONTROL_FUNCTIONS;
 use squall_registry::variables::{DefaultValue, Effect, Kind, Scope, VariableDef};

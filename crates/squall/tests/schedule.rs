@@ -1,4 +1,4 @@
-//! One statement fetches a schedule, makes SQL of it and loads a table, as `docs/guide/schedule.md` says.
+//! One statement fetches a schedule, makes SQL from it and loads a table, as `docs/guide/schedule.md` describes.
 
 use mysql::Conn;
 use mysql::prelude::Queryable as _;

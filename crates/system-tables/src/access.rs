@@ -1,4 +1,4 @@
-//! Which accounts may read and change the tables that the server makes.
+//! The accounts that may read and change system tables.
 
 use crate::names::{ROWS_OF_STATEMENT, is_public, is_system_table, needs_process, virtual_database};
 use crate::performance_truncate::is_counted_table;

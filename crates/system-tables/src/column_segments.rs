@@ -127,9 +127,9 @@ fn each_table(
         }
         let table = source.state.store.table(def)?;
         let (column_table, list) = match ColumnTable::of(&table) {
-            Some(column_table) => (column_table, ColumnTable::seen(&view, &table)?),
+            Some(column_table) => (column_table, ColumnTable::manifest_at(&view, &table)?),
             None => match ColumnTable::of_copy(&table) {
-                Some(copy) => (copy, ColumnTable::seen_copy(&view, &table)?),
+                Some(copy) => (copy, ColumnTable::manifest_of_copy(&view, &table)?),
                 None => continue,
             },
         };

@@ -1,4 +1,4 @@
-//! SHOW CREATE TABLE, VIEW and DATABASE: definitions as MySQL prints them.
+//! SHOW CREATE TABLE, VIEW and DATABASE: prints definitions as MySQL does.
 
 use crate::partition_text::partitioning_text;
 use crate::quoting::{quote, quote_text};

@@ -1,9 +1,9 @@
 //! Columns described in a short form, for tables with many columns of few kinds.
 //!
-//! A description is a list of words: `NAME:type` for a column, with `?` behind the type if it can be NULL; `*` for the five columns of timed
-//! events (`COUNT_STAR`, `SUM_TIMER_WAIT` …), `*READ` for those of a kind of them (`COUNT_READ`, `SUM_TIMER_READ` …); `$NAME` for one of
-//! [`FAMILIES`]. Types: `u` BIGINT UNSIGNED, `i` BIGINT, `w` INT UNSIGNED, `n` INT, `v64` VARCHAR(64), `text` LONGTEXT, `blob`, `bool`, `double`, `json`, `moment`
-//! TIMESTAMP(6), `time` one of whole seconds.
+//! A description is a list of words: `NAME:type` for a column, with `?` after the type if it can be NULL; `*` for the five columns of
+//! timed events (`COUNT_STAR`, `SUM_TIMER_WAIT` …), `*READ` for the same columns of one kind of event (`COUNT_READ`, `SUM_TIMER_READ`
+//! …); `$NAME` for one of [`FAMILIES`]. Types: `u` BIGINT UNSIGNED, `i` BIGINT, `w` INT UNSIGNED, `n` INT, `v64` VARCHAR(64), `text`
+//! LONGTEXT, `blob`, `bool`, `double`, `json`, `moment` TIMESTAMP(6), `time` TIMESTAMP.
 
 use crate::spec::ColumnKind;
 use squall_registry::VirtualColumn;

@@ -1,4 +1,4 @@
-//! `information_schema.FILES`: which table a file is of, or the folder of a row table's files, as performance_schema names them.
+//! `information_schema.FILES`: files with their tables, and folders of row tables' files, by performance_schema's names.
 
 use super::{ColumnSpec, Source, TableSpec, int, long_text, s, text, time};
 use squall_catalog::{TableDef, TableEntry, TableId};

@@ -1,5 +1,5 @@
-//! `mysql.user`, `mysql.db` and the other tables of accounts and of what is granted to them, with MySQL's columns. They are read only:
-//! statements about accounts change what they show. Reading one, or one of its columns, needs grants as for other tables.
+//! `mysql.user`, `mysql.db` and the other tables of accounts and grants, with MySQL's columns. They are read-only: statements about
+//! accounts change them. Reading one, or one of its columns, needs grants as for other tables.
 
 use crate::source::Source;
 use crate::spec::{ColumnSpec, TableSpec, blob, choice, json, local_time, long_text, s, small_uint, text, time, u};
@@ -242,8 +242,8 @@ const SET_WORDS: [(&str, Privileges); 15] = [
     ("Trigger", Privileges::TRIGGER),
 ];
 
-/// Whether lists of tables leave out a table whose rows are made when they are read: what a dump has of those in `mysql` could not be read
-/// again. For the logs, programs that make dumps have a form of their own.
+/// Whether lists of tables leave out a virtual table. A dump with the virtual tables of `mysql` could not be loaded. For the logs,
+/// programs that make dumps have a form of their own.
 pub fn is_unlisted(database: &str, table: &str) -> bool {
     database == DATABASE && !matches!(table, "general_log" | "slow_log")
 }

@@ -1,4 +1,4 @@
-//! `information_schema.JOBS`: the job system's work, of the reader's account or, with PROCESS, of all.
+//! `information_schema.JOBS`: the jobs of the reader's account, or with PROCESS all jobs.
 
 use super::{Source, TableSpec, int, local_micros, long_text, moment, s, s_or_null, text, u, uint};
 use squall_catalog::Privileges;

@@ -1,8 +1,8 @@
-//! information_schema, performance_schema and data_dictionary: tables made when they are read, from the catalog, the variables, the process list
-//! and the counters; and definitions as SHOW CREATE shows them.
+//! information_schema, performance_schema and data_dictionary. Their tables are made when they are read, from the catalog, the
+//! variables, the process list and the counters. Also the texts of SHOW CREATE.
 //!
-//! Reading order: `names`, `source` ([`Source`], [`Server`]), `spec` (how tables are described), `register`, then one file for each family of
-//! tables.
+//! Reading order: `names`, `source` ([`Source`], [`Server`]), `spec` (descriptions of tables), `register`, then one file for each
+//! family of tables.
 //!
 //! Knows: [`ServerState`](squall_server_state::ServerState). Must not know: sessions, which it asks through [`Server`].
 

@@ -1,7 +1,7 @@
-//! performance_schema's tables of locks: holders, waiters, and which waits for which.
+//! performance_schema's tables of locks: holders, waiters, and the holders that each waiter waits for.
 //!
-//! Rows, unique entries and ranges of keys that were searched are `data_locks`. Tables are `metadata_locks`: here one lock of a table is what MySQL divides into
-//! a metadata lock and an intention lock of the engine. GET_LOCK's are there, too.
+//! `data_locks` has the locks of rows, unique entries and searched ranges of keys. `metadata_locks` has the locks of tables and of
+//! GET_LOCK. Squall has one lock for a table; MySQL has a metadata lock and an intention lock of the engine.
 
 use super::{PERFORMANCE, Source, TableSpec, long_text, s, s_or_null, text, u, uint};
 use squall_catalog::{Catalog, TableDef, TableEntry, TableId};

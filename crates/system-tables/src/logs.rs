@@ -1,5 +1,4 @@
-//! `mysql.general_log`, `mysql.slow_log` and `data_dictionary.query_log`: the newest entries of the logs, where
-//! `log_output` has TABLE.
+//! `mysql.general_log`, `mysql.slow_log` and `data_dictionary.query_log`: the newest entries of the logs, if `log_output` has TABLE.
 
 use super::{
     Source, TableSpec, blob, duration, int32, local_micros, medium_text, moment, s, s_or_null, small_uint, text, u,
@@ -99,6 +98,7 @@ pub(crate) const TABLES: &[TableSpec] = &[
             text("ERROR", 5),
             text("SCHEMA_NAME", 64).or_null(),
             blob("STATEMENT"),
+            uint("PARENT_ID").or_null(),
         ],
         rows: queries,
     },
@@ -126,6 +126,7 @@ fn queries(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Val
                 s(if row.work.error == 0 { "false" } else { "true" }),
                 s_or_null(row.database),
                 Value::Bytes(row.text),
+                row.parent_id.map_or(Value::Null, u),
             ]
         })
         .collect())

@@ -1,9 +1,9 @@
-//! Databases and tables by name: which have no storage, and which accounts may read them.
+//! The names of system databases and tables, and the accounts that may read them.
 
 /// The database of performance tables.
 pub const PERFORMANCE: &str = "performance_schema";
 
-/// The database of rows that a statement makes itself, as those that SHOW … WHERE filters. No identifier can name it.
+/// The database of rows that a statement makes itself, such as the rows that SHOW … WHERE filters. No identifier can name it.
 pub const ROWS_OF_STATEMENT: &str = "\u{0}show";
 
 /// Databases that are not in the catalog.

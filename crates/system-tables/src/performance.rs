@@ -1,6 +1,6 @@
 //! performance_schema's tables of statements, accounts, threads and errors.
 //!
-//! What is not measured is 0, as MySQL has it for instruments and consumers that are off.
+//! Values that are not measured are 0, as in MySQL for instruments and consumers that are off.
 
 use super::background_threads::{BACKGROUND_THREADS_FROM, background_threads};
 use super::performance_sums::{self, account, accounts, by_account, nobody};

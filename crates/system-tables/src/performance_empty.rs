@@ -1,4 +1,4 @@
-//! Empty tables of performance_schema, with MySQL's columns, for what Squall does not have or does not measure.
+//! Empty tables of performance_schema, with MySQL's columns, for features that Squall does not have or does not measure.
 //!
 //! They are described in a short form, as there are many columns of few kinds; see [`super::described`].
 

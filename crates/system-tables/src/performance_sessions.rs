@@ -1,4 +1,4 @@
-//! performance_schema's tables of what sessions have open: transactions and prepared statements.
+//! performance_schema's tables of open transactions and prepared statements.
 
 use super::performance::{measured_totals, statement_times};
 use super::performance_events::timer;

@@ -1,8 +1,9 @@
-//! performance_schema's setup tables: what is measured.
+//! performance_schema's setup tables: the measurements that are on.
 //!
-//! Everything is measured or nothing: `global_instrumentation` is the variable `performance_schema`, until the next start. Turning on what is on is
-//! no change, so scripts that turn everything on run; any other change is refused. Single waits can be turned off by themselves, and so can single
-//! connections (`INSTRUMENTED` in `threads`); processor time of statements is measured if its consumer is turned on.
+//! The server measures everything or nothing: `global_instrumentation` has the value of the variable `performance_schema` until the
+//! next start. Turning on an instrument that is on changes nothing, so scripts that turn everything on work. Most other changes are
+//! refused. Single waits and single connections (`INSTRUMENTED` in `threads`) can be turned off. The processor time of statements is
+//! measured if its consumer is on.
 
 use super::performance_files::ROW_TABLE;
 use super::performance_sockets::CLIENT_SOCKET;

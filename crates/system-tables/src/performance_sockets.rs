@@ -1,4 +1,4 @@
-//! performance_schema's tables of sockets: those of clients, which are counted and not timed, as no thread waits at them.
+//! performance_schema's tables of clients' sockets. They are counted and not timed, because no thread waits for them.
 
 use super::performance_sums::timed;
 use super::{DescribedTable, Source, s, u};
@@ -72,7 +72,7 @@ fn by_event(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value
     Ok(vec![[vec![s(CLIENT_SOCKET)], sums(&all(source))].concat()])
 }
 
-/// What went through all sockets, those that are gone included.
+/// The traffic of all sockets, including closed ones.
 pub(crate) fn all(source: &Source<'_>) -> SocketTotals {
     let mut totals = *source.state.statistics.sockets_of_gone.lock();
     sockets(source).iter().for_each(|(_, socket)| totals.merge(&socket.totals()));

@@ -1,5 +1,4 @@
-//! performance_schema's sums by their origin: of statements, errors, transactions, waits and stages, by thread, account, user and
-//! host, and of all.
+//! performance_schema's sums of statements, errors, transactions, waits and stages: by thread, account, user and host, and in total.
 
 use super::background_threads::{BACKGROUND_THREADS_FROM, TASKS};
 use super::{DescribedTable, Source, local_time, s, s_or_null, u};
@@ -108,8 +107,8 @@ pub(crate) fn nobody(_: &AccountKey) -> Vec<Value> {
     Vec::new()
 }
 
-/// What accounts with the same columns are known for together: connections that are there and those that are gone, and the server's own
-/// threads, which have neither user nor host.
+/// Sums of accounts with the same columns: current and ended connections, and the server's own threads, which have neither user nor
+/// host.
 pub(crate) fn accounts(source: &Source<'_>, columns: Columns) -> Vec<(Vec<Value>, AccountStatistics)> {
     let processes = source.state.processes.all();
     let mut all = source.state.statistics.accounts.with_present(processes.iter().map(|process| &**process));

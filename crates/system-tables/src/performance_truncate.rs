@@ -1,4 +1,4 @@
-//! TRUNCATE TABLE of tables of performance_schema: the counts are reset.
+//! TRUNCATE TABLE of tables of performance_schema: resets the counts.
 
 use super::PERFORMANCE;
 use squall_instrumentation::socket_use::SocketTotals;

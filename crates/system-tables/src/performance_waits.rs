@@ -1,4 +1,4 @@
-//! performance_schema's tables of single waits: for commits and locks by sessions, for files by threads.
+//! performance_schema's tables of single waits: of sessions for commits and locks, of threads for files.
 
 use super::background_threads::BACKGROUND_THREADS_FROM;
 use super::performance_events::timer;
@@ -76,7 +76,7 @@ fn tables(source: &Source<'_>) -> Tables {
     tables
 }
 
-/// Schema, name, index and type of what was waited for, and what was done.
+/// Schema, name, index and type of the object of a wait, and the operation.
 fn lock_object(tables: &Tables, object: Option<(TableId, Option<IndexId>)>) -> [Value; 5] {
     let Some((table, index)) = object else {
         return [Value::Null, Value::Null, Value::Null, Value::Null, s("wait")];

@@ -1,4 +1,4 @@
-//! Empty tables, with MySQL's columns, of things that Squall does not have yet.
+//! Empty tables, with MySQL's columns, for features that Squall does not have yet.
 
 use super::{ColumnSpec, TableSpec, int, json, long_text, no_rows, text, uint};
 

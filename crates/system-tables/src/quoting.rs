@@ -1,4 +1,4 @@
-//! Names and texts as statements write them.
+//! Quotes names and texts for statements.
 
 /// A name in backquotes.
 pub fn quote(name: &str) -> String {

@@ -1,4 +1,4 @@
-//! The tables as the registry has them.
+//! Registers the tables.
 
 use crate::names::PERFORMANCE;
 use crate::source::{Server, Source};

@@ -1,4 +1,4 @@
-//! information_schema's tables of roles: those that the reader has, and what is granted to those that are active.
+//! information_schema's tables of roles: the reader's roles, and the grants of its active ones.
 
 use super::{ColumnSpec, Source, TableSpec, s, text, yes_no};
 use crate::grant_tables::words;
@@ -110,7 +110,7 @@ struct Granted {
     with_admin: bool,
 }
 
-/// The roles that the reader has been granted, and those that these have, over any number of steps.
+/// The roles that were granted to the reader, directly or through other roles.
 fn granted(accounts: &Accounts, reader: &AccountKey) -> Vec<Granted> {
     let (mut pending, mut seen, mut all) = (vec![reader.clone()], BTreeSet::new(), Vec::new());
     while let Some(to) = pending.pop() {
@@ -161,7 +161,7 @@ fn administrable(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<
     granted_rows(source, |granted| granted.with_admin)
 }
 
-/// The roles that are active now, with those that they bring.
+/// The active roles, with the roles granted to them.
 fn active_roles(source: &Source<'_>, accounts: &Accounts) -> Vec<Arc<AccountDef>> {
     let reader = reader(source);
     let Some(account) = accounts.get(&reader) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! What the server is and does: engines, character sets, processes, privileges, variables, status.
+//! Tables about the server: engines, character sets, processes, privileges, variables, status.
 
 use super::{PERFORMANCE, Source, TableSpec, int, long_text, moment, s, s_or_null, text, u, uint, yes_no};
 use squall_catalog::{AccountDef, Privileges};
@@ -203,6 +203,31 @@ pub(crate) const TABLES: &[TableSpec] = &[
         columns: &[text("VARIABLE_NAME", 64), text("VARIABLE_VALUE", 1024).or_null()],
         rows: |source, _| Ok(crate::status::status_rows(source, false)),
     },
+    // MariaDB's places of the four, and MySQL's before 8.0.
+    TableSpec {
+        database: INFORMATION,
+        name: "GLOBAL_STATUS",
+        columns: &[text("VARIABLE_NAME", 64), text("VARIABLE_VALUE", 2048).or_null()],
+        rows: |source, _| Ok(with_names_in_capitals(crate::status::status_rows(source, true))),
+    },
+    TableSpec {
+        database: INFORMATION,
+        name: "SESSION_STATUS",
+        columns: &[text("VARIABLE_NAME", 64), text("VARIABLE_VALUE", 2048).or_null()],
+        rows: |source, _| Ok(with_names_in_capitals(crate::status::status_rows(source, false))),
+    },
+    TableSpec {
+        database: INFORMATION,
+        name: "GLOBAL_VARIABLES",
+        columns: &[text("VARIABLE_NAME", 64), text("VARIABLE_VALUE", 2048).or_null()],
+        rows: |source, _| Ok(with_names_in_capitals(variable_rows(source, true))),
+    },
+    TableSpec {
+        database: INFORMATION,
+        name: "SESSION_VARIABLES",
+        columns: &[text("VARIABLE_NAME", 64), text("VARIABLE_VALUE", 2048).or_null()],
+        rows: |source, _| Ok(with_names_in_capitals(variable_rows(source, false))),
+    },
     TableSpec {
         database: PERFORMANCE,
         name: "session_connect_attrs",
@@ -230,6 +255,16 @@ pub(crate) const TABLES: &[TableSpec] = &[
         rows: variables_info,
     },
 ];
+
+/// Rows whose first column is a name, as information_schema has them.
+fn with_names_in_capitals(mut rows: Vec<Vec<Value>>) -> Vec<Vec<Value>> {
+    for name in rows.iter_mut().filter_map(|row| row.first_mut()) {
+        if let Value::String(name) = name {
+            name.make_ascii_uppercase();
+        }
+    }
+    rows
+}
 
 /// Character sets by name.
 pub fn charsets() -> Vec<Charset> {

@@ -1,5 +1,5 @@
-//! Tables of `mysql` that tools read, beside those of accounts: time zones, as the bundled database has them, and lists of plugins and components,
-//! which are empty here; and other servers that CREATE SERVER has named. They are read only.
+//! Tables of `mysql` that tools read, besides those of accounts. Time zones come from the bundled database, lists of plugins and
+//! components are empty, and `servers` has the servers of CREATE SERVER. All are read-only.
 
 use crate::source::Source;
 use crate::spec::{TableSpec, choice, int, int32, long_text, moment, no_rows, s, small_uint, text, time, u};
@@ -106,8 +106,8 @@ fn numbered_zones() -> impl Iterator<Item = (u64, String)> {
 /// What a zone's clocks say between two changes.
 type ZoneType = (i32, bool, String);
 
-/// The changes of a zone, with what its clocks say behind each: a place in the list of what they ever say, which begins with what they
-/// said before the first.
+/// The transitions of a zone. Each has the position of its new offset in the zone's list of offsets, which begins with the offset
+/// before the first transition.
 fn changes_of(name: &str) -> (Vec<ZoneType>, Vec<(i64, u64)>) {
     let mut types: Vec<ZoneType> = Vec::new();
     let mut changes = Vec::new();

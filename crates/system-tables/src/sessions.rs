@@ -1,4 +1,4 @@
-//! `data_dictionary.sessions`: who is connected, whose child a session is, and by what protocol it came.
+//! `data_dictionary.sessions`: the sessions, their accounts, parents and protocols.
 
 use crate::source::Source;
 use crate::spec::{TableSpec, flag, long_text, s, s_or_null, text, u, uint};

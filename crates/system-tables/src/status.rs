@@ -1,4 +1,4 @@
-//! Status variables: what SHOW STATUS and performance_schema's tables of them have.
+//! Status variables of SHOW STATUS and of performance_schema.
 //!
 //! Sessions count statements ([`SessionStatus`](squall_instrumentation::process::SessionStatus)); performance_schema counts rows, files,
 //! sockets and waits, so they do not change while `performance_schema` is off.
@@ -65,7 +65,7 @@ pub fn status_rows(source: &Source<'_>, global: bool) -> Vec<Vec<Value>> {
     rows.into_iter().map(|(name, value)| vec![s(name), s(value)]).collect()
 }
 
-/// What is there, and what has happened to connections.
+/// Counts of objects, and of events of connections.
 fn of_the_server(source: &Source<'_>) -> Vec<(&'static str, u64)> {
     let state = source.state;
     let uptime = state.started.elapsed().as_secs();
@@ -146,7 +146,7 @@ fn of_sockets(source: &Source<'_>, process: Option<&Process>) -> [(&'static str,
     [("Bytes_received", totals.read_bytes), ("Bytes_sent", totals.written_bytes)]
 }
 
-/// Rows read and changed. What a scan has read is what MySQL reads by `rnd_next`; what was found along an index, by `read_key`.
+/// Rows read and changed. Rows read by a scan count as MySQL's `rnd_next`, rows found by an index as `read_key`.
 fn of_rows(source: &Source<'_>, process: Option<&Process>) -> Vec<(&'static str, u64)> {
     let counted = match process {
         Some(process) => process.tables.snapshot(),
@@ -227,7 +227,7 @@ fn compression_status(process: Option<&Process>) -> [(&'static str, String); 3] 
     ]
 }
 
-/// Status variables of TLS: of a connection, and what they are where there is none.
+/// Status variables of TLS: for a connection with TLS, and their values without.
 pub(crate) fn tls_status(process: Option<&Process>) -> [(&'static str, String); 3] {
     let tls = process.and_then(|process| process.tls.as_deref());
     let text = |of: fn(&TlsUse) -> &str| tls.map_or_else(String::new, |tls| of(tls).to_string());

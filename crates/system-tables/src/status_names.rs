@@ -1,4 +1,4 @@
-//! Status variables of what Squall does not have or does not count. Monitoring programs ask for the names.
+//! Status variables of features that Squall does not have or does not count. Monitoring programs ask for the names.
 
 /// They are 0, by what would be counted.
 pub(super) const ZERO: &[&str] = &[

@@ -1,4 +1,4 @@
-//! information_schema.TRIGGERS, and triggers as SHOW has them.
+//! information_schema.TRIGGERS, and the rows of SHOW TRIGGERS.
 
 use crate::quoting::quote;
 use crate::spec::hundredths;

@@ -1,4 +1,4 @@
-//! A type as SHOW CREATE TABLE, SHOW COLUMNS and information_schema print it.
+//! Types as text, for SHOW CREATE TABLE, SHOW COLUMNS and information_schema.
 
 use squall_catalog::{ColumnDef, FunctionalPart};
 use squall_server_state::charset;

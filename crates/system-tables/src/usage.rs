@@ -1,5 +1,4 @@
-//! information_schema's tables of which object uses which, and of further properties of columns, tables and
-//! databases.
+//! information_schema's tables of dependencies between objects, and of further properties of columns, tables and databases.
 
 use super::{ColumnSpec, Source, TableSpec, int, json, local_time, long_text, s, text, time, u, uint};
 use crate::partition_text;

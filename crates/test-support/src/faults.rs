@@ -1,4 +1,4 @@
-//! A server whose disk and clock fail when a test says so.
+//! A server whose disk and clock fail on a test's command.
 //!
 //! A small library (`faults.c`, made with `cc`) is preloaded into the server's process. It is between the server and the
 //! system's calls for writing, syncing and telling the time. Linux only.
@@ -140,8 +140,8 @@ impl Faults {
         self.set(Control::SyncHeld, 0);
     }
 
-    /// What a power cut leaves, after the server was killed: of the log only what was synced. What was written behind it
-    /// is zeros again, as it was before.
+    /// Simulates a power cut after a kill of the server: keeps only the synced part of the log. What was written behind it is zeros
+    /// again, as it was before.
     ///
     /// # Panics
     /// If the log is not there or cannot be changed.

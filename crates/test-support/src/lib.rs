@@ -1,4 +1,4 @@
-//! What the end-to-end tests share: a server process on a fresh data directory, and golden scripts.
+//! Shared code of the end-to-end tests: a server process on a fresh data directory, and golden scripts.
 //!
 //! The client is the `mysql` crate, which is not ours, so that the same scripts can be run on another server.
 

@@ -1,4 +1,4 @@
-//! A MariaDB server that answers are compared with.
+//! A MariaDB server, to compare answers with.
 
 use crate::server::{START_TIME_MAX, connect, free_port};
 use crate::skip;

@@ -1,8 +1,8 @@
-//! What a power cut may leave of a server's files at any time.
+//! Simulates power cuts: makes the files that a power cut could leave at any time.
 //!
 //! A small library (`recorder.c`, made with `cc`) is preloaded into the server's process and records all changes of the files and names
-//! of its data directory, in order. From that, the remains at any time can be made: what was synced by then is there; of what was not,
-//! any part is, each block of a file and each name for itself, and of a folder's names those that came first or any. Linux only.
+//! of its data directory, in order. From the records it makes the files after a cut at a given time. All synced data is there. Of the
+//! unsynced data, each block of a file is there or not; of a folder's unsynced names, the first ones are there, or any. Linux only.
 
 use crate::random::Random;
 use crate::server::TestServer;
@@ -87,7 +87,8 @@ impl Recorder {
         u64::from_ne_bytes(bytes)
     }
 
-    /// Lets the record go on after a server was killed: forgets what was half recorded, and records what was done and not recorded.
+    /// Continues the recording after a kill of the server: drops half-written records, and adds records of changes that were made
+    /// but not recorded.
     ///
     /// # Panics
     /// If the files cannot be read or written.
@@ -349,7 +350,7 @@ impl<'e> Disk<'e> {
         self.unsynced.push((number, change));
     }
 
-    /// Finds out what has been renamed and removed without a record, from what is in a folder.
+    /// Finds renames and removals without a record, by the content of a folder.
     fn compare(&mut self, number: usize, event: &Event) {
         let mut rest = &event.bytes[..];
         let mut listed = BTreeMap::new();
@@ -412,7 +413,7 @@ impl<'e> Disk<'e> {
         });
     }
 
-    /// What has become of the files in a folder beside what is recorded.
+    /// Changes of the files in a folder that are not recorded.
     fn missing_events(&self, data: &Path) -> Vec<Event> {
         let mut found = BTreeMap::new();
         let mut folders = vec![data.to_path_buf()];
@@ -475,7 +476,7 @@ impl<'e> Disk<'e> {
     /// Writes what may be left into a folder.
     fn write(&self, folder: &Path, random: &mut Random) {
         let mut names = self.names.clone();
-        // None, half or nearly all of what was not synced; of names those that came first or any.
+        // None, half or nearly all of the unsynced data; of the names the first ones, or any.
         let keeps = [0, 5, 9, 10][random.below(4) as usize];
         let first = random.below(self.unsynced.len() as u64 + 1) as usize;
         let in_order = random.below(2) == 0;

@@ -1,4 +1,4 @@
-//! Plans of tests that are about something else than privileges.
+//! Authorizes plans in tests that do not test privileges.
 
 use squall_catalog::{
     AccessMap, AccountDef, AccountKey, Accounts, Authorized, NoServerTables, Privileges, Subject, Touches,

@@ -1,4 +1,4 @@
-//! A small generator (xorshift64*), so that a run has a seed.
+//! A small random generator (xorshift64*) with a seed, so that a run can be repeated.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};

@@ -1,4 +1,4 @@
-//! A small web server for tests of clients: it answers as its paths say, well or badly.
+//! A small web server for tests of clients. The path of a request selects a good or a bad answer.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

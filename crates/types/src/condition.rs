@@ -1,4 +1,4 @@
-//! The items of a condition that SIGNAL sets and GET DIAGNOSTICS reads, beside its number, its SQLSTATE and its message.
+//! The items of a condition besides its number, SQLSTATE and message. SIGNAL sets them and GET DIAGNOSTICS reads them.
 
 /// An item's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Integers as decimal text, at a few nanoseconds each.
+//! Prints integers as decimal text, in a few nanoseconds each.
 
 /// Appends a signed integer.
 #[inline]

@@ -1,7 +1,7 @@
-//! Names of files that outlive a power cut.
+//! Makes, renames and removes files so that their names survive a power cut.
 //!
-//! To sync a file syncs its content. Its name is in its folder, which has to be synced too; likewise a folder's own name. Code that
-//! makes, renames or removes a file on which other code relies uses these functions.
+//! Syncing a file syncs only its content. Its name is in its folder, which must be synced too, and so must the folder of that folder.
+//! Code that makes, renames or removes important files uses these functions.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -32,10 +32,11 @@ pub fn sync_name(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes all that is in a folder durable, also what an earlier process made: the file systems that the folder and those in it are on.
+/// Makes all files in a folder durable, also those of an earlier process: syncs the file systems of the folder and of its
+/// subfolders.
 ///
-/// A process that was killed has left files and names that a power cut may still take away. The next one finds them and acts upon them as if they
-/// were there for good, so it sees to that first.
+/// A power cut could still remove files and names of a killed process. The next one finds them and acts upon them as if they were
+/// there for good, so it sees to that first.
 ///
 /// # Errors
 /// The system's.

@@ -77,7 +77,7 @@ impl SqlError {
 
     /// The error of `SIGNAL SQLSTATE '…' SET MESSAGE_TEXT = '…'` (1644).
     pub fn signal(sqlstate: [u8; 5], message: impl Into<String>) -> Self {
-        Self::of_parts(1644, sqlstate, message)
+        Self::of_parts(ErrorCode::UnhandledSignal.number(), sqlstate, message)
     }
 
     /// The error with its own text in place of the template's.
@@ -93,6 +93,12 @@ impl SqlError {
     /// Whether this is the error of `code`.
     pub fn is(&self, code: ErrorCode) -> bool {
         self.code == code.number()
+    }
+
+    /// The code of the table, if it has the error's number. Where MySQL has two texts for a number it is the first of them.
+    pub fn known(&self) -> Option<ErrorCode> {
+        let at = ErrorCode::ALL.partition_point(|code| code.number() < self.code);
+        ErrorCode::ALL.get(at).copied().filter(|code| self.is(*code))
     }
 
     /// The SQLSTATE as text.
@@ -148,7 +154,10 @@ macro_rules! error_codes {
 }
 
 error_codes! {
+    CantCreateFile = 1, b"HY000", "Can't create/write to file '%s' (OS errno %s - %s)";
     FileOpen = 29, b"HY000", "File '%s' not found (OS errno %s)";
+    FileNotFound = 29, b"HY000", "File '%s' not found (OS errno %s - %s)";
+    FulltextTooDeep = 209, b"HY000", "Too many nested sub-expressions in a full-text search";
     DbCreateExists = 1007, b"HY000", "Can't create database '%s'; database exists";
     DbDropExists = 1008, b"HY000", "Can't drop database '%s'; database doesn't exist";
     RecordChanged = 1020, b"HY000", "Record has changed since last read in table '%s'";
@@ -229,6 +238,7 @@ error_codes! {
     PacketsOutOfOrder = 1156, b"08S01", "Got packets out of order";
     NetUncompressError = 1157, b"08S01", "Couldn't uncompress communication packet";
     NetReadInterrupted = 1159, b"08S01", "Got timeout reading communication packets";
+    NetWriteInterrupted = 1161, b"08S01", "Got timeout writing communication packets";
     WrongColumnName = 1166, b"42000", "Incorrect column name '%s'";
     WrongKeyColumn = 1167, b"42000", "The used storage engine can't index column '%s'";
     BlobKeyWithoutLength = 1170, b"42000", "BLOB/TEXT column '%s' used in key specification without a key length";
@@ -303,13 +313,27 @@ error_codes! {
     SpNoRecursiveCreate = 1303, b"2F003", "Can't create a %s from within another stored routine";
     SpAlreadyExists = 1304, b"42000", "%s %s already exists";
     SpDoesNotExist = 1305, b"42000", "%s %s does not exist";
+    LabelMismatch = 1308, b"42000", "%s with no matching label: %s";
+    LabelRedefined = 1309, b"42000", "Redefining label %s";
+    ReturnOutsideFunction = 1313, b"42000", "RETURN is only allowed in a FUNCTION";
     SpBadStatement = 1314, b"0A000", "%s is not allowed in stored procedures";
     QueryInterrupted = 1317, b"70100", "Query execution was interrupted";
     SpWrongArgumentCount = 1318, b"42000", "Incorrect number of arguments for %s %s; expected %s, got %s";
+    UndefinedCondition = 1319, b"42000", "Undefined CONDITION: %s";
     SpNoReturn = 1320, b"42000", "No RETURN found in FUNCTION %s";
     SpNoReturnAtEnd = 1321, b"2F005", "FUNCTION %s ended without RETURN";
+    UndefinedCursor = 1324, b"42000", "Undefined CURSOR: %s";
+    CursorAlreadyOpen = 1325, b"24000", "Cursor is already open";
+    CursorNotOpen = 1326, b"24000", "Cursor is not open";
+    UndeclaredVariable = 1327, b"42000", "Undeclared variable: %s";
+    WrongFetchVariables = 1328, b"HY000", "Incorrect number of FETCH variables";
+    NoData = 1329, b"02000", "No data - zero rows fetched, selected, or processed";
     SpDuplicateParameter = 1330, b"42000", "Duplicate parameter: %s";
+    DuplicateVariable = 1331, b"42000", "Duplicate variable: %s";
+    DuplicateCondition = 1332, b"42000", "Duplicate condition: %s";
+    DuplicateCursor = 1333, b"42000", "Duplicate cursor: %s";
     NotAllowedInFunctionOrTrigger = 1336, b"0A000", "%s is not allowed in stored function or trigger";
+    CaseNotFound = 1339, b"20000", "Case not found for CASE statement";
     ViewNoExplain = 1345, b"HY000", "EXPLAIN/SHOW can not be issued; lacking privileges for underlying table";
     WrongObject = 1347, b"HY000", "'%s.%s' is not %s";
     NonupdateableColumn = 1348, b"HY000", "Column '%s' is not updatable";
@@ -344,6 +368,7 @@ error_codes! {
     CannotCreateUserWithGrant = 1410, b"42000", "You are not allowed to create a user with GRANT";
     WrongValueForType = 1411, b"HY000", "Incorrect %s value: '%s' for function %s";
     DoesNotSupportSchemaChange = 1412, b"HY000", "Table definition has changed, please retry transaction";
+    DuplicateHandler = 1413, b"42000", "Duplicate handler declared in the same block";
     SpNotVariableArgument = 1414, b"42000", "OUT or INOUT argument %s for routine %s is not a variable or NEW pseudo-variable in BEFORE trigger";
     SpNoResultSet = 1415, b"0A000", "Not allowed to return a result set from a %s";
     CannotCreateGeometryObject = 1416, b"22003", "Cannot get geometry object from data you send to the GEOMETRY field";
@@ -442,6 +467,9 @@ error_codes! {
     WarnOptionIgnored = 1618, b"HY000", "<%s> option ignored";
     TooLongTableComment = 1628, b"HY000", "Comment for table '%s' is too long (max = 2048)";
     TooLongFieldComment = 1629, b"HY000", "Comment for field '%s' is too long (max = %s)";
+    UnhandledSignal = 1644, b"45000", "Unhandled user-defined exception condition";
+    ResignalWithoutHandler = 1645, b"0K000", "RESIGNAL when handler not active";
+    SignalWithoutState = 1646, b"HY000", "SIGNAL/RESIGNAL can only use a CONDITION defined with SQLSTATE";
     CondItemTruncated = 1647, b"HY000", "Data truncated for condition item '%s'";
     CondItemTooLong = 1648, b"HY000", "Data too long for condition item '%s'";
     UnknownLocale = 1649, b"HY000", "Unknown locale: '%s'";
@@ -468,6 +496,7 @@ error_codes! {
     PartitionExchangeForeignKey = 1740, b"HY000", "Table to exchange with partition has foreign key references: '%s'";
     PartitionClauseOnNonPartitioned = 1747, b"HY000", "PARTITION () clause on non partitioned table";
     RowDoesNotMatchGivenPartitionSet = 1748, b"HY000", "Found a row not matching the given partition set";
+    NoSuchCondition = 1758, b"35000", "Invalid condition number";
     VariableNotSettableInFunction = 1765, b"HY000", "The system variable %s cannot be set in stored functions or triggers.";
     VariableNotSettableInTransaction = 1766, b"HY000", "The system variable %s cannot be set when there is an ongoing transaction.";
     MalformedGtidSet = 1772, b"HY000", "Malformed GTID set specification '%s'.";
@@ -490,7 +519,9 @@ error_codes! {
     MustChangePasswordLogin = 1862, b"HY000", "Your password has expired. To log in you must change it using a client that supports expired passwords.";
     AccessDeniedChangeUser = 1873, b"28000", "Access denied trying to change to user '%s'@'%s' (using password: %s). Disconnecting.";
     AesInvalidIv = 1882, b"HY000", "The initialization vector supplied to %s is too short. Must be at least %s bytes long";
+    StackedWithoutHandler = 1887, b"0Z002", "GET STACKED DIAGNOSTICS when handler not active";
     GeneratedValueIgnored = 1906, b"HY000", "The value specified for generated column '%s' in table '%s' has been ignored";
+    VariableNotForStatement = 1971, b"42000", "The system variable %s cannot be set in SET STATEMENT.";
     ForeignKeyDepthExceeded = 3008, b"HY000", "Foreign key cascade delete/update exceeds max depth of %s.";
     ReferencedTriggerDoesNotExist = 3011, b"HY000", "Referenced trigger '%s' for the given action time and event type does not exist.";
     InvalidFieldSize = 3013, b"42000", "Invalid size for column '%s'.";
@@ -571,6 +602,7 @@ error_codes! {
     WindowRangeNumericType = 3589, b"HY000", "Window '%s' with RANGE frame has ORDER BY expression of numeric type, INTERVAL bound value not allowed.";
     WindowBoundNotConstant = 3590, b"HY000", "Window '%s' has a non-constant frame bound.";
     WindowDuplicateName = 3591, b"HY000", "Window '%s' is defined twice.";
+    WindowIllegalOrderBy = 3592, b"HY000", "Window '%s': ORDER BY or PARTITION BY uses legacy position indication which is not supported, use expression.";
     WindowInvalidUse = 3593, b"HY000", "You cannot use the window function '%s' in this context.'";
     WindowRowsIntervalUse = 3595, b"HY000", "Window '%s': INTERVAL can only be used with RANGE frames.";
     FieldInGroupingNotGroupBy = 3602, b"HY000", "Argument #%s of GROUPING function is not in GROUP BY";
@@ -592,7 +624,9 @@ error_codes! {
     UselessSpatialIndex = 3674, b"HY000", "The spatial index on column '%s' will not be used by the query optimizer since the column does not have an SRID attribute. Consider adding an SRID attribute to the column.";
     ParseErrorInDigestFunction = 3677, b"HY000", "Could not parse argument to digest function.";
     OnlyForSrid0And4326 = 3682, b"22S00", "Function %s is only defined for SRID 0 and SRID 4326.";
+    RegexpIllegalArgument = 3685, b"HY000", "Illegal argument to a regular expression.";
     RegexpIndexOutOfBounds = 3686, b"HY000", "Index out of bounds in regular expression search.";
+    RegexpPatternTooBig = 3700, b"HY000", "The regular expression pattern exceeds limits on size or complexity.";
     NotImplementedForCartesianSrs = 3704, b"22S00", "%s(%s) has not been implemented for Cartesian spatial reference systems.";
     NonpositiveRadius = 3706, b"22003", "Invalid radius provided to function %s: Radius must be greater than zero.";
     RestartServerFailed = 3707, b"HY000", "Restart server failed (%s).";
@@ -656,6 +690,10 @@ error_codes! {
     InvalidCastRingDirection = 4033, b"22S04", "Invalid cast from %s to %s. A polygon ring is in the wrong direction.";
     GisDifferentSridsAggregation = 4034, b"22S05", "Arguments to function %s contains geometries with different SRIDs: %s and %s. All geometries must have the same SRID.";
     XaTempTable = 4091, b"HY000", "Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON";
+    BackupStageActive = 4145, b"HY000", "Can't execute the command as you have a BACKUP STAGE active";
+    BackupNotRunning = 4146, b"HY000", "You must start backup with \"BACKUP STAGE START\"";
+    BackupWrongStage = 4147, b"HY000", "Backup stage '%s' is same or before current backup stage '%s'";
+    BackupUnknownStage = 4149, b"HY000", "Unknown backup stage: '%s'. Stage should be one of START, FLUSH, BLOCK_DDL, BLOCK_COMMIT or END";
     ForeignKeyMissingUniqueKey = 6125, b"HY000", "Failed to add the foreign key constraint. Missing unique key for constraint '%s' in the referenced table '%s'";
     NonScalarUsedAsKey = 6134, b"HY000", "Non-scalar (e.g., vector) column '%s' cannot be used as key";
     DataIncompatibleWithVector = 6136, b"HY000", "Value of type '%s, size: %s' cannot be converted to 'vector' type.";

@@ -1,4 +1,4 @@
-//! Sums of what is done with files.
+//! Sums of operations on files.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

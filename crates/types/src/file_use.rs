@@ -1,8 +1,8 @@
-//! How files are read and written: counts, bytes and times of each.
+//! The use of files: counts, bytes and times of reads and writes.
 //!
-//! The use of a file has a name of MySQL's kind (`wait/io/file/…`). Each file of the process has counters. Threads that use one file many
-//! thousands of times a second wait for the system, not for these counters. Sums by thread and by session, and the last events of a
-//! thread, are in [`events`].
+//! The use of a file has a name as in MySQL (`wait/io/file/…`). Each file of the process has counters, which all threads share: threads
+//! that use one file many thousands of times a second wait for the system, not for these counters. [`events`] has the sums by thread
+//! and by session, and the last events of a thread.
 
 mod events;
 
@@ -128,7 +128,7 @@ impl Counters {
     }
 }
 
-/// All files that are or were open, and what is left of those that are gone.
+/// All files that are or were open, and the sums of removed files.
 #[derive(Default)]
 struct Files {
     by_path: BTreeMap<PathBuf, Arc<Counters>>,
@@ -189,7 +189,7 @@ pub fn of_files(directory: &Path) -> Vec<FileSums> {
     sums.collect()
 }
 
-/// Sums by what files are used for, those that are gone included.
+/// Sums by the use of files, including removed files.
 pub fn by_event() -> BTreeMap<&'static str, FileTotals> {
     let files = files();
     let mut sums = files.gone.clone();

@@ -1,9 +1,8 @@
-//! The kinds of geometries, and the form in which values hold them: four bytes of SRID and Well-Known Binary, all of it
-//! little endian.
+//! The kinds of geometries, and their bytes in values: four bytes of SRID, then Well-Known Binary, all little-endian.
 //!
 //! Calculations with them are in the crate `spatial`; a store only checks whether bytes are a geometry.
 
-/// What a spatial column takes, or what a geometry is.
+/// The kind of a geometry, or the kinds that a spatial column accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GeometryKind {
     /// Any of the others.

@@ -1,8 +1,8 @@
-//! Assertions about what everything else relies on.
+//! Assertions of invariants that the whole server relies on.
 //!
-//! The policy: in commit and recovery an assertion is made in every build, and ends the process if it does not hold: to go on could spread
-//! damage to the disk, and a crash is something that the store recovers from. A check that costs more than the work around it is a
-//! `debug_assert!`. Elsewhere a panic ends one statement. What a client sends or a disk holds is never asserted: it is an error.
+//! The policy: in commit and recovery, assertions are in every build and end the process. To go on could write damage to the disk, and
+//! the store can recover from a crash. A check that costs more than the work around it is a `debug_assert!`. Elsewhere a panic ends one
+//! statement. Input from clients and from disk is never asserted: if it is wrong, that is an error.
 
 use std::fmt::Arguments;
 

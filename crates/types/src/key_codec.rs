@@ -1,7 +1,6 @@
 //! Index keys: values as bytes whose order is MySQL's order.
 //!
-//! A key is its parts one after the other. A part is, for a nullable column, one byte (0 for NULL, 1 otherwise), and the
-//! value:
+//! A key is its parts one after the other. A part is one byte for a nullable column (0 for NULL, 1 otherwise), then the value:
 //!
 //! ```text
 //! integers, DECIMAL, BIT, YEAR, ENUM, SET   fixed width by type, big-endian, sign bit turned over
@@ -11,7 +10,7 @@
 //! strings                                   sort key (bytes for binary ones) with 00 -> 01 01, 01 -> 01 02, then 00
 //! ```
 //!
-//! A descending part has all its bytes inverted. Keys do not give back strings of other collations than `binary` and
+//! A descending part has all its bytes inverted. A string can be decoded from a key only in the collations `binary` and
 //! `utf8mb4_0900_bin`.
 
 use crate::{CollationId, Date, DateTime, Decimal, IntWidth, SqlError, SqlResult, SqlType, Time, Value, collation};

@@ -1,3 +1,5 @@
+//! Keys have the order of their values.
+
 use super::*;
 use crate::StringKind;
 use crate::json::Document;

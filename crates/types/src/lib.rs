@@ -1,10 +1,10 @@
 //! MySQL types, values, decimals, temporal values, collations and conversions.
 //!
-//! Everything above this crate speaks of columns as [`SqlType`] and of single values as [`Value`]. The crate knows
-//! nothing of tables, packets, Arrow arrays or sessions.
+//! All other crates use [`SqlType`] for the types of columns and [`Value`] for single values. The crate must not know tables, packets,
+//! Arrow arrays or sessions.
 //!
-//! Reading order: [`sql_type`], [`value`], [`decimal`], [`temporal`], [`collation`], [`error`],
-//! [`convert`], [`json`], [`geometry`], [`vector`], [`key_codec`]; beside them [`durable_files`], [`file_use`], [`work_meter`] and [`threads`].
+//! Reading order: [`sql_type`], [`value`], [`decimal`], [`temporal`], [`collation`], [`error`], [`convert`], [`json`], [`geometry`],
+//! [`vector`], [`key_codec`]; apart from these [`durable_files`], [`file_use`], [`work_meter`] and [`threads`].
 
 pub mod clock;
 pub mod collation;

@@ -1,7 +1,7 @@
-//! Overlapping pieces of texts, as FULLTEXT keys WITH PARSER ngram file them: for languages that have no blanks between words.
+//! N-grams: overlapping pieces of texts, for FULLTEXT keys WITH PARSER ngram. They serve languages without blanks between words.
 //!
-//! A piece is of two characters that stand side by side in a run of letters. ASCII characters that are no part of words end a run, as in
-//! MySQL; other punctuation counts as a letter. A piece that contains a stop word is left out.
+//! A piece is two neighbouring characters in a run of letters. ASCII characters that are not part of words end a run, as in MySQL;
+//! other punctuation counts as a letter. A piece that contains a stop word is left out.
 
 use crate::CollationId;
 use crate::collation::sort_key;

@@ -1,4 +1,4 @@
-//! Where finished rows go, value by value.
+//! [`RowWriter`]: receives finished rows, value by value.
 
 use crate::{Date, DateTime, Decimal, Time};
 

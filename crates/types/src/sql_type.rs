@@ -228,6 +228,11 @@ impl SqlType {
         }
     }
 
+    /// Whether the type is a spatial one.
+    pub fn is_geometry(&self) -> bool {
+        matches!(self, SqlType::String { kind: StringKind::Geometry(_), .. })
+    }
+
     /// Whether the type is VECTOR(n).
     pub fn is_vector(&self) -> bool {
         matches!(self, SqlType::String { kind: StringKind::Vector, .. })

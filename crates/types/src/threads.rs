@@ -1,4 +1,4 @@
-//! Numbers of threads: they divide what all threads write into parts.
+//! Numbers of threads. They choose a thread's part of data that all threads write.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,4 +1,4 @@
-//! Words of texts, as FULLTEXT keys file them.
+//! Splits texts into words for FULLTEXT keys.
 //!
 //! A word is a run of letters, digits and underscores, of three to eighty-four characters, that is not in a short
 //! list of stop words. In the collations for `key=value` lines an equals sign is a letter.

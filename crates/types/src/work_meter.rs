@@ -1,7 +1,7 @@
 //! The processor time of work and its use of files, on any threads.
 //!
-//! A [`Meter`] is attached to a thread for as long as the thread works for it; threads that are started for that work carry it
-//! on. Work without a meter costs a look at a thread-local variable when it is handed over, and nothing elsewhere.
+//! A [`Meter`] is attached to a thread while the thread works for it, and passed to threads that are started for that work. Work
+//! without a meter costs one read of a thread-local variable when it is passed to another thread, and nothing elsewhere.
 
 use crate::file_times::FileTimes;
 use pin_project_lite::pin_project;

@@ -1,4 +1,4 @@
-//! The graph.
+//! The graph: nodes, levels and their links.
 
 use crate::arrays::Arrays;
 use crate::measure::{distance, padded, prepare};

@@ -1,4 +1,4 @@
-//! New nodes.
+//! Inserts nodes into the graph.
 
 use crate::graph::Graph;
 use crate::search::{Near, Wanted};

@@ -1,10 +1,10 @@
-//! Near neighbours of vectors, found along a graph of small worlds in levels (HNSW, Malkov and Yashunin, 2016).
+//! Finds the nearest neighbours of vectors by a hierarchical navigable small world graph (HNSW, Malkov and Yashunin, 2016).
 //!
-//! A [`Graph`] holds vectors under keys and answers which keys are nearest to another vector. It is approximate: it may miss some, the fewer
-//! the wider it searches. Distances are of 32-bit numbers here, good enough to find; a caller that wants an exact order calculates it from
-//! the values. The graph knows keys as bytes, and nothing of tables, snapshots or threads.
+//! A [`Graph`] holds vectors by key and finds the keys nearest to another vector. It is approximate: it may miss some keys, and a wider
+//! search misses fewer. Its distances use 32-bit numbers, which is exact enough to find keys; a caller that needs an exact order
+//! calculates it from the values. Keys are bytes. The crate must not know tables, snapshots or threads.
 //!
-//! Reading order: `arrays` (what it is kept in), `measure` (distances), `visited`, `graph`, `search`, `insert`.
+//! Reading order: `arrays` (the storage of nodes), `measure` (distances), `visited`, `graph`, `search`, `insert`.
 
 mod arrays;
 mod graph;

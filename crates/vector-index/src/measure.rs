@@ -1,4 +1,4 @@
-//! Distances within the graph: of 32-bit numbers, and without what does not change the order.
+//! Distances within the graph: of 32-bit numbers, without steps that do not change the order (such as roots).
 
 use squall_types::vector::{Metric, numbers};
 

@@ -1,4 +1,4 @@
-//! Searches.
+//! Searches the graph.
 
 use crate::graph::Graph;
 use crate::measure::distance;
@@ -28,7 +28,7 @@ impl PartialOrd for Near {
 
 impl Ord for Near {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Of equal ones the newer: were it the older, those that come late would have no neighbour that knows them.
+        // Of equal ones the newer is kept. Otherwise no neighbour would link to later nodes.
         self.distance.total_cmp(&other.distance).then(other.id.cmp(&self.id))
     }
 }

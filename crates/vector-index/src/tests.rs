@@ -1,3 +1,5 @@
+//! Searches find most of the nearest vectors, also after changes.
+
 use crate::{Graph, LINKS_DEFAULT};
 use squall_types::vector::Metric;
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! Which nodes a search has met.
+//! The set of nodes that a search has visited.
 
 /// Nodes that a search has met: those whose number is the search's.
 #[derive(Debug, Default)]

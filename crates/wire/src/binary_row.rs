@@ -1,4 +1,4 @@
-//! Rows of the binary protocol, which prepared statements answer with.
+//! Rows of the binary protocol, the answers of prepared statements.
 //!
 //! ```text
 //! +------+---------------------------------+-----------------------------+

@@ -1,4 +1,4 @@
-//! Integers and strings as the protocol writes them.
+//! Integers and strings of the protocol.
 //!
 //! Fixed integers are little-endian. A *length-encoded* integer is one byte below 251, else a marker (`fc`, `fd`, `fe`)
 //! and two, three or eight bytes; `fb` stands for NULL in text rows. Strings are fixed, NUL-terminated, length-encoded,

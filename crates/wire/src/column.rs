@@ -1,4 +1,4 @@
-//! Column definitions: what a result set says of its columns.
+//! Column definitions: the descriptions of a result set's columns.
 
 use crate::bytes::{DecodeError, Reader, put_lenenc_bytes, put_u16, put_u32};
 use crate::constants::{ColumnFlags, ColumnType};

@@ -1,4 +1,4 @@
-//! Commands: what a client asks once it is connected.
+//! Commands of a client after the handshake.
 
 use crate::bytes::{DecodeError, Reader, put_u16, put_u32};
 use crate::constants::{Capabilities, command_code};

@@ -1,13 +1,13 @@
-//! Packets that are compressed on their way.
+//! Compressed packets.
 //!
 //! ```text
 //! +-----------------------------+----------+------------------------------------+---------+
-//! | length as it is sent (3)    | sequence | length before it, 0 if as it was (3) | payload |
+//! | compressed length (3)       | sequence | length before, 0: not compressed (3) | payload |
 //! +-----------------------------+----------+------------------------------------+---------+
 //! ```
 //!
-//! What is compressed is the stream of packets, cut anywhere: one compressed packet may hold several, or a part of one. Sequence ids count
-//! compressed packets within one command; those of the packets inside mean nothing.
+//! Compression works on the stream of packets and cuts it anywhere: one compressed packet may hold several packets, or a part of one.
+//! Sequence ids count compressed packets within one command; the sequence ids inside have no meaning.
 
 use ::bytes::{Buf as _, BytesMut};
 use flate2::{Compress, Decompress, FlushCompress, FlushDecompress, Status};
@@ -250,7 +250,7 @@ mod tests {
         CompressedStream::new(compression).expect("memory")
     }
 
-    /// What the other side reads of what is sent, which comes in pieces of `step` bytes.
+    /// The packets that the other side reads, if the bytes come in pieces of `step` bytes.
     fn read(compression: Compression, sent: &[u8], step: usize) -> Result<Vec<u8>, FrameError> {
         let mut reader = stream(compression);
         let mut packets = BytesMut::new();

@@ -1,6 +1,4 @@
-//! The numbers both sides agree on: capabilities, status flags, column types and flags, command codes.
-//!
-//! Names and values are those of MySQL 8.4's protocol, without their prefixes.
+//! The numbers of the protocol: capabilities, status flags, column types and flags, command codes.
 
 /// Defines a set of bits with named members and the operators one wants on a set.
 macro_rules! flags {

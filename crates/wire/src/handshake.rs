@@ -3,10 +3,7 @@
 use crate::bytes::{DecodeError, Reader, put_lenenc_bytes, put_lenenc_int, put_nul_bytes, put_u16, put_u32};
 use crate::constants::{Capabilities, StatusFlags};
 
-/// Length of the random bytes that a password is scrambled with.
-pub const NONCE_BYTES: usize = 20;
-/// The random bytes that a password is scrambled with.
-pub type Nonce = [u8; NONCE_BYTES];
+pub use squall_passwords::{NONCE_BYTES, Nonce};
 
 const PROTOCOL_VERSION: u8 = 10;
 

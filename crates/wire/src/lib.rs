@@ -9,13 +9,13 @@
 //! - [`constants`]: capabilities, status flags, column types and flags, commands;
 //! - [`framing`]: packets with sequence ids, split and joined at 16 MB;
 //! - [`compression`]: the stream of packets in zlib's or Zstandard's format;
-//! - [`handshake`] and [`auth`]: the connection phase and the password scrambles;
+//! - [`handshake`] and [`caching_sha2`]: the connection phase;
 //! - [`command`] and [`parameters`]: what a client asks;
 //! - [`mod@column`], [`text_row`], [`binary_row`], [`response`] and [`session_track`]: what a server answers.
 
-pub mod auth;
 pub mod binary_row;
 pub mod bytes;
+pub mod caching_sha2;
 pub mod column;
 pub mod command;
 pub mod compression;

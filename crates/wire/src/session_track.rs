@@ -1,6 +1,6 @@
 //! Session state changes, which an OK packet carries to clients that asked for them.
 //!
-//! They are collected in their encoded form: each change is a type byte and a length-encoded string of its parts.
+//! They are collected in encoded form: each change is a type byte and a length-encoded string of its parts.
 
 use crate::bytes::{DecodeError, Reader, put_lenenc_bytes, put_lenenc_int};
 

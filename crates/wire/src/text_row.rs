@@ -1,6 +1,6 @@
 //! Rows of the text protocol: every value is a length-encoded string, or the NULL marker.
 //!
-//! The encoder appends to a buffer that lives as long as the connection; no value is formatted anywhere else first.
+//! The encoder formats each value directly into a buffer that lives as long as the connection.
 
 use crate::bytes::{DecodeError, NULL_MARKER, Reader, put_lenenc_bytes, put_lenenc_int};
 

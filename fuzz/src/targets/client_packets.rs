@@ -1,4 +1,4 @@
-//! Everything a client can send: framing, the handshake response, commands and their parameters.
+//! All packets of a client: framing, the handshake response, commands and their parameters.
 
 use crate::input::Input;
 use squall_wire::command::Command;

@@ -1,4 +1,4 @@
-//! Any text as a JSON document, as a path and as what is stored: what is read prints as text that is read as the same.
+//! Any text as a JSON document, a path and a stored document: a parsed text prints as a text that parses to the same value.
 
 use crate::input::Input;
 use squall_types::json::path::JsonPath;

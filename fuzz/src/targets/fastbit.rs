@@ -1,4 +1,4 @@
-//! FastBit's languages take any text, and what a query becomes is one SELECT.
+//! FastBit's languages accept or refuse any text, and a query becomes exactly one SELECT.
 
 use super::is_limit;
 use squall_fastbit::query::{Output, SqlOptions, parse};

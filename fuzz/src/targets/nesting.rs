@@ -1,7 +1,7 @@
-//! Statements that are nested as deep as a few bytes can say: each pair of bytes is a way to nest and how often.
+//! Deeply nested statements: each pair of input bytes is a form of nesting and its depth.
 //!
-//! Whatever walks a tree (parsing, printing, copies, comparisons, its end) takes stack for each level; who runs out of it
-//! dies by a signal, which no error handling sees.
+//! All code that walks a tree (parsing, printing, copying, comparing, dropping) takes stack for each level. Running out of stack ends
+//! the process by a signal, which no error handling catches.
 
 use super::{is_limit, statements::is_same};
 use crate::input::Input;

@@ -1,12 +1,15 @@
-//! Values on their way into a script and back are the same, and any text may be a script.
+//! Values that pass to a script and back stay the same, and any text may be a script.
 
-use squall_javascript::engine::{Failure, Input, Limits, Output, ResultForm, Task};
+use squall_javascript::engine::{
+    Failure, Input, Limits, Output, Parameter, ResultForm, StatementFailure, Statements, Task,
+};
 use squall_javascript::pool::{Engine, LastScript};
-use squall_registry::KillState;
+use squall_registry::{KillState, NestedResult};
 use squall_types::json::Document;
 use squall_types::temporal::TimeZone;
+use squall_types::{ErrorCode, SqlError, SqlType, Value};
 use std::sync::{Arc, LazyLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// One realm serves all inputs, as it serves all rows.
 static ENGINE: LazyLock<Engine> = LazyLock::new(Engine::default);
@@ -20,7 +23,7 @@ pub fn run(input: &[u8]) {
     match kind % 6 {
         0 => {
             // Whatever it does, the next call is like the first.
-            let _ = call(&text, &[(Some("doc"), Input::Text(&text))], ResultForm::Text);
+            let _ = run_script(&text, &[(Some("doc"), Input::Text(&text))], ResultForm::Text, Some(&Session));
             let clean = "[typeof x, ({}).x, [3, 1].sort(), JSON.stringify({a: 1}), arguments.length].join()";
             let after = call(clean, &[], ResultForm::Text);
             assert_eq!(after, Ok(Output::Text("undefined,,1,3,{\"a\":1},0".into())), "after {text}");
@@ -42,9 +45,54 @@ pub fn run(input: &[u8]) {
     }
 }
 
+/// A session that has a row for each parameter, and fails without.
+#[derive(Debug)]
+struct Session;
+
+impl Statements for Session {
+    fn run(
+        &self,
+        _sql: String,
+        parameters: Vec<Parameter>,
+        _sends: bool,
+        _deadline: Option<Instant>,
+    ) -> Result<Vec<NestedResult>, StatementFailure> {
+        if parameters.is_empty() {
+            return Err(StatementFailure::Failed(SqlError::new(ErrorCode::QueryInterrupted, &[])));
+        }
+        let rows = parameters.into_iter().map(|parameter| match parameter {
+            Parameter::Text(text) | Parameter::Whole(text) => vec![Value::String(text)],
+            Parameter::Bytes(bytes) => vec![Value::Bytes(bytes)],
+            Parameter::Number(number) => vec![Value::Double(number)],
+            Parameter::Null => vec![Value::Null],
+        });
+        let columns = vec![("__proto__".into(), SqlType::Null)];
+        Ok(vec![NestedResult { columns, rows: rows.collect(), ..NestedResult::default() }])
+    }
+
+    fn input<'v>(&self, value: &'v Value, _sql_type: &SqlType) -> Input<'v> {
+        match value {
+            Value::String(text) => Input::Text(text),
+            Value::Bytes(bytes) => Input::Bytes(bytes),
+            Value::Double(number) => Input::Number(*number),
+            _ => Input::Null,
+        }
+    }
+}
+
 fn call(source: &str, arguments: &[(Option<&str>, Input<'_>)], form: ResultForm) -> Result<Output, Failure> {
+    run_script(source, arguments, form, None)
+}
+
+fn run_script(
+    source: &str,
+    arguments: &[(Option<&str>, Input<'_>)],
+    form: ResultForm,
+    session: Option<&Session>,
+) -> Result<Output, Failure> {
     let (kill, zone) = (Arc::<KillState>::default(), Arc::new(TimeZone::utc()));
-    let task = Task { arguments, form, limits: LIMITS, kill: &kill, zone: &zone };
+    let statements = session.map(|session| session as &dyn Statements);
+    let task = Task { arguments, form, limits: LIMITS, kill: &kill, zone: &zone, statements, is_abandoned: None };
     ENGINE.call(source, &mut LastScript::default(), &task, 16).0
 }
 

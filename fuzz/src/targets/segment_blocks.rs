@@ -1,5 +1,6 @@
-//! The blocks of a segment's file that are ours: directory, dictionary, bitmap index, index of elements. What decodes encodes to itself, and can be
-//! asked. Indexes of elements are made of documents, too, and then damaged: few bytes that come by chance are one of many keys.
+//! Our own blocks in a segment's file: directory, dictionary, bitmap index, index of elements. A decoded block encodes to the same
+//! bytes, and can be searched. Indexes of elements are also made from documents and then damaged, since random bytes seldom are an
+//! index with many keys.
 
 use crate::input::Input;
 use arrow::array::{ArrayRef, StringViewArray};

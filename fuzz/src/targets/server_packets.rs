@@ -1,4 +1,4 @@
-//! Everything a server can send, as a client decodes it.
+//! All packets of a server, decoded as by a client.
 
 use crate::input::Input;
 use squall_wire::binary_row::decode_binary_row;

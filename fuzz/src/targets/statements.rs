@@ -1,4 +1,4 @@
-//! Any text as a statement: no panic, and what is parsed prints as text that parses to the same tree.
+//! Any text as a statement: no panic, and a parsed statement prints as a text that parses to the same tree.
 
 use crate::input::Input;
 use squall_parser::ast::Statement;

@@ -1,4 +1,4 @@
-//! The five files as tables: the fact table in sealed segments, the dimensions as coded columns in memory.
+//! The five files as tables: the fact table in Segments, the dimensions as coded columns in memory.
 
 use arrow::array::{ArrayRef, Int64Array, StringViewArray};
 use squall_column_store::index::IndexChoice;

@@ -1,4 +1,4 @@
-//! Between Arrow arrays, as execution holds MySQL's types, and codes.
+//! Converts Arrow arrays, as execution holds MySQL's types, to codes and back.
 //!
 //! Execution's forms (`docs/decisions/0002-arrow-types.md`): `Int64`, `UInt64`, `Float64`, `Decimal128` and `Decimal256`,
 //! packed dates and microseconds as `Int64`, `Utf8View`, `BinaryView`.

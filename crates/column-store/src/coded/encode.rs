@@ -1,4 +1,4 @@
-//! From values to codes.
+//! Encodes values as codes.
 
 use super::dictionary::{DICTIONARY_VALUES_MAX, Dictionary};
 use super::strings::ByteStrings;
@@ -57,7 +57,7 @@ fn frame_of_reference<W: Wide>(
     IntegerCodes { base: base.into(), shift, greatest, codes: Codes::collect(codes, greatest) }
 }
 
-/// So few distinct values get a dictionary in any case: a few delta rows shall have codes as the sealed ones do.
+/// So few distinct values get a dictionary in any case: a few delta rows shall have codes as those in segments do.
 const ALWAYS_CODED_VALUES: usize = 1 << 10;
 
 /// Codes byte strings with a dictionary if that pays: at most [`DICTIONARY_VALUES_MAX`] distinct values, each of which

@@ -1,4 +1,4 @@
-//! From a coded column to its index.
+//! Builds the index of a coded column.
 
 use super::encoding::{EncodedOrdinals, Encoding};
 use super::{BitmapIndex, IndexChoice, Keys};

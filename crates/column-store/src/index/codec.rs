@@ -1,4 +1,4 @@
-//! An index as a block of a segment.
+//! The bytes of an index, which is a block of a segment.
 //!
 //! ```text
 //! keys u8 (0 dictionary, 1 values, 2 bins) | encoding u8 (0 equality, 1 range)

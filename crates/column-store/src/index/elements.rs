@@ -1,9 +1,9 @@
 //! Indexes of the elements of arrays: for a column of documents, which rows have which element.
 //!
-//! An inverted file (Zobel, Moffat: "Inverted files for text search engines", 2006): the distinct elements in the order of
-//! their keys, each with its rows. A key is an element as a value of the index's type, in the form that keys of rows have,
-//! so that equal elements have one. A key is kept without its common beginning with the key before, a row as the distance
-//! from the row before. A block of a segment, which is also what is in memory:
+//! An inverted file (Zobel, Moffat: "Inverted files for text search engines", 2006): the distinct elements in the order of their keys,
+//! each with its rows. A key is an element as a value of the index's type, in the form that keys of rows have, so that equal elements
+//! have one. A key is kept without its common beginning with the key before, a row as the distance from the row before. The block has
+//! the same form in a segment and in memory:
 //!
 //! ```text
 //! keys u32 (distinct elements), then each, in order:
@@ -24,8 +24,7 @@ use squall_types::{KeyPart, SqlType, Value};
 /// From so many keys to so many a key is whole.
 const GROUP_KEYS: u32 = 32;
 
-/// The key that rows are filed under whose document is no array of the type: every look-up finds them. No element's key is
-/// empty.
+/// The key of rows whose document is not an array of the type: every look-up finds them. No element's key is empty.
 const UNREADABLE: &[u8] = &[];
 
 /// Which rows of a segment have which elements.

@@ -1,4 +1,4 @@
-//! Ordinals as bitmaps.
+//! Encodes ordinals as bitmaps.
 
 use roaring::RoaringBitmap;
 use std::ops::Range;

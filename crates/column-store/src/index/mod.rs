@@ -175,7 +175,7 @@ impl BitmapIndex {
 
     /// Bins wholly inside the range are sure; those at its ends, if it may cut them, are candidates.
     fn binned_range(&self, ends: &[Datum], low: Bound<&Datum>, high: Bound<&Datum>) -> Rows {
-        // The bins that may have a value of the range, and among them those that have no other.
+        // The bins that may have a value of the range, and those among them whose values are all in the range.
         let (first, first_whole) = match low {
             Bound::Unbounded => (0, 0),
             Bound::Included(value) => {

@@ -1,4 +1,4 @@
-//! From a condition to rows.
+//! Evaluates a condition: finds the rows that match.
 
 use super::Test;
 use super::mask::Mask;
@@ -13,7 +13,7 @@ use roaring::RoaringBitmap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Where conditions find columns: a sealed segment through the cache, or delta rows in memory.
+/// Where conditions find columns: a Segment through the cache, or delta rows in memory.
 pub trait ColumnSource {
     /// Rows, deleted ones included.
     fn rows(&self) -> usize;
@@ -346,7 +346,7 @@ fn verdict(condition: &Condition, source: &dyn ColumnSource, zone: usize) -> (bo
     }
 }
 
-/// The rows that zone maps decide for a test, and those that they leave.
+/// The rows for which zone maps decide a test, and the other rows.
 fn decided_zones(zones: &[Zone], rows: usize, test: &Test, negated: bool) -> Rows {
     let mut found = Rows::default();
     for (number, zone) in zones.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Some rows of one zone, a bit each.
+//! A set of rows of one zone, one bit for each row.
 
 use crate::zone_map::ZONE_ROWS;
 use roaring::RoaringBitmap;

@@ -1,15 +1,14 @@
 //! Conditions on columns, and the rows for which they are true.
 //!
-//! A condition is answered in three steps, each with fewer rows than the one before: zone maps and bitmap indexes say which
-//! rows match, which may match, and which do not ([`indexed_rows`]); then codes in memory are compared, 65,536 rows at a
-//! time, for those that may ([`matching_rows`]). No value is decoded for it.
+//! A condition is evaluated in two steps. First, zone maps and bitmap indexes tell which rows match, which may match, and which do not
+//! ([`indexed_rows`]). Then the codes of the rows that may match are compared in memory, 65,536 rows at a time ([`matching_rows`]). No
+//! value is decoded.
 //!
 //! # NULL
 //!
-//! SQL's logic has three values, and a row qualifies if its condition is *true*. NOT is first pushed down to the single tests
-//! by De Morgan's laws, which hold in three-valued logic; a negated test is true of the rows that are not NULL and do not
-//! match. Then the rows for which AND or OR are true depend only on the rows for which their parts are true; rows that are
-//! unknown need no record.
+//! SQL's logic has three values, and a row qualifies if its condition is *true*. NOT is first pushed down to the single tests by De
+//! Morgan's laws, which hold in three-valued logic; a negated test is true for the rows that are not NULL and do not match. Then AND
+//! and OR need only the rows for which their parts are true. Unknown rows need no record.
 
 mod evaluate;
 mod mask;

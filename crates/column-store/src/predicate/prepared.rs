@@ -1,4 +1,4 @@
-//! A test in the codes of one column.
+//! A test translated into the codes of one column.
 
 use super::Test;
 use super::mask::Mask;

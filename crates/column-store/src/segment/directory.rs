@@ -1,4 +1,4 @@
-//! The directory of a segment: where everything is, and its checksums.
+//! The directory of a segment: the places and checksums of all its parts.
 //!
 //! ```text
 //! rows u32 | columns u32, then each:

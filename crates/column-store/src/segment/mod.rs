@@ -23,7 +23,7 @@ pub const ROW_GROUP_ROWS: usize = 1 << 17;
 /// A column of a segment that is to be written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnSpec {
-    /// What the table calls the column for ever, whatever its name becomes.
+    /// The column's id in its table, which never changes.
     pub id: u32,
     /// Its name, for other readers of the file and for messages.
     pub name: String,
@@ -33,8 +33,8 @@ pub struct ColumnSpec {
     pub index: IndexChoice,
 }
 
-/// What a segment's entry in the row store says of its file: enough to know the file again, byte by byte, because the footer
-/// has the checksum of the directory and the directory those of everything else.
+/// The description of a segment's file in its entry of the row store. It identifies every byte of the file, because the footer has
+/// the checksum of the directory, and the directory has the checksums of all other parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentIdentity {
     /// Length of the file in bytes.

@@ -1,7 +1,8 @@
 //! The form of columns in Parquet: other readers see dates as dates, and numbers in their width.
 //!
-//! Each type has a *native* form. Where a segment has a value that the native form cannot say (a zero date, a TIME beyond a day, a document
-//! with a DECIMAL), the column is *raw* in that segment: execution's own integers or texts. The directory says which.
+//! Each type has a *native* form. If a segment has a value that the native form cannot hold (a zero date, a TIME beyond a day, a
+//! document with a DECIMAL), the column is *raw* in that segment: it has execution's own integers or texts. The directory tells the
+//! form of each column.
 
 use crate::domain::ColumnType;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};

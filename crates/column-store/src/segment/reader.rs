@@ -1,4 +1,4 @@
-//! Reading a segment: no byte is decoded before its checksum is right.
+//! Reads a segment. It checks each checksum before it decodes a byte.
 
 use super::directory::{ColumnEntry, Directory, IndexBlock};
 use super::parquet_form::from_parquet;

@@ -1,4 +1,4 @@
-//! Writing a segment: Parquet row groups, then our blocks, then the footer, then a sync.
+//! Writes a segment: Parquet row groups, then our blocks, then the footer, then a sync.
 
 use super::directory::{ColumnEntry, Directory, IndexBlock};
 use super::parquet_form::{Form, parquet_type, to_parquet};
@@ -342,8 +342,8 @@ impl BlockWriter<'_, '_> {
     }
 }
 
-/// Removes segment files that no entry names: what is left of seals and merges that were not committed. To be called before
-/// anything is written to the folder. Returns how many were removed.
+/// Removes segment files that no entry names: remains of seals and merges that did not commit. To be called before anything is
+/// written to the folder. Returns how many were removed.
 ///
 /// # Errors
 /// [`Error::Io`] if the folder cannot be read or a file not be removed.

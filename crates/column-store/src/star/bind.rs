@@ -1,4 +1,4 @@
-//! A star query in the codes of its sources.
+//! Translates a star query into the codes of its sources.
 
 use super::code_table::{CodeTable, CodeTables};
 use super::expression::{BoundExpression, Expression, integer_codes};
@@ -240,7 +240,7 @@ impl Filter {
         Ok(Filter::Rows { found, check })
     }
 
-    /// Of so many rows those that are known not to qualify before a code is looked at.
+    /// The number of rows that are known not to qualify before any code is read.
     pub(super) fn skipped(&self, rows: usize) -> SkippedRows {
         match self {
             Filter::All => SkippedRows::default(),

@@ -1,4 +1,4 @@
-//! The dimensions' side, where a dimension has coded columns itself.
+//! Evaluates dimensions that have coded columns themselves.
 
 use super::expression::integer_codes;
 use super::key_map::KeyMap;

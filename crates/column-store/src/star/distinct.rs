@@ -1,4 +1,4 @@
-//! Groups of a column alone, from dictionaries and indexes: for COUNT(DISTINCT) and DISTINCT, without reading codes.
+//! Distinct values of one column for COUNT(DISTINCT) and DISTINCT: from dictionaries and indexes, without reading codes.
 
 use super::{Group, GroupBy, GroupKey, StarQuery, StarSource};
 use crate::domain::Datum;
@@ -43,7 +43,7 @@ pub(super) fn values_of(
     Ok(Some(values))
 }
 
-/// The groups of these values and those that the pass over the other sources has found.
+/// The groups of these values, with the groups of the pass over the other sources.
 pub(super) fn merged(mut values: Vec<Option<Datum>>, found: Vec<Group>) -> Vec<Group> {
     for group in found {
         if let [GroupKey::Value(value)] = group.keys.as_slice() {

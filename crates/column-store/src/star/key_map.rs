@@ -1,4 +1,4 @@
-//! From a dimension's key to the group code of its row.
+//! Maps a dimension's key to the group code of its row.
 
 use crate::error::{Error, Result};
 use rustc_hash::FxHashMap;
@@ -108,7 +108,7 @@ impl KeyMap {
         }
     }
 
-    /// What a look-up costs, in look-ups of a table that the first cache level holds.
+    /// The cost of a look-up, relative to a table in the first cache level.
     pub(super) fn cost(&self) -> f64 {
         let bytes = match &self.table {
             KeyTable::Hash(_) => return 12.0,

@@ -19,13 +19,13 @@ pub(super) struct KnownZone {
 /// What is known of a source without its columns.
 #[derive(Debug, Default)]
 pub(super) struct KnownSource {
-    /// For each zone what it adds, where that is known.
+    /// The known contribution of each zone to the result.
     pub(super) zones: Vec<Option<KnownZone>>,
     /// Whether a dictionary told the extremes of a text.
     pub(super) by_dictionary: bool,
 }
 
-/// For each zone of a source what it adds, where zone maps and dictionaries say it; nothing for queries that join or group.
+/// The contribution of each zone of a source, if zone maps and dictionaries tell it; nothing for queries that join or group.
 ///
 /// # Errors
 /// If a dictionary cannot be read.
@@ -41,8 +41,8 @@ pub(super) fn known_source(query: &StarQuery, source: &StarSource<'_>) -> Result
     Ok(KnownSource { zones: zones.collect(), by_dictionary: extremes.iter().any(Option::is_some) })
 }
 
-/// For each aggregate that is the extreme of a text which zone maps do not order: that of the whole source, where every row counts and
-/// a dictionary has the distinct values.
+/// For each extreme of a text that zone maps do not order: the extreme of the whole source, if every row counts and a dictionary
+/// has the distinct values.
 fn text_extremes(query: &StarQuery, source: &StarSource<'_>, verdicts: &[(bool, bool)]) -> Result<Vec<Option<Datum>>> {
     let mut extremes = vec![None; query.aggregates.len()];
     let visible = source.deleted.is_none_or(|deleted| deleted.is_empty()) && verdicts.iter().all(|(_, all)| *all);
@@ -94,7 +94,7 @@ fn known_zone(
         let zone = source.columns.zone_map(column)?.zones.get(zone)?;
         let nulls = u64::from(zone.null_count);
         match (aggregate, &zone.bounds) {
-            // Which rows are deleted, those that are NULL or others, the zone map does not say.
+            // The zone map does not tell whether the deleted rows are NULL.
             (Aggregate::Count(_), _) => (deleted == 0 || nulls == 0).then_some((None, nulls)),
             (_, _) if deleted > 0 => None,
             (_, None) => Some((None, nulls)),

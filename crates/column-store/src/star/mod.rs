@@ -5,10 +5,10 @@
 //! WHERE lo_orderdate = d_datekey AND lo_partkey = p_partkey AND lo_suppkey = s_suppkey AND … GROUP BY d_year, p_brand
 //! ```
 //!
-//! The dimensions' side is done before, by the planner: a filter on a dimension and its group columns become a [`KeyMap`] from
-//! key to group code (O'Neil, O'Neil, Chen: "Star Schema Benchmark", 2009, for the form of the queries; the join is the
-//! *invisible join* of Abadi, Madden and Hachem: "Column-stores vs. row-stores", 2008, with dense arrays in place of hash
-//! tables). Then there is one pass over the fact table's codes, zone by zone:
+//! The planner evaluates the dimensions first: a filter on a dimension and its group columns become a [`KeyMap`] from key to group code
+//! (O'Neil, O'Neil, Chen: "Star Schema Benchmark", 2009, for the form of the queries; the join is the *invisible join* of Abadi, Madden
+//! and Hachem: "Column-stores vs. row-stores", 2008, with dense arrays in place of hash tables). Then there is one pass over the fact
+//! table's codes, zone by zone:
 //!
 //! 1. The condition on the fact table's own columns becomes a mask (`predicate`); zone maps may decide a zone without it.
 //! 2. The remaining rows of each block become a *selection vector*, which each join shrinks, the most selective for its
@@ -17,12 +17,12 @@
 //! 4. Aggregates are evaluated for the selected rows only. Sums are kept in 128 bits, and whether a value or a sum could
 //!    leave its width is decided before the pass, from the bounds of the columns; no step can overflow silently.
 //!
-//! Zones for which zone maps have the whole answer (COUNT, MIN and MAX of all rows, or of none) are not read, nor are columns of segments that have
-//! no other zones. Extremes of texts come from dictionaries where zone maps have another order than the texts' collation (`known`). MIN and MAX of
-//! values that are no whole numbers use ranks (`rank`). For the distinct values of a column alone, dictionaries and indexes have those of whole
-//! segments (`distinct`).
+//! Some zones are not read, because zone maps have the whole answer: COUNT, MIN and MAX of all rows, or of none. If that is true for
+//! all zones of a segment, its columns are not read either. MIN and MAX of texts come from dictionaries if zone maps have another order
+//! than the texts' collation (`known`). MIN and MAX of values that are not whole numbers use ranks (`rank`). The distinct values of one
+//! column come from the dictionaries and indexes of whole segments (`distinct`).
 //!
-//! Threads take zones from one counter until none is left. Each has groups of its own, which are added up at the end.
+//! Threads take zones from one counter until none is left. Each thread has its own groups, which are added up at the end.
 
 mod accumulate;
 mod bind;
@@ -140,7 +140,7 @@ pub struct StarOptions<'a> {
     pub cancelled: Option<&'a (dyn Fn() -> bool + Sync)>,
 }
 
-/// Rows that a star query reads: a sealed segment, or delta rows.
+/// Rows that a star query reads: a Segment, or delta rows.
 #[derive(Clone, Copy)]
 pub struct StarSource<'a> {
     /// The columns.
@@ -154,7 +154,7 @@ pub struct StarSource<'a> {
 pub struct StarAnswer {
     /// The groups, in no order that means anything.
     pub groups: Vec<Group>,
-    /// Zones that were not read, because zone maps say what they add.
+    /// Zones that were not read, because zone maps have their result.
     pub zones_known: usize,
     /// Zones that were read.
     pub zones_read: usize,

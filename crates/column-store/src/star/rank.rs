@@ -1,5 +1,5 @@
-//! MIN and MAX of values that are no whole numbers, as whole numbers that order as the values do: floating point by its bits, texts by
-//! their positions among all texts of the query.
+//! Ranks for MIN and MAX: whole numbers that have the same order as the values. Floating-point numbers use their bits, texts their
+//! positions among all texts of the query.
 
 use super::known::KnownZone;
 use super::{Aggregate, StarQuery, StarSource};

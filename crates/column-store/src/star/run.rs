@@ -1,4 +1,4 @@
-//! All zones of all sources, on some threads.
+//! Runs a star query over all zones of all sources, on several threads.
 
 use super::accumulate::Groups;
 use super::bind::{BoundSource, GroupKeys};
@@ -14,7 +14,7 @@ use crate::predicate::SkippedRows;
 use squall_types::work_meter::carried;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Runs a star query over sealed segments and delta rows, which all have the same columns.
+/// Runs a star query over Segments and delta rows, which all have the same columns.
 ///
 /// # Errors
 /// If a column cannot be read; [`Error::Cancelled`]; [`Error::Invalid`] if the query is not one that this operator can run: keys or arguments that

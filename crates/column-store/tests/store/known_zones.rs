@@ -1,4 +1,4 @@
-//! What zone maps answer without a column being read.
+//! Zone maps answer some queries without reading a column.
 
 use crate::generate::{Column, write_and_open};
 use arrow::array::{ArrayRef, Int64Array, StringViewArray};

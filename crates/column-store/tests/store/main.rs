@@ -1,4 +1,4 @@
-//! What the crate keeps, compared with arrays that were kept aside.
+//! Compares the crate's answers with plain arrays of the same values.
 
 mod blocks;
 mod cache;

@@ -139,7 +139,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(50))]
 
     #[test]
-    fn sealed_and_delta(
+    fn segment_and_delta(
         columns in (1..300usize).prop_flat_map(|rows| prop::collection::vec(column(rows), 1..4)),
         shapes in prop::collection::vec(shape(), 20),
     ) {

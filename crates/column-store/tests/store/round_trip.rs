@@ -1,4 +1,4 @@
-//! What is written is what is read: by us, and by the plain Parquet reader.
+//! Values that were written are read back unchanged, by us and by the plain Parquet reader.
 
 use crate::generate::{Column, column, write_and_open};
 use arrow::array::{Array, ArrayRef, Int64Array, StringViewArray};

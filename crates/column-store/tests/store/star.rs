@@ -137,7 +137,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn sealed_and_delta_rows(
+    fn segment_and_delta_rows(
         sealed in prop::collection::vec(row(), 1..400),
         unsealed in prop::collection::vec(row(), 0..100),
         indexed in any::<bool>(),

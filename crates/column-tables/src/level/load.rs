@@ -9,7 +9,7 @@ use crate::rows::SegmentRows;
 use crate::{segment_columns, segment_ordinals};
 use arrow::array::{ArrayRef, UInt64Array};
 use squall_column_store::segment::SEGMENT_ROWS_MAX;
-use squall_row_store::{BlockKeys, ManifestEntry, Row, SealedBlock, SealedWriter, Table, UncommittedRows};
+use squall_row_store::{BlockKeys, ManifestEntry, Row, SegmentBlock, SegmentRowWriter, Table, UncommittedRows};
 use squall_types::work_meter::carried;
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
@@ -129,7 +129,7 @@ fn decoders(table: &Table, copy: bool) -> Vec<(usize, ColumnDecoder)> {
     segment_ordinals(table, copy).into_iter().map(decoder).collect()
 }
 
-impl SealedWriter for SegmentLoad {
+impl SegmentRowWriter for SegmentLoad {
     fn push(&mut self, row: Row) -> SqlResult<()> {
         if self.rows == 0 {
             self.first_key = row.key_bytes().to_vec();
@@ -153,7 +153,7 @@ impl SealedWriter for SegmentLoad {
         Ok(())
     }
 
-    fn push_block(&mut self, block: Box<dyn SealedBlock>, keys: &BlockKeys) -> SqlResult<()> {
+    fn push_block(&mut self, block: Box<dyn SegmentBlock>, keys: &BlockKeys) -> SqlResult<()> {
         let block = block.into_any().downcast::<ColumnBlock>();
         let mut block = block.map_err(|_| SqlError::internal("a block of rows of another kind"))?;
         let (count, mut ends) = (keys.iter().len(), keys.iter());

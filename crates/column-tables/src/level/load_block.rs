@@ -1,9 +1,9 @@
-//! Rows of a load as columns, made by the threads that read the text.
+//! Turns rows of a load into columns, on the threads that read the text.
 
 use crate::decode::ColumnDecoder;
 use arrow::array::ArrayRef;
 use squall_functions::arrow_map::value_at;
-use squall_row_store::{SealedBlock, Table, ValueRef};
+use squall_row_store::{SegmentBlock, Table, ValueRef};
 use squall_types::{SqlResult, SqlType, Value};
 use std::any::Any;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl ColumnBlock {
     }
 }
 
-impl SealedBlock for ColumnBlock {
+impl SegmentBlock for ColumnBlock {
     fn push(&mut self, values: &[ValueRef<'_>]) -> SqlResult<()> {
         for (column, value) in self.columns.iter_mut().zip(values) {
             self.bytes += match value {

@@ -1,4 +1,4 @@
-//! Segments on their way into a manifest.
+//! Segments of a transaction that has not yet committed them to a manifest.
 
 use super::ColumnTable;
 use crate::entry::entry_number;

@@ -181,10 +181,10 @@ fn check_name(name: &str) -> SqlResult<()> {
     Ok(())
 }
 
-/// What has to hold of a table with partitions, whichever statement has made it.
+/// The rules for a table with partitions, after any statement.
 ///
 /// # Errors
-/// 1495, 1493, 1502, 1503, 1506, 1517, 1214; 1235 for what is not there.
+/// 1495, 1493, 1502, 1503, 1506, 1517, 1214; 1235 for unsupported features.
 pub fn check_partitions(table: &TableDef, context: &DdlContext<'_>) -> SqlResult<()> {
     let Some(partitioning) = &table.partitioning else { return Ok(()) };
     check_names(partitioning)?;
@@ -242,7 +242,7 @@ fn check_names(partitioning: &Partitioning) -> SqlResult<()> {
 /// Whether rows may belong to other partitions after an ALTER: a column that the partitioning function needs has another type.
 ///
 /// # Errors
-/// 1235 for a type that the bounds of COLUMNS are none of.
+/// 1235 for a type that the bounds of COLUMNS do not support.
 pub fn moves_rows(old: &TableDef, new: &TableDef) -> SqlResult<bool> {
     let (Some(before), Some(after)) = (&old.partitioning, &new.partitioning) else { return Ok(false) };
     let mut moves = false;

@@ -56,7 +56,7 @@ impl RowTable {
         columns: &[usize],
         zone: &TimeZone,
     ) -> SqlResult<bool> {
-        let Some(list) = ColumnTable::seen_copy(view, &self.table)? else { return Ok(false) };
+        let Some(list) = ColumnTable::manifest_of_copy(view, &self.table)? else { return Ok(false) };
         let Some(copy) = ColumnTable::of_copy(&self.table) else { return Ok(false) };
         let rows: u64 = list.segments().iter().map(|segment| segment.live_rows()).sum();
         let changed = copy.delta_changes() as f64;

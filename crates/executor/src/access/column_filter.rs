@@ -1,7 +1,6 @@
-//! Conditions that column tables answer by themselves, to the last row.
+//! Conditions that column tables evaluate exactly, without a filter above the scan.
 //!
-//! A condition that is not understood stays with the filter above the scan. SQL's third truth value is respected: a
-//! comparison with NULL is left out because it is never true, and so is its negation.
+//! Other conditions stay in the filter above the scan. A comparison with NULL, or its negation, is never true, so it selects no row.
 
 use super::filter::Reader;
 use super::predicate::{CompareOp, Predicate};

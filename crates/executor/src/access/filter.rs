@@ -1,4 +1,4 @@
-//! From conditions, bound or as DataFusion has them, to [`Predicate`]s.
+//! Converts conditions, bound ones or DataFusion's, into [`Predicate`]s.
 
 use super::predicate::{CompareOp, Predicate};
 use super::range::IndexRanges;

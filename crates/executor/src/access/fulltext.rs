@@ -1,4 +1,4 @@
-//! What MATCH reads from FULLTEXT keys beside rows: how often words occur, and the texts of some rows.
+//! Reads for MATCH from FULLTEXT keys: how often words occur, and the texts of some rows.
 
 use super::key::{storage_index_id, storage_range};
 use super::range::EncodedRange;
@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Debug, Formatter};
 use std::sync::Arc;
 
-/// Rows of a table that are counted. Of more, the table's statistics are taken: what they miss changes no logarithm that could be seen.
+/// Rows of a table that are counted. Beyond this the table's statistics are used: their error does not visibly change a logarithm.
 const ROWS_COUNTED_MAX: u64 = 4096;
 /// Entries between two looks at the kill flag.
 const ENTRIES_PER_CHECK: u64 = 4096;

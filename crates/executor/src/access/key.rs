@@ -97,7 +97,7 @@ impl KeyParts for IndexKey<'_> {
         };
         let high = match to {
             Some(to) => Some(bound(to)?),
-            // The end of the texts, of which a nullable column's are those that are marked as present.
+            // The end of the texts. In a nullable column, texts have the mark of present values.
             None => None,
         };
         Some(EncodedRange { low: bound(from)?, high })

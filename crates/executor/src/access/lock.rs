@@ -39,8 +39,8 @@ impl TableLock {
         }
     }
 
-    /// Locks ranges that are about to be searched, if the transaction keeps what it searches; gives what is to be read then
-    /// instead of the statement's view.
+    /// Locks the ranges of a search, if the transaction locks searched ranges. Then it gives the view to read in place of the
+    /// statement's.
     pub fn lock_ranges(self, env: &StatementEnv, table: &Table, ranges: &[KeyRange]) -> SqlResult<Option<ReadView>> {
         let mut transaction = transaction_of(env)?;
         let is_locked = self.wait_for_lock(|request| transaction.lock_ranges(table, ranges, request))?;

@@ -1,9 +1,9 @@
 //! Reading row tables: the choice of an access path, and the operator that reads.
 //!
-//! Reading order: [`predicate`] and [`range`] (what a condition means for an index), [`filter`] (where conditions come from),
-//! [`path`] (the choice), [`order`] (of what comes out), [`table`] and [`scan`] (the tables as DataFusion sees them);
-//! [`column_filter`] and [`column_scan`] for column tables; [`terms`] for FULLTEXT and JSON indexes, [`fulltext`] for the
-//! weights of words.
+//! Reading order: [`predicate`] and [`range`] (the keys of an index that a condition leaves), [`filter`] (the source of conditions),
+//! [`path`] (the choice), [`order`] (the order of the rows), [`table`] and [`scan`] (the tables as DataFusion sees them);
+//! [`column_filter`] and [`column_scan`] for column tables; [`terms`] for FULLTEXT and JSON indexes, [`fulltext`] for the weights of
+//! words.
 
 pub(crate) mod column_copy;
 pub mod column_filter;

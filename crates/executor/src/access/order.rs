@@ -1,4 +1,4 @@
-//! Whether an index gives rows in an order that a statement asks for.
+//! Tests whether an index gives rows in the order that a statement asks for.
 
 use squall_catalog::{IndexDef, TableDef};
 use squall_functions::expr::BoundExpr;

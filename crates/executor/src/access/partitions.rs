@@ -1,4 +1,4 @@
-//! Which partitions of a table a condition leaves.
+//! Partition pruning: finds the partitions that a condition leaves.
 
 use super::predicate::{CompareOp, Predicate};
 use squall_catalog::PartitionSet;
@@ -9,7 +9,7 @@ use std::ops::Bound;
 /// Rows of equal values that are looked up one by one, at most.
 const COMBINATIONS_MAX: usize = 256;
 
-/// The partitions that rows can be in which a condition accepts, of those that are meant; `None` for a table without partitions.
+/// Of the named partitions, those that can have rows which satisfy a condition; `None` for a table without partitions.
 pub fn pruned_partitions(table: &Table, predicate: &Predicate) -> Option<PartitionSet> {
     let function = table.partition_function()?;
     let mut meant = table.partition_set()?;

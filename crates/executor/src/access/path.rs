@@ -67,7 +67,7 @@ pub struct AccessPath {
     pub unique: bool,
     /// Positions of the indexes that the condition could have used.
     pub possible: Vec<usize>,
-    /// Of a table with partitions, those that rows can be in which the condition accepts.
+    /// The partitions that can have rows which satisfy the condition.
     pub partitions: Option<Arc<PartitionSet>>,
 }
 

@@ -1,4 +1,4 @@
-//! From a [`Predicate`] to ranges of index keys.
+//! Turns a [`Predicate`] into ranges of index keys.
 //!
 //! Keys are the store's order-preserving, prefix-free encodings, so a range of the first parts of a key is a half-open
 //! range of bytes, and this module only compares bytes.
@@ -204,8 +204,8 @@ fn under_prefix(prefix: &[u8], range: &EncodedRange) -> EncodedRange {
     }
 }
 
-/// Sorts, drops empty ranges and joins those that touch, unless they are different points that happen to be neighbours:
-/// joined they read the same rows.
+/// Sorts ranges, drops empty ones, and joins ranges that touch. Different points that are neighbours stay separate; joined they
+/// would read the same rows.
 fn normalize(ranges: &mut Vec<EncodedRange>) {
     ranges.retain(|range| !range.is_empty());
     ranges.sort_by(|a, b| a.low.cmp(&b.low));

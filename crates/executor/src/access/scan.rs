@@ -59,7 +59,7 @@ pub struct RowScanExec {
     pub direction: Direction,
     /// Rows that are enough.
     pub fetch: Option<usize>,
-    /// Whether what is above may have enough before the end, so that rows are not locked before they are returned.
+    /// Whether the operators above may stop before the end: then rows are locked only when they are returned.
     may_end_early: bool,
     /// Whether its ranges are the only place where a condition of the statement is: nothing above looks at it again.
     answers: bool,
@@ -133,7 +133,7 @@ impl RowScanExec {
         )
     }
 
-    /// The same scan where what is above may have enough rows before its end.
+    /// The same scan, for operators above that may stop before its end.
     pub fn ending_early(&self) -> Self {
         RowScanExec { may_end_early: true, metrics: ExecutionPlanMetricsSet::new(), ..self.clone() }
     }
@@ -354,7 +354,7 @@ struct RowReader {
     lock: Option<TableLock>,
     /// Each range is one key of a unique index.
     is_point: bool,
-    /// Whether what is searched has been locked, and what is read then instead of the statement's view.
+    /// Whether the searched ranges are locked, and the view that is read then in place of the statement's.
     searched: Option<Option<ReadView>>,
     /// Whether rows are locked piece by piece, and the piece that has been come to.
     ends_early: bool,
@@ -589,7 +589,7 @@ impl RowReader {
         }
     }
 
-    /// Locks the rows of the next keys, or the places of those that no row has.
+    /// Locks the rows of the next keys, or the keys themselves if there is no row.
     fn lock_points(&mut self, lock: TableLock, limit: usize, rows: &mut Vec<Row>) -> SqlResult<()> {
         while rows.len() < limit
             && let Some(range) = self.ranges.pop_front()

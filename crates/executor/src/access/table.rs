@@ -153,8 +153,8 @@ impl RowTable {
         projection.iter().map(width).sum::<f64>().max(1.0)
     }
 
-    /// The orders that a path gives rows in, as far as DataFusion can use them: that of the index, and that of the parts behind those which
-    /// are equal to a constant. `sort_exprs` are those of [`RowTable::sort_exprs`].
+    /// The orders of a path's rows that DataFusion can use: the index's order, and the order of the key parts after those that are
+    /// equal to a constant. `sort_exprs` are those of [`RowTable::sort_exprs`].
     pub fn orderings(
         &self,
         path: &AccessPath,
@@ -394,9 +394,9 @@ impl TableProvider for RowTable {
     }
 
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
-        // Filters choose what is read; whether a row qualifies is decided by the filter above the scan, except for those
-        // that a column table answers.
-        // A copy of columns answers them where it may be read; if rows are read after all, the scan applies them itself.
+        // Filters only choose the ranges to read. The filter above the scan decides whether a row qualifies, except for conditions
+        // that a column table evaluates. A copy of columns answers them where it may be read; if rows are read after all, the scan
+        // applies them itself.
         if self.copy_def().is_some()
             && self.may_prefer_copy(&filters.iter().map(|filter| (*filter).clone()).collect::<Vec<_>>())
         {

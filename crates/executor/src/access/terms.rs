@@ -1,7 +1,7 @@
 //! Conditions that FULLTEXT and JSON indexes and multi-valued keys answer, and the entries to read for them.
 //!
-//! An entry of such an index is a term (an element of an array) and a row. It may read too many rows; the filter above
-//! the scan decides.
+//! An entry of such an index is a term (an element of an array) and a row. The scan may read too many rows; the filter above it
+//! decides.
 
 use super::path::COST_LOOKUP;
 use super::predicate::{CompareOp, Predicate};

@@ -1,4 +1,4 @@
-//! Tables without storage, as queries read them.
+//! Virtual tables, as queries read them.
 
 use super::filter::{equal_texts, predicate_of, with_constants};
 use super::predicate::{CompareOp, Predicate};

@@ -1,4 +1,4 @@
-//! The operator.
+//! The physical operator that reads the values under one name from an index of documents.
 
 use super::source::ValuesTable;
 use crate::access::key::{storage_index_id, storage_range};

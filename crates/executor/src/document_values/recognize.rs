@@ -1,4 +1,4 @@
-//! Which aggregations read an index of documents alone.
+//! Recognizes aggregations that can read an index of documents alone.
 
 use super::sample::Sample;
 use super::source::{Given, ValuesTable};

@@ -1,4 +1,4 @@
-//! What a few documents have under a name: whether to read entries or documents, and where to cut the entries for threads.
+//! Samples a few documents, to decide whether to read entries or documents, and how to divide the entries among threads.
 
 use crate::access::RowTable;
 use squall_catalog::IndexId;

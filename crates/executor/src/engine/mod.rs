@@ -167,8 +167,8 @@ pub async fn physical_plan(plan: Authorized<&LogicalPlan>, state: &SessionState)
     if !keeps_order && (is_narrow || !assigns && !is_small(plan)?) {
         return plan_with(plan, state, assigns).await;
     }
-    // Rows that assign variables have to be made one after another, and those that lists are made of have to come in the same order each
-    // time. Few rows are not worth a second thread, and on one their groups come out in the order in which they were met.
+    // Rows that assign variables must be made one after another, and rows of lists must come in the same order each time. Few rows
+    // are not worth a second thread, and on one their groups come out in the order in which they were met.
     let config = state.config().clone().with_target_partitions(1);
     let mut narrow = SessionStateBuilder::new_from_existing(state.clone()).with_config(config);
     if keeps_order {

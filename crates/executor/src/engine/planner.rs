@@ -1,4 +1,4 @@
-//! From this crate's logical operators to physical ones.
+//! Turns this crate's logical operators into physical ones.
 
 use crate::env::StatementEnv;
 use crate::operators::apply::Apply;

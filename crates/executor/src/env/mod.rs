@@ -1,4 +1,4 @@
-//! The environment of a statement: the sequence number it reads at, and what else its operators need.
+//! The environment of a statement: its sequence number for reads, and the other inputs of its operators.
 
 mod shared_transaction;
 
@@ -13,7 +13,7 @@ use squall_row_store::{ReadView, RowStore};
 use squall_types::{Date, DateTime, SqlError, SqlResult};
 use std::sync::Arc;
 
-/// The surroundings of one statement, shared by everything that runs for it, on any thread.
+/// The environment of one statement, shared by all its operators on any thread.
 #[derive(Clone)]
 pub struct StatementEnv {
     /// Settings, warnings, KILL.
@@ -68,7 +68,7 @@ impl StatementEnv {
         self.slot.clone().unwrap_or_else(|| ExecutionSlot::new(self.context.clone()))
     }
 
-    /// That of the statement whose plan is made or run with a configuration.
+    /// The environment of the statement whose plan is made or run with a configuration.
     ///
     /// # Errors
     /// If there is none: that is a defect.

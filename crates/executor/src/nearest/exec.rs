@@ -1,4 +1,4 @@
-//! The operator.
+//! The physical operator that reads rows near a vector by a vector index.
 
 use crate::access::scan::{RowScanExec, decode_columns, make_batch};
 use crate::env::StatementEnv;
@@ -27,12 +27,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How wide the first search is, at least: as many vectors are compared with each other. It is what the share of the nearest that are found
-/// depends on.
+/// The least width of the first search: the number of vectors that it compares. A wider search finds a larger share of the nearest
+/// rows.
 const WIDTH_MIN: usize = 128;
-/// How much wider the next one is, where too few rows meet the condition.
+/// The factor by which the next search is wider, if too few rows meet the condition.
 const WIDTH_FACTOR: usize = 4;
-/// Where a wider search would be needed, all rows are read.
+/// The greatest width. If a wider search is needed, all rows are read.
 const WIDTH_MAX: usize = 8192;
 /// A row of a search costs as much as so many of a scan.
 const ROWS_PER_FOUND: usize = 4;

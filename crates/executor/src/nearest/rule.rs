@@ -1,4 +1,4 @@
-//! Which sorts are served by a vector index.
+//! The rule that finds sorts for a vector index.
 
 use super::exec::{NearestRowsExec, Search};
 use crate::access::scan::RowScanExec;

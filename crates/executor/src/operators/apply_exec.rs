@@ -275,7 +275,7 @@ impl Runner {
                 .map(|((placeholder, _), array)| Ok((placeholder.clone(), ScalarValue::try_from_array(array, row)?)))
                 .collect::<Result<HashMap<_, _>>>()?;
             let result = match self.run(&values).await {
-                // What is cached may be what is missing.
+                // The cache may take the missing memory.
                 Err(error) if is_exhausted(&error) && self.cache.clear() => self.run(&values).await?,
                 result => result?,
             };

@@ -1,5 +1,4 @@
-//! The parts of a UNION one after another, as they were written: the order of rows does not depend on which part is
-//! faster.
+//! Gives the parts of a UNION one after another, as they were written, so the order of rows does not depend on which part is faster.
 
 use crate::operators::pass_through::{PassThrough, PassThroughExec};
 use datafusion::common::Result;
@@ -23,7 +22,7 @@ impl PassThrough for InOrder {
     }
 
     fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
-        // What is equal in every row stays so; what is in order within a partition is in none beyond it.
+        // Constants stay constant. An order within a partition is no order of the output.
         let mut equalities = input.properties().equivalence_properties().clone();
         equalities.clear_orderings();
         equalities.clear_per_partition_constants();

@@ -1,4 +1,4 @@
-//! KILL, and time slices of other tasks, inside of joins.
+//! Lets joins end on KILL, and pause for other tasks.
 //!
 //! A join whose condition accepts few pairs may try millions of them without giving a row, so the operator itself is
 //! never stopped. Its condition is evaluated once for each batch of pairs, and looks at KILL. A join without a

@@ -1,11 +1,11 @@
 //! Operators that DataFusion does not have, and changes of those that it has.
 //!
-//! - New ones: [`apply`] and [`recursive`] (logical), [`apply_exec`] and [`recursive_exec`] (physical), [`json_table`] and `nested_block`
-//!   (both), [`lookup_join`] (index nested-loop joins).
-//! - Of DataFusion's: `spilling_join` (hash joins larger than memory), `spilling_top` (ORDER BY … LIMIT likewise), [`one_row`] (assignments
-//!   of variables), [`in_order`] (parts of a UNION), `kill_check`, `row_count` and `window_input` (the memory that these gather is charged,
-//!   and KILL ends them).
-//! - `pass_through` is what operators that hand rows on have in common.
+//! - New ones: [`apply`] and [`recursive`] (logical), [`apply_exec`] and [`recursive_exec`] (physical), [`json_table`] and
+//!   `nested_block` (both), [`lookup_join`] (index nested-loop joins).
+//! - Changed ones of DataFusion: `spilling_join` (hash joins larger than memory), `spilling_top` (ORDER BY … LIMIT likewise),
+//!   [`one_row`] (assignments of variables), [`in_order`] (parts of a UNION), `kill_check`, `row_count` and `window_input` (the memory
+//!   that these gather is charged, and KILL ends them).
+//! - `pass_through` has the common part of operators that only pass rows on.
 
 pub mod apply;
 pub mod apply_exec;

@@ -1,8 +1,8 @@
 //! Separates the plans of deeply nested query blocks.
 //!
-//! DataFusion's rules carry conditions from block to block and ask each operator for statistics, which ask all operators
-//! below it. For a thousand nested blocks that is a million questions. Every [`BLOCKS_TOGETHER`] blocks a [`NestedBlock`]
-//! stands between an outer block and an inner one: conditions stay above it, and nothing is known of its rows.
+//! DataFusion's rules carry conditions from block to block and ask each operator for statistics, which ask all operators below it. For
+//! a thousand nested blocks that is a million questions. Every [`BLOCKS_TOGETHER`] blocks a [`NestedBlock`] stands between an outer
+//! block and an inner one. Conditions stay above it, and it gives no statistics.
 
 use crate::operators::pass_through::{PassThrough, PassThroughExec};
 use datafusion::common::{DFSchemaRef, Result, internal_err};

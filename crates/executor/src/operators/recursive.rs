@@ -1,5 +1,5 @@
-//! Recursive common table expressions: the rows of a seed, and then what a recursive part makes of the rows of the round
-//! before, until a round gives none.
+//! Recursive common table expressions. The first round gives the rows of the seed. Each next round runs the recursive part on the rows
+//! of the round before, until a round gives no row.
 
 use datafusion::common::{DFSchemaRef, Result};
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};

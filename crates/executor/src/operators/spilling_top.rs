@@ -1,8 +1,8 @@
 //! ORDER BY … LIMIT whose rows may be too many for memory.
 //!
-//! DataFusion keeps them in a heap that fails when the pool is used up. It also keeps the whole batch of each long value. So it gets a
-//! part of the input here, then its rows are copied, and it goes on with these and the next part. If the wanted rows do not fit into a
-//! share of the pool, a sort that spills sorts them and the rest of the input.
+//! DataFusion keeps the rows in a heap that fails when the pool is used up. It also keeps the whole batch of each long value. So here
+//! it gets one part of the input at a time; the rows that it keeps are copied and begin the next part. If the wanted rows do not fit
+//! into a share of the pool, a sort that spills sorts them and the rest of the input.
 
 use crate::operators::spilling_join::{StreamExec, compact, memory_of};
 use arrow::record_batch::RecordBatch;
@@ -56,7 +56,7 @@ pub fn as_sort(plan: &Arc<dyn ExecutionPlan>) -> Option<&SortExec> {
 pub struct SpillingTopExec {
     /// The sort as planned. It never runs itself.
     sort: Arc<SortExec>,
-    /// Those that have run in its place and spill, for their metrics.
+    /// The sorts that have run in its place, for their metrics.
     spilling: Arc<Mutex<Vec<Arc<dyn ExecutionPlan>>>>,
     metrics: ExecutionPlanMetricsSet,
 }

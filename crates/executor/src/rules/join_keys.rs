@@ -1,10 +1,9 @@
-//! Keys of a join's smaller side become a condition on the column table that is the other one.
+//! Uses the keys of a join's smaller side as a condition on the other side, if that is a column table.
 //!
-//! A hash join reads one side, the build side, before it asks the other for a row. While it reads, the keys are noted (`KeysOfSide`); the
-//! scan of the column table, which begins afterwards, tests its own column for them in the codes: zone maps and bitmap indexes leave out
-//! rows without a partner, and nothing of them is decoded (*sideways information passing*; Ives and Taylor: "Sideways information passing
-//! for push-style query processing", 2008). The answer does not depend on it: a scan that begins before the keys are complete goes
-//! without them.
+//! A hash join reads one side, the build side, before it asks the other for a row. `KeysOfSide` collects the keys meanwhile. The scan
+//! of the column table begins later and tests its column for these keys: zone maps and bitmap indexes skip rows without a partner, and
+//! none of these is decoded (*sideways information passing*; Ives and Taylor: "Sideways information passing for push-style query
+//! processing", 2008). The answer does not depend on it: a scan that begins before the keys are complete does not use them.
 
 use crate::access::column_scan::ColumnScanExec;
 use crate::operators::as_hash_join;

@@ -1,11 +1,11 @@
-//! Hash joins whose rows come in an order keep it.
+//! Keeps the order of rows in hash joins.
 //!
-//! DataFusion's hash join gives the rows of its probe side in their order, unmatched ones in between, if that side's order is
-//! known when it runs. Its rule that pushes projections down removes columns that no operator above wants, also columns of the
-//! order, although a sort or a limit above may have been left out because of that order. The rule does not change a join that has
-//! a projection of its own.
+//! DataFusion's hash join gives the rows of its probe side, matched or not, in their order if it knows that order when it runs. Its
+//! rule that pushes projections down removes columns that no operator above needs. It removes columns of the order too, although a sort
+//! or a limit above may have been left out because of that order. The rule does not change a join with its own projection, so such a
+//! join gets one here.
 //!
-//! Only joins whose order an operator above needs are kept so: the further columns cost memory, and a join that goes to disk sorts its
+//! Only joins below an operator that needs their order are changed: the extra columns cost memory, and a join that spills sorts its
 //! rows.
 
 use datafusion::common::Result;
@@ -25,7 +25,7 @@ pub struct JoinOrderRule;
 
 impl PhysicalOptimizerRule for JoinOrderRule {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        // Where the plan does not say any more what is required of it, an order may be.
+        // If the plan no longer has its requirements, it may require an order.
         let is_ordered = !plan.is::<OutputRequirementExec>();
         let mut root = PlanContext::<bool>::new_default(plan);
         root.data = is_ordered;

@@ -1,7 +1,7 @@
-//! Rows of a LEFT JOIN in the order of its left table, as MySQL's nested loops give them, where lists are made of them (GROUP_CONCAT).
+//! Gives the rows of a LEFT JOIN below GROUP_CONCAT in the order of the left table, as MySQL's nested loops do.
 //!
-//! A hash join keeps the order of its probe side. A join that hashes its left rows gives them in the order of their partners, and rows
-//! without one at the end.
+//! A hash join keeps the order of its probe side. If it hashes the left rows, it gives them in the order of their partners, and rows
+//! without a partner last.
 
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;

@@ -33,7 +33,7 @@ impl PhysicalOptimizerRule for LockedLimitRule {
     }
 }
 
-/// The plan, in which scans know whether what is above may have enough rows before their end.
+/// The plan, in which scans know whether the operators above may stop before their end.
 fn below(plan: Arc<dyn ExecutionPlan>, is_limited: bool) -> Result<Arc<dyn ExecutionPlan>> {
     if let Some(scan) = plan.downcast_ref::<RowScanExec>() {
         let is_locked = is_limited && scan.source.lock.is_some();

@@ -1,4 +1,4 @@
-//! Where a hash join would read a whole table to keep few of its rows, look the rows up by an index instead.
+//! Replaces a hash join that would read a whole table for few rows: an index finds these rows.
 
 use crate::access::column_copy::{COST_COLUMN_ROW, COST_COLUMN_SCAN};
 use crate::access::column_scan::ColumnScanExec;

@@ -1,7 +1,6 @@
-//! Keys of joins that take NULL for equal to NULL: `a <=> b`.
+//! Keys of joins that treat NULL as equal to NULL: `a <=> b`.
 //!
-//! In DataFusion a whole join takes NULL for equal to NULL or not. Two of its rules ignore that while they move keys from one join to
-//! another.
+//! In DataFusion this is a property of the whole join. Two of its rules ignore it when they move keys from one join to another.
 
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{JoinType, NullEquality, Result};

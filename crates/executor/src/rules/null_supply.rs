@@ -1,9 +1,8 @@
-//! Keeps an outer join from taking values of its NULL-supplying side for constants.
+//! Stops an outer join from treating columns of its NULL-supplying side as constants.
 //!
-//! DataFusion's outer joins pass on the properties of both inputs. A column that is constant on the side that may
-//! have no row is not constant in the joined rows, where it may be NULL as well. Taken for a constant it would be
-//! left out of sorts, and groups by it would be taken for sorted. [`HideConstants`] puts `NullSupply` under such
-//! joins, which hides constants and does nothing else.
+//! DataFusion's outer joins pass on the properties of both inputs. A column that is constant on the side that may have no row is not
+//! constant in the joined rows, where it may be NULL as well. If it were treated as a constant, sorts would leave it out, and groups by
+//! it would count as sorted. [`HideConstants`] puts `NullSupply` under such joins, which hides constants and does nothing else.
 
 use crate::operators::pass_through::{PassThrough, PassThroughExec};
 use datafusion::common::config::ConfigOptions;

@@ -1,5 +1,5 @@
-//! Where a query wants few rows in an order, read them in that order: ORDER BY … LIMIT through an index, and MIN and MAX
-//! as the first row of one.
+//! Reads rows in the wanted order when a query wants few of them: ORDER BY … LIMIT through an index, and MIN and MAX as the first row
+//! of an index.
 
 use crate::access::key::IndexKey;
 use crate::access::path::{AccessPath, is_usable, whole_index};

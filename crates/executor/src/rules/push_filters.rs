@@ -1,4 +1,4 @@
-//! Moves conditions down to where the fewest rows are made, but never to where they would mean something else.
+//! Moves conditions down to the operators with the fewest rows, but never to a place where they would mean something else.
 
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, ScalarValue};
@@ -10,14 +10,14 @@ use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// DataFusion's [`PushDownFilter`] without what it gets wrong.
+/// DataFusion's [`PushDownFilter`] without its errors.
 ///
-/// It moves a condition below a grouping if each of the condition's columns is a group's key, which is also so of a
-/// condition that has no column: one of constants, or of a correlated subquery on nothing but the row around it. A
-/// grouping without keys, and each ROLLUP, gives a row of no rows, so that the condition would have no effect below it. And it
-/// moves conditions that are not the same each time (`RAND()`, assignments of variables) to where they are looked at
-/// another number of times. Of several bounds of a column it keeps the narrowest one, as which it takes any number rather
-/// than a NULL, although no row is beyond NULL. Nor are large expressions copied into conditions that name them more than once.
+/// It moves a condition below a grouping if each of the condition's columns is a group's key. That is also true for a condition
+/// without a column: one of constants, or a correlated subquery that depends only on the outer row. A grouping without keys, and
+/// each ROLLUP, gives a row of no rows, so that the condition would have no effect below it. And it moves conditions that are not
+/// the same each time (`RAND()`, assignments of variables) to where they are looked at another number of times. Of several bounds
+/// of a column it keeps the narrowest one, as which it takes any number rather than a NULL, although no row is beyond NULL. Nor are
+/// large expressions copied into conditions that name them more than once.
 #[derive(Debug, Default)]
 pub struct PushFiltersDown {
     inner: PushDownFilter,

@@ -1,8 +1,8 @@
-//! Where a table that comes in parts is joined by the column that orders them, only the parts between the least and the greatest
-//! value of the other side are read: `WHERE ts = (SELECT MAX(ts) …)` of a history reads one snapshot of it.
+//! Skips parts of a table that is joined by the column which orders its parts. Only the parts between the other side's least and
+//! greatest value are read: `WHERE ts = (SELECT MAX(ts) …)` reads one snapshot of a history.
 //!
-//! The other side is the one that the join collects first. An operator above it notes its bounds, and the scan asks for the parts
-//! after that. A scan that asks earlier gets all parts: the join filters in any case.
+//! The join collects the other side first. An operator above that side records its bounds, and the scan asks for parts later. A scan
+//! that asks earlier gets all parts, which is correct because the join filters anyway.
 
 use crate::access::virtual_table::PartsExec;
 use crate::operators::pass_through::{PassThrough, PassThroughExec};

@@ -1,6 +1,6 @@
-//! Where a filter compares the column that orders the parts of a table with a subquery that is the same for every row, the subquery
-//! is run before the parts are asked for, and only those that it leaves are read: `WHERE ts >= (SELECT MAX(ts) - INTERVAL 1 MINUTE …)` of a
-//! history reads the last minute.
+//! Skips parts of a table by the value of a subquery. The filter compares the column that orders the parts with a subquery that has one
+//! value for all rows. The subquery runs first, and only the parts that its value leaves are read: `WHERE ts >= (SELECT MAX(ts) -
+//! INTERVAL 1 MINUTE …)` reads the last minute of a history.
 //!
 //! The operator that runs the subquery is below the filter and above the parts. It publishes the value before it asks for
 //! its first row. The filter stays: a scan that asks for parts before the value is known gets all of them.

@@ -1,4 +1,4 @@
-//! Where query plans run: one memory pool, one folder for spilled data and one pool of threads for all statements.
+//! Runs query plans: one memory pool, one folder for spilled data and one pool of threads for all statements.
 
 mod counted_pool;
 pub mod output;
@@ -53,8 +53,8 @@ const BATCHES_AHEAD: usize = 2;
 const KILL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// The pool has at least this much for each row of a batch, unless that made batches very small.
 const ROW_SHARE_BYTES: usize = 64 << 10;
-/// Memory that a partition's operators should find: sorts of several partitions share the pool, merges of what they have
-/// spilled included, and in a small one they would take it from each other.
+/// The memory for the operators of one partition. Sorts of several partitions, and merges of their spilled runs, share the pool; in
+/// a small pool they would take memory from each other.
 const PARTITION_SHARE_BYTES: usize = 256 << 20;
 /// Rows of a batch in the smallest of pools.
 const BATCH_ROWS_MIN: usize = 256;
@@ -63,7 +63,7 @@ const BATCH_ROWS_MAX: usize = 8192;
 /// Rows of a batch that goes to the client as it was read: many clients may be slow to take theirs, and for each of them
 /// several batches are under way.
 const STREAMED_BATCH_ROWS: usize = 256;
-/// Rows that a filter gathers there before it passes them on, of those that come in small numbers.
+/// The number of rows that a filter collects from small batches before it passes them on.
 const STREAMED_FILTER_ROWS: usize = 8;
 /// Stack of the pool's threads: a plan is as deep as its statement is nested.
 pub const STACK_BYTES: usize = 8 << 20;
@@ -191,7 +191,7 @@ impl QueryRuntime {
         Arc::new(RuntimeEnv { memory_pool: self.pool_of(session), ..(*self.resources).clone() })
     }
 
-    /// DataFusion's session with a statement's surroundings, which scans find in it.
+    /// DataFusion's session with a statement's environment, where scans find it.
     pub fn state_for(&self, env: &Arc<StatementEnv>) -> SessionState {
         let mut state = self.state.clone();
         state.config_mut().set_extension(env.clone());

@@ -1,4 +1,4 @@
-//! From batches to rows, in the encoding of the writer that sends them.
+//! Writes the rows of batches in the encoding of the writer that sends them.
 
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};

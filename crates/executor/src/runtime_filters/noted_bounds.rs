@@ -1,4 +1,4 @@
-//! The least and the greatest value of a column that one operator reads, for a scan that another one begins later.
+//! The least and the greatest value of a column that one operator reads. A scan that begins later uses them as bounds.
 
 use parking_lot::Mutex;
 use squall_types::Value;

@@ -1,4 +1,4 @@
-//! What a subquery that is the same for every row gives, as a bound of the column that orders the parts of a table.
+//! The value of a subquery that is the same for all rows, used as a bound of the column that orders the parts of a table.
 
 use arrow::record_batch::RecordBatch;
 use datafusion::logical_expr::Operator;
@@ -10,7 +10,7 @@ use squall_registry::{ColumnRange, StatementContext};
 use squall_types::{SqlType, Value};
 use std::ops::Bound;
 
-/// A comparison of the column that orders the parts with what a subquery gives.
+/// A comparison of the column that orders the parts with the value of a subquery.
 #[derive(Debug)]
 pub(crate) struct ScalarBound {
     /// The column is on the left.

@@ -1,4 +1,4 @@
-//! From the kernel's groups to the aggregation's rows.
+//! Turns the kernel's groups into the aggregation's rows.
 
 use super::dimension::DimensionRows;
 use super::spec::{GroupPart, Output, StarSpec};
@@ -22,8 +22,8 @@ use squall_types::{DateTime, SqlType};
 use std::any::Any;
 use std::sync::Arc;
 
-/// Makes the rows; `None` if what the kernel has found does not tell them: the extreme of a TIMESTAMP near a moment at which clocks are
-/// put back.
+/// Makes the rows; `None` if the kernel's result does not determine them: the extreme of a TIMESTAMP near a time at which clocks
+/// are set back.
 pub fn rows_of(
     spec: &StarSpec,
     dimensions: &[DimensionRows],

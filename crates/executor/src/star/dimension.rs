@@ -1,4 +1,4 @@
-//! A dimension's rows as the kernel looks them up.
+//! Turns a dimension's rows into the kernel's map of keys.
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::concat_batches;
@@ -19,8 +19,8 @@ pub struct DimensionRows {
 }
 
 impl DimensionRows {
-    /// Of what a dimension's plan gives: the key, `groups` columns that tell groups apart, and others. `None` if a key is
-    /// beyond the kernel's 64 bits.
+    /// The columns of a dimension's plan: the key, `groups` columns of the group, and others. `None` if a key is beyond the
+    /// kernel's 64 bits.
     pub fn new(schema: &SchemaRef, batches: &[RecordBatch], groups: usize) -> Result<Option<DimensionRows>> {
         let rows = concat_batches(schema, batches)?;
         let (numbers, first_rows) = group_numbers(&rows, groups)?;

@@ -1,4 +1,4 @@
-//! The operator.
+//! The physical operator that runs a star query, or DataFusion's plan if the kernel cannot.
 
 use super::answer::rows_of;
 use super::dimension::DimensionRows;

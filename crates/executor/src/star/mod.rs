@@ -1,9 +1,9 @@
 //! Star queries on column tables: filter, joins to dimensions by their keys, groups and aggregates as one operator.
 //!
-//! An aggregation over a column table, joined to other tables by their unique keys or to none, is run by the star kernel of the
-//! column store where that can: each other table becomes a map from its key to the number of a group, and one pass over the
-//! column table's codes does the rest. If the kernel sees in the columns that it cannot run the query (numbers that may exceed
-//! 64 bits, more groups than fit memory), DataFusion's plan runs instead.
+//! The star kernel of the column store runs aggregations over a column table that is joined to other tables by their unique keys, or to
+//! none. Each other table becomes a map from its key to the number of a group. One pass over the column table's codes does the rest. If
+//! the kernel sees in the columns that it cannot run the query (numbers that may exceed 64 bits, more groups than fit memory),
+//! DataFusion's plan runs instead.
 //!
 //! Reading order: `spec` (the parts of such a query), `recognize` (which plans are star queries), `node` (the logical
 //! operator), `dimension`, `exec` and `answer` (running it), `list` (GROUP_CONCAT, which is no star query but begins

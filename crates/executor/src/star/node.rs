@@ -1,4 +1,4 @@
-//! The logical operator.
+//! The logical operator of a star query.
 
 use super::spec::StarSpec;
 use datafusion::common::{DFSchemaRef, Result, internal_err};

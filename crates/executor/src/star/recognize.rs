@@ -1,4 +1,4 @@
-//! Which aggregations are star queries.
+//! Recognizes the aggregations that are star queries.
 
 use super::node::StarAggregate;
 use super::spec::{GroupPart, Join, List, Output, StarSpec};

@@ -1,4 +1,4 @@
-//! A star query as it was recognized.
+//! The description of a recognized star query.
 
 use crate::access::RowTable;
 use arrow::datatypes::DataType;

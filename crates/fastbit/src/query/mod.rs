@@ -1,8 +1,8 @@
 //! FastBit's query language: `[SELECT list] [FROM names] [WHERE condition] [ORDER BY list] [LIMIT [start,] count]`.
 //!
-//! [`parse`] makes a [`Query`] of a text, [`Query::to_sql`] SQL text of that. Keywords are known in any case and never within
-//! literals; names and texts reach the SQL quoted, numbers as they were checked to be numbers, and functions by a list, so no
-//! part of the text is read as SQL.
+//! [`parse`] turns a text into a [`Query`], and [`Query::to_sql`] turns that into SQL. Keywords have any case and are never inside
+//! literals. Names and texts are quoted in the SQL, numbers are checked, and functions come from a list. So no part of the text is read
+//! as SQL.
 
 mod functions;
 mod lexer;

@@ -1,4 +1,4 @@
-//! Tokens to trees.
+//! Parses tokens into trees.
 
 use super::functions::{Aggregate, Function};
 use super::lexer::{Kind, Token, tokens};

@@ -1,4 +1,4 @@
-//! Trees to SQL.
+//! Writes trees as SQL.
 
 use super::tree::{Expr, Operator, Query, QueryError};
 use crate::quote::{self, Dialect};

@@ -1,3 +1,5 @@
+//! Queries of FastBit and the SQL that they become.
+
 use super::*;
 use crate::quote::Dialect;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Queries as trees.
+//! The syntax tree of a query.
 
 use super::functions::{Aggregate, Function};
 use std::fmt;
@@ -139,7 +139,7 @@ pub enum QueryError {
     OnlyFrom,
     /// Neither WHERE nor a select list.
     NothingSelected,
-    /// It cannot be read, or asks for what is not there; with what is wrong.
+    /// It cannot be parsed, or asks for a missing feature; with the reason.
     Failed(String),
 }
 

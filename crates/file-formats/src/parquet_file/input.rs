@@ -1,4 +1,4 @@
-//! How the library reads a file: nothing beyond its end.
+//! The input of the Parquet library. It never reads beyond the end of the file.
 
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};

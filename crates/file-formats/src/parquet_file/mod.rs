@@ -1,4 +1,4 @@
-//! Parquet files as other programs write and read them.
+//! Parquet files that other programs can read, or have written.
 //!
 //! | MySQL | Parquet |
 //! |---|---|
@@ -21,7 +21,7 @@ mod write;
 pub use read::{ParquetRows, RowsError};
 pub use write::{ParquetWriter, Unfit, WriteError};
 
-/// What a failure of the library says, without what it says of itself.
+/// The text of a failure of the library, without its own prefix.
 fn reason(error: impl std::fmt::Display) -> String {
     let text = error.to_string();
     let known = ["Parquet error: ", "Parquet argument error: ", "EOF: ", "External: "];

@@ -1,4 +1,4 @@
-//! Rows into a Parquet file.
+//! Writes rows into a Parquet file.
 
 use super::reason;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, StringViewArray, StringViewBuilder};
@@ -124,8 +124,8 @@ impl<W: Write + Send> ParquetWriter<W> {
         Ok(ParquetWriter { writer, schema, columns, zone, rows: 0 })
     }
 
-    /// Appends rows whose columns are in execution's form. A value that has none in Parquet is shown to `unfit` and, if that
-    /// is no error, written as NULL.
+    /// Appends rows whose columns are in execution's form. A value without a form in Parquet is passed to `unfit`; without an error
+    /// from it, NULL is written.
     pub fn write(
         &mut self,
         columns: &[ArrayRef],

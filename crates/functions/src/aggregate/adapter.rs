@@ -58,6 +58,11 @@ impl KernelUdaf {
         self.kernel().keeps_order()
     }
 
+    /// Whether it holds for one statement alone.
+    pub fn is_of_statement(&self) -> bool {
+        self.kernel().is_of_statement()
+    }
+
     fn kernel(&self) -> &dyn AggregateKernel {
         self.call.kernel.as_ref()
     }

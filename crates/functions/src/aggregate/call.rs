@@ -6,7 +6,7 @@ use super::distinct::DistinctKernel;
 use super::group_concat::GroupConcatKernel;
 use super::min_max::ExtremeKernel;
 use super::native::{self, Family};
-use crate::build::{ExprBuilder, arguments_of, refuse_vectors, types_for};
+use crate::build::{ExprBuilder, arguments_of, refuse_no_numbers, refuse_vectors, types_for};
 use crate::expr::{BoundExpr, ExecutionSlot};
 use crate::expr::{sort_key, sort_key_in};
 use crate::typing::numeric::{NumericKind, numeric_kind};
@@ -15,7 +15,7 @@ use datafusion::functions_aggregate::count::count_udaf;
 use datafusion::functions_aggregate::min_max::{max_udaf, min_udaf};
 use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::{AggregateUDF, Expr};
-use squall_registry::{AggregateKernel, Coercibility, ExprType};
+use squall_registry::{AggregateFunction as AggregateFunctionDef, AggregateKernel, Coercibility, ExprType};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::any::Any;
 use std::fmt::{self, Display, Formatter};
@@ -125,6 +125,9 @@ impl Display for AggregateCall {
     }
 }
 
+/// Aggregates of numbers, which refuse geometries.
+const OF_NUMBERS: &[&str] = &["SUM", "AVG", "STD", "STDDEV_POP", "STDDEV_SAMP", "VAR_POP", "VAR_SAMP", "VARIANCE"];
+
 impl ExprBuilder<'_> {
     /// A call of an aggregate function by name, `COUNT(*)` without arguments; error 1305 if there is none.
     /// GROUP_CONCAT is [`ExprBuilder::group_concat`]'s.
@@ -137,10 +140,11 @@ impl ExprBuilder<'_> {
         if !matches!(function.name(), "COUNT" | "ANY_VALUE") {
             refuse_vectors(function.name(), &args)?;
         }
+        if OF_NUMBERS.contains(&function.name()) {
+            refuse_no_numbers(function.name(), &args)?;
+        }
         let Some(family) = native::family(function.name()) else {
-            let types = types_for(function.name(), &args);
-            let bound = function.bind(&arguments_of(&args, &types), distinct, self.context())?;
-            return Ok(Arc::new(AggregateCall::new(function.name(), bound.kernel, args, bound.result)));
+            return self.call_aggregate(&*function, args, distinct);
         };
         if family == Family::Count {
             return self.count(args, distinct);
@@ -157,6 +161,21 @@ impl ExprBuilder<'_> {
         let matters = distinct && family != Family::Extreme && family != Family::AnyValue;
         let kernel = if matters { self.distinct(bound.kernel, &args) } else { bound.kernel };
         Ok(Arc::new(AggregateCall::new(function.name(), kernel, args, bound.result)))
+    }
+
+    /// A call of an aggregate function that the grammar does not know.
+    ///
+    /// # Errors
+    /// Those of the function for these arguments.
+    pub fn call_aggregate(
+        &self,
+        function: &dyn AggregateFunctionDef,
+        args: Vec<BoundExpr>,
+        distinct: bool,
+    ) -> SqlResult<Arc<AggregateCall>> {
+        let types = types_for(function.name(), &args);
+        let bound = function.bind(&arguments_of(&args, &types), distinct, self.context())?;
+        Ok(Arc::new(AggregateCall::new(function.name(), bound.kernel, args, bound.result)))
     }
 
     fn distinct(&self, inner: Arc<dyn AggregateKernel>, args: &[BoundExpr]) -> Arc<dyn AggregateKernel> {

@@ -1,4 +1,4 @@
-//! Values as bytes, for the states that one operator of a query hands to the next. Never stored.
+//! Encodes values for the states that one operator of a query hands to the next. The bytes are never stored.
 
 use squall_types::json::Document;
 use squall_types::{Date, DateTime, Decimal, SqlError, SqlResult, Time, Value};

@@ -15,10 +15,10 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The kernel. Arguments: what is joined, then what tells it from others for DISTINCT, then what it is ordered by.
+/// The kernel. Arguments: the texts to join, then the keys of DISTINCT, then the keys of ORDER BY.
 #[derive(Debug)]
 pub struct GroupConcatKernel {
-    /// The type of what is joined: texts, or anything that [`GroupConcatKernel::writes`].
+    /// The type of the joined values: texts, or a type that [`GroupConcatKernel::writes`].
     pub source: SqlType,
     /// How many arguments after the text tell rows apart; 0 without DISTINCT.
     pub distinct_count: usize,
@@ -100,7 +100,7 @@ struct Concat {
     bytes: usize,
     /// The most it has been: operators add up what a state has grown by, and take nothing off when it shrinks.
     bytes_high: usize,
-    /// What the rows' texts have together, with what stands between them.
+    /// The total length of the rows' texts and separators.
     text_bytes: usize,
     /// Whether there are enough rows and none that comes can stand before one of them.
     is_full: bool,

@@ -1,7 +1,7 @@
 //! Memory of aggregate states that their operators do not charge.
 //!
-//! An operator asks for a state's size after each batch and charges it, or spills. Within a batch a state may grow by any
-//! amount, and windows never ask. That part is charged here.
+//! An operator asks for a state's size after each batch, and charges it or spills. Within a batch a state may grow by any amount, and
+//! windows never ask. This module charges that part.
 
 use parking_lot::Mutex;
 use squall_registry::{Charge, StatementContext};

@@ -1,3 +1,5 @@
+//! Aggregates give MySQL's results, by DataFusion and row by row.
+
 use super::*;
 use crate::arrow_map::{ValueArrayBuilder, field_for, value_at};
 use crate::build::ExprBuilder;

@@ -1,4 +1,4 @@
-//! Values as DataFusion scalars and back.
+//! Converts values to DataFusion scalars and back.
 
 use super::{ValueArrayBuilder, arrow_type, value_at};
 use arrow::array::ArrayRef;

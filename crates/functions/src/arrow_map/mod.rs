@@ -4,12 +4,14 @@
 
 mod builder;
 mod charged;
+mod column_builder;
 mod convert;
 mod read;
 mod type_text;
 
-pub use builder::{ValueArrayBuilder, finish_views};
+pub use builder::ValueArrayBuilder;
 pub(crate) use charged::charged;
+pub use column_builder::{ColumnBuilder, finish_views};
 pub use convert::{array_of_value, scalar_to_value, value_to_scalar};
 pub use read::value_at;
 pub use type_text::{decode_type, encode_type};

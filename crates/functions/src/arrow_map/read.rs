@@ -1,4 +1,4 @@
-//! Reading values out of arrays.
+//! Reads values from arrays.
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;

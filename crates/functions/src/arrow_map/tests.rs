@@ -1,3 +1,5 @@
+//! Types and values pass through Arrow fields and arrays unchanged.
+
 use super::*;
 use arrow_buffer::i256;
 use squall_types::json::Document;

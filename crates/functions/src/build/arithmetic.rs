@@ -1,7 +1,7 @@
 //! Arithmetic and bit operators.
 
 use super::compare::physical_class;
-use super::vector::refuse_vectors;
+use super::vector::refuse_no_numbers;
 use super::{BuildResult, ExprBuilder};
 use crate::expr::{BoundExpr, Call};
 use crate::operators::arithmetic_op::ArithmeticOp;
@@ -18,7 +18,7 @@ const DOUBLE_DIGITS: u8 = 17;
 impl ExprBuilder<'_> {
     /// `left op right` of numbers; dates with INTERVAL are [`ExprBuilder::add_interval`]'s.
     pub fn arithmetic(&self, op: ArithmeticOp, left: BoundExpr, right: BoundExpr) -> BuildResult {
-        refuse_vectors(op.symbol(), [&left, &right])?;
+        refuse_no_numbers(op.symbol(), [&left, &right])?;
         let (left, right) = (self.bytes_as_number(left), self.bytes_as_number(right));
         let (left_type, right_type) = (left.sql_type(), right.sql_type());
         let nullable = op.divides() || left.nullable() || right.nullable();
@@ -157,7 +157,7 @@ impl ExprBuilder<'_> {
 
     /// `-operand`.
     pub fn negate(&self, operand: BoundExpr) -> BuildResult {
-        refuse_vectors("-", [&operand])?;
+        refuse_no_numbers("-", [&operand])?;
         let operand = self.bytes_as_number(operand);
         // The literal 9223372036854775808 is one above the largest BIGINT; its negative is a BIGINT.
         if let BoundExpr::Literal(Value::UInt(value), _) = &operand
@@ -193,7 +193,7 @@ impl ExprBuilder<'_> {
 
     /// `left op right` of bits.
     pub fn bit_operation(&self, op: BitOp, left: BoundExpr, right: BoundExpr) -> BuildResult {
-        refuse_vectors(op.symbol(), [&left, &right])?;
+        refuse_no_numbers(op.symbol(), [&left, &right])?;
         let nullable = left.nullable() || right.nullable();
         let (left_type, right_type) = (left.sql_type(), right.sql_type());
         // Byte strings are operated on as such when both are, or, in a shift, when the left one is. Hexadecimal and bit
@@ -216,7 +216,7 @@ impl ExprBuilder<'_> {
 
     /// `~operand`.
     pub fn bit_not(&self, operand: BoundExpr) -> BuildResult {
-        refuse_vectors("~", [&operand])?;
+        refuse_no_numbers("~", [&operand])?;
         let ty = operand.ty();
         if ty.sql_type.is_binary_string() && operand.as_literal().is_none() {
             return Ok(self.immutable("~", Arc::new(BitBytesKernel { op: BitOp::Not }), vec![operand], ty));

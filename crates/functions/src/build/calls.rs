@@ -78,7 +78,7 @@ impl ExprBuilder<'_> {
         Ok(if function.volatility() == Volatility::Immutable { self.fold(expr) } else { expr })
     }
 
-    /// Bytes that are literals are characters of the set that the other arguments have, if that counts more: those of a column do.
+    /// Literal bytes become characters of the other arguments' set, if those are stronger, as columns are.
     fn bytes_in_set(&self, args: Vec<BoundExpr>) -> SqlResult<Vec<BoundExpr>> {
         let is_bytes = |arg: &BoundExpr| matches!(arg, BoundExpr::Literal(Value::Bytes(_), _));
         if !args.iter().any(is_bytes) {
@@ -121,7 +121,7 @@ impl ExprBuilder<'_> {
         Ok((function.clone(), bound))
     }
 
-    /// Functions that are operators in disguise: those that do not look at all of their arguments, or convert them.
+    /// Functions that work like operators: they do not evaluate all of their arguments, or convert them.
     fn control_call(&self, name: &str, args: Vec<BoundExpr>) -> BuildResult {
         let wrong_count = || SqlError::new(ErrorCode::WrongParamCountToNativeFct, &[&name]);
         let mut args = args.into_iter();
@@ -196,7 +196,7 @@ fn takes_number(name: &str, place: usize) -> bool {
     }
 }
 
-/// Names that MySQL warns of, and what it says to use.
+/// Deprecated names, and the replacements that MySQL's warning names.
 const DEPRECATED: &[(&str, &str)] = &[("JSON_MERGE", "JSON_MERGE_PRESERVE/JSON_MERGE_PATCH")];
 
 /// Functions that [`ExprBuilder::call`] knows without a declaration, with their fewest and most arguments.

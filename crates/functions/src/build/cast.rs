@@ -1,7 +1,7 @@
 //! Casts, conversions, COLLATE and intervals.
 
 use super::compare::physical_class;
-use super::vector::refuse_vectors;
+use super::vector::{refuse_no_numbers, refuse_vectors};
 use super::{BuildResult, ExprBuilder, type_in_document};
 use crate::expr::{BoundExpr, Call};
 use crate::operators::cast::CastKernel;
@@ -141,6 +141,9 @@ impl ExprBuilder<'_> {
         if !matches!(target, CastTarget::Binary { .. }) {
             refuse_vectors(&format!("cast_as_{}", target.word()), [&operand])?;
         }
+        if target.is_number() {
+            refuse_no_numbers(&format!("cast_as_{}", target.word()), [&operand])?;
+        }
         let from = operand.ty();
         let mut nullable = from.nullable;
         let sql_type = match target {
@@ -212,7 +215,7 @@ impl ExprBuilder<'_> {
     }
 
     pub(super) fn conversion(&self, expr: BoundExpr, from: &SqlType, target: ExprType) -> BoundExpr {
-        // What is NULL stays NULL whatever the common type says, and text that is no date becomes NULL.
+        // NULL stays NULL for any common type, and text that is not a date becomes NULL.
         let nullable = expr.nullable() || (target.sql_type.is_temporal() && !from.is_temporal());
         let target = ExprType { nullable, ..target };
         let name = format!("convert to {}", crate::arrow_map::encode_type(&target.sql_type));
@@ -302,8 +305,7 @@ impl ExprBuilder<'_> {
         }
     }
 
-    /// An operand of a comparison as a date or time; `None` for a constant that is none, which is then compared
-    /// otherwise.
+    /// An operand of a comparison as a date or time; `None` for a constant that is not a date; then another comparison is used.
     pub(crate) fn to_temporal_operand(&self, expr: &BoundExpr, target: &SqlType) -> SqlResult<Option<BoundExpr>> {
         let from = expr.sql_type();
         if physical_class(&from) == physical_class(target) {

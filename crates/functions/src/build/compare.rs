@@ -1,6 +1,6 @@
 //! Comparisons: which type two values are compared in.
 
-use super::vector::{check_compared, refuse_vectors};
+use super::vector::{check_compared, refuse_no_numbers};
 use super::{BuildResult, ExprBuilder};
 use crate::expr::{BoundExpr, CompareOp, boolean_type, with_operand, with_operands};
 use crate::operators::json_compare::JsonCompareKernel;
@@ -79,7 +79,7 @@ impl ExprBuilder<'_> {
 
     /// `operand [NOT] BETWEEN low AND high`.
     pub fn between(&self, operand: BoundExpr, low: BoundExpr, high: BoundExpr, negated: bool) -> BuildResult {
-        refuse_vectors("between", [&operand, &low, &high])?;
+        refuse_no_numbers("between", [&operand, &low, &high])?;
         let collation = self.shared_collation(&[&operand, &low, &high], "between")?;
         with_operand(operand, |operand| {
             let at_least = self.compare_in(CompareOp::GreaterOrEqual, operand.clone(), low, collation)?;
@@ -281,8 +281,8 @@ impl ExprBuilder<'_> {
         Ok(Pair { left, right, collation: None })
     }
 
-    /// An integer parameter that is not negative as an unsigned one, where what it is compared with is unsigned: together they would be
-    /// decimals, which no key of integers finds.
+    /// Turns a non-negative integer parameter into an unsigned one if the other operand is unsigned. Otherwise both would become
+    /// decimals, for which no key of integers can be used.
     fn parameter_beside(&self, expr: BoundExpr, other: &SqlType) -> BuildResult {
         match (&expr, other) {
             (BoundExpr::Parameter { non_negative: true, .. }, SqlType::Int { unsigned: true, .. }) => {

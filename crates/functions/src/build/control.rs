@@ -1,6 +1,6 @@
 //! CASE and its relatives, LIKE, REGEXP.
 
-use super::vector::refuse_vectors;
+use super::vector::{refuse_no_numbers, refuse_vectors};
 use super::{BuildResult, ExprBuilder};
 use crate::expr::{BoundExpr, Case, CompareOp, boolean_type, with_operand};
 use crate::operators::control::ExtremeOfRow;
@@ -123,7 +123,7 @@ impl ExprBuilder<'_> {
 
     /// `text [NOT] LIKE pattern [ESCAPE escape]`.
     pub fn like(&self, text: BoundExpr, pattern: BoundExpr, escape: Option<BoundExpr>, negated: bool) -> BuildResult {
-        refuse_vectors("like", [&text, &pattern])?;
+        refuse_no_numbers("like", [&text, &pattern])?;
         let collation = self.string_collation(&[&text, &pattern], "like")?;
         let within = if negated { None } else { self.like_digits(&text, &pattern)? };
         let nullable = text.nullable() || pattern.nullable();

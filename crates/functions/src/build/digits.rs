@@ -1,7 +1,7 @@
-//! HEX and UUID in the order of their texts, which is that of their bytes.
+//! HEX and UUID values: their order is that of their bytes, which is also that of their texts.
 //!
-//! A text that is compared by `<` or LIKE need not be one of the type: `h >= '0a' AND h < '0b'` asks for those that begin with `0a`. A
-//! constant text becomes a value of the type, so that an index can be used.
+//! A constant text that is compared by `<` or LIKE need not be a complete value: `h >= '0a' AND h < '0b'` asks for values that begin
+//! with `0a`. It becomes a value of the type, so that an index can be used.
 
 use super::ExprBuilder;
 use crate::expr::{BoundExpr, CompareOp};

@@ -14,7 +14,7 @@ impl ExprBuilder<'_> {
             BoundExpr::Literal(..) | BoundExpr::Column(_) | BoundExpr::Parameter { .. } | BoundExpr::Opaque { .. } => {
                 false
             }
-            // A quotient is left for what is made of it, which goes on with more digits than a literal would have.
+            // Quotients are not folded, because an outer operation uses more digits than a literal would have.
             BoundExpr::Call(call) => call.volatility == Volatility::Immutable && !is_quotient(&expr) && is_brief(call),
             _ => true,
         };

@@ -98,7 +98,7 @@ impl ExprBuilder<'_> {
     }
 }
 
-/// What MySQL says of a default that is no value of the type.
+/// MySQL's error for a default that is not a value of the type.
 fn wrong_default(value: &Value, returning: &SqlType) -> SqlError {
     let text = Json::from_value(value).unquoted();
     let kind = match returning {

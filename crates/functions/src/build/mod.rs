@@ -21,7 +21,7 @@ pub use calls::CONTROL_FUNCTIONS;
 pub use cast::CastTarget;
 pub use in_set::InConstant;
 pub use literal::literal_type;
-pub use vector::refuse_vectors;
+pub use vector::{refuse_no_numbers, refuse_vectors};
 
 use crate::expr::{BoundExpr, Call};
 use squall_registry::{Argument, ExprType, Registry, ScalarKernel, StatementContext, Volatility};

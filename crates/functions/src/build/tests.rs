@@ -1,3 +1,5 @@
+//! The builder chooses MySQL's types, conversions and errors.
+
 use super::*;
 use crate::expr::{ColumnRef, CompareOp};
 use crate::test_context::context;

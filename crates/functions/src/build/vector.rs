@@ -1,4 +1,4 @@
-//! Operations that refuse vectors: these are no numbers and no texts.
+//! Operations that refuse vectors, because vectors are neither numbers nor texts.
 
 use super::{BuildResult, CastTarget, ExprBuilder};
 use crate::expr::{BoundExpr, CompareOp};
@@ -26,6 +26,12 @@ const TAKING_VECTORS: &[&str] = &[
     "VECTOR_DIM",
 ];
 
+/// Functions of numbers, which refuse geometries.
+const OF_NUMBERS: &[&str] = &[
+    "ABS", "ACOS", "ASIN", "ATAN", "ATAN2", "CEIL", "CEILING", "COS", "COT", "EXP", "FLOOR", "FORMAT", "LN", "LOG",
+    "LOG10", "LOG2", "MOD", "POW", "POWER", "RAND", "ROUND", "SIN", "SQRT", "TAN", "TRUNCATE",
+];
+
 impl ExprBuilder<'_> {
     /// A parameter in the place of a vector. Clients send bytes as text, too, and bytes that happen to be text came as such.
     pub fn vector_parameter(&self, parameter: BoundExpr) -> BuildResult {
@@ -47,6 +53,9 @@ impl ExprBuilder<'_> {
 
     /// A call's arguments may be vectors only where the function takes them (1210).
     pub(super) fn check_takes_vectors(&self, function: &str, args: &[BoundExpr]) -> SqlResult<()> {
+        if OF_NUMBERS.contains(&function) {
+            return refuse_no_numbers(function, args);
+        }
         if TAKING_VECTORS.contains(&function) { Ok(()) } else { refuse_vectors(function, args) }
     }
 }
@@ -54,6 +63,18 @@ impl ExprBuilder<'_> {
 /// Error 1210 if one of the operands is a vector.
 pub fn refuse_vectors<'e>(operation: &str, operands: impl IntoIterator<Item = &'e BoundExpr>) -> SqlResult<()> {
     match operands.into_iter().any(|operand| operand.sql_type().is_vector()) {
+        true => Err(SqlError::new(ErrorCode::WrongArguments, &[&operation.to_lowercase()])),
+        false => Ok(()),
+    }
+}
+
+/// Error 1210 if one of the operands can be no number: a vector or a geometry.
+pub fn refuse_no_numbers<'e>(
+    operation: &str,
+    operands: impl IntoIterator<Item = &'e BoundExpr> + Clone,
+) -> SqlResult<()> {
+    refuse_vectors(operation, operands.clone())?;
+    match operands.into_iter().any(|operand| operand.sql_type().is_geometry()) {
         true => Err(SqlError::new(ErrorCode::WrongArguments, &[&operation.to_lowercase()])),
         false => Ok(()),
     }

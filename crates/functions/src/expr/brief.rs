@@ -1,4 +1,4 @@
-//! Which expressions may run on an event loop, and which belong to the query pool.
+//! Decides which expressions may run on an event loop, and which must run on the query pool.
 
 use super::{BoundExpr, Call};
 use squall_types::{SqlType, Value};

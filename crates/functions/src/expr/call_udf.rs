@@ -80,7 +80,7 @@ impl ColumnName {
 }
 
 impl CallUdf {
-    /// Wraps a call whose arguments are `args` for DataFusion. Of those that hold a huge literal the call keeps the types alone.
+    /// Wraps a call whose arguments are `args` for DataFusion. Of arguments with a huge literal the call keeps only the types.
     pub fn over(args: &[Expr], call: &Arc<Call>, slot: Arc<ExecutionSlot>) -> Self {
         if !args.iter().any(holds_huge_literal) {
             return Self::new(call.clone(), slot);

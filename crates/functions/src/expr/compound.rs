@@ -1,9 +1,9 @@
 //! Large expressions as single calls.
 //!
-//! DataFusion asks for the type and the name of every part of an expression by asking its parts, again and again; some of its
-//! rules, and some operators of MySQL (`BETWEEN`, `NULLIF`, `CASE x WHEN …`), name a part twice. For large or deep parts that
-//! costs squares and powers of the text's length. Such an expression becomes one call whose arguments are the columns that it
-//! reads, evaluated row by row: so its cost is in proportion to its length.
+//! DataFusion asks for the type and the name of every part of an expression by asking its parts, again and again; some of its rules,
+//! and some operators of MySQL (`BETWEEN`, `NULLIF`, `CASE x WHEN …`), name a part twice. For large or deep parts that costs quadratic
+//! time or more. Such an expression becomes one call whose arguments are the columns that it reads, and is evaluated row by row. So its
+//! cost is in proportion to its length.
 
 use super::{BoundExpr, Call, ColumnRef};
 use squall_registry::{ScalarKernel, StatementContext, Volatility};
@@ -74,7 +74,7 @@ impl BoundExpr {
         depth
     }
 
-    /// The depth of what DataFusion makes of it: one level more than what it reads if it becomes a call of its own.
+    /// The depth of its DataFusion expression: one level more than its inputs if it becomes a separate call.
     pub fn planned_depth(&self) -> Depth {
         let depth = self.depth();
         if depth.is_shallow() {

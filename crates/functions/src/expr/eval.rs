@@ -2,9 +2,10 @@
 
 use super::{BoundExpr, Call, CompareOp};
 use crate::comparison::physical_order;
+use crate::wrong_value::{lacks_expression, with_expression};
 use arrow_buffer::i256;
 use squall_registry::StatementContext;
-use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
+use squall_types::{CollationId, SqlError, SqlResult, Value};
 
 /// Where column values and parameters come from.
 pub trait RowSource {
@@ -178,12 +179,8 @@ impl Call {
     /// An error of the kernel with the expression's text put in where its message asks for it.
     ///
     /// Error 1690 names the expression that overflowed. Kernels do not know it and leave its place empty.
-    pub(super) fn explain(&self, mut error: SqlError) -> SqlError {
-        if error.is(ErrorCode::DataOutOfRangeExpr) && error.message.ends_with("in ''") {
-            error.message.truncate(error.message.len() - 1);
-            error.message.push_str(&format!("{}'", self.source()));
-        }
-        error
+    pub(super) fn explain(&self, error: SqlError) -> SqlError {
+        if lacks_expression(&error) { with_expression(error, &self.source().to_string()) } else { error }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Long literals, hidden from DataFusion.
 //!
-//! At every step of planning DataFusion copies a literal with its expression, and writes it into names of columns: one of 60 MB took 900 MB.
-//! Here it copies and names a call without arguments.
+//! At every step of planning DataFusion copies a literal with its expression and writes it into names of columns: a literal of 60 MB
+//! took 900 MB. So a long literal becomes a call without arguments, which is cheap to copy and to name.
 
 use super::datafusion_error;
 use crate::arrow_map::{array_of_value, field_ref};

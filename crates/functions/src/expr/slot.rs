@@ -1,4 +1,4 @@
-//! Where the expressions of a plan find the statement that runs it.
+//! The slot in which the expressions of a plan find the statement that runs it.
 
 use arc_swap::ArcSwap;
 use squall_registry::StatementContext;

@@ -1,4 +1,4 @@
-//! Sort keys in the place of values.
+//! Replaces values by their sort keys.
 
 use super::{BoundExpr, Call};
 use crate::operators::sort_key::{JsonSortKeyKernel, SortKeyKernel};

@@ -1,3 +1,5 @@
+//! Expressions give the same values on single rows and in DataFusion.
+
 use super::*;
 use crate::build::{ArithmeticOp, ExprBuilder};
 use crate::test_context::context;

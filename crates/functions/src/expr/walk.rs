@@ -1,4 +1,4 @@
-//! Walking and rewriting bound expressions.
+//! Walks and rewrites bound expressions.
 
 use super::{BoundExpr, Call, Case};
 use std::sync::Arc;

@@ -6,8 +6,6 @@ use squall_types::{ErrorCode, SqlError, SqlResult, ngrams, words};
 
 /// Groups inside of groups that InnoDB takes.
 const DEPTH_MAX: usize = 32;
-/// What it says of more: a code of its handler, which no table of errors has.
-const TOO_DEEP: u16 = 209;
 /// Groups inside of groups of a search for lines; what is in more is left out.
 const LINES_DEPTH_MAX: usize = 16;
 
@@ -46,8 +44,7 @@ pub(super) fn words(text: &str, parser: Parser) -> SqlResult<Vec<Clause>> {
         }
     }
     if deepest > DEPTH_MAX {
-        let message = "Too many nested sub-expressions in a full-text search";
-        return Err(SqlError::of_parts(TOO_DEEP, *b"HY000", message));
+        return Err(SqlError::new(ErrorCode::FulltextTooDeep, &[]));
     }
     Ok(clauses)
 }
@@ -157,7 +154,8 @@ impl<'a> Reader<'a> {
         let is_prefix = self.lexer.takes('*');
         match self.parser {
             Parser::Words(collation) => {
-                // What is too long is left out, and what is too short unless it comes first: that word is looked for in vain.
+                // Words that are too long are left out. Words that are too short are left out too, unless they come first: such a
+                // word finds nothing.
                 let length = |run: &str| run.chars().count();
                 let counts = |(at, run): &(usize, &str)| {
                     length(run) <= words::LENGTH_MAX && (*at == 0 || length(run) >= words::LENGTH_MIN)

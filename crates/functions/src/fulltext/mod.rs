@@ -1,7 +1,7 @@
-//! MATCH … AGAINST: the search, whether a row matches, and how well.
+//! MATCH … AGAINST: the search, the test of a row, and its relevance.
 //!
-//! Reading order: [`search`] (a search, and which entries of an index lead to its rows), `boolean` (the grammar of boolean searches),
-//! `tokens` (which searched words a row has), [`relevance`] (InnoDB's ranking), [`kernel`] (the function).
+//! Reading order: [`search`] (a search, and the entries of an index that lead to its rows), `boolean` (the grammar of boolean
+//! searches), `tokens` (the searched words in a row), [`relevance`] (InnoDB's ranking), [`kernel`] (the function).
 //!
 //! The rows that an index finds are checked here too, so the index may give too many.
 

@@ -1,7 +1,8 @@
-//! How well a row answers a search: InnoDB's ranking.
+//! The relevance of a row for a search: InnoDB's ranking.
 //!
-//! Each word that is found adds `TF · IDF²`: how often it is in the row, and the logarithm of all rows over those that have the word. The
-//! operators of boolean searches add or take 1. The weight of a line of a document depends on the row alone: `1 + ln(TF)`.
+//! Each found word adds `TF · IDF²`: its count in the row, and the logarithm of the number of all rows divided by the number of rows
+//! with the word. The operators of boolean searches add or take 1. The weight of a line of a document depends on the row alone: `1 +
+//! ln(TF)`.
 
 use super::Parser;
 use super::search::{Clause, Operator, Search, What, is_filed, prefix_range, token, word_range};
@@ -130,7 +131,7 @@ struct Ranking<'a> {
 }
 
 impl Ranking<'_> {
-    /// The row by some clauses, in the order that InnoDB goes over them: first those that add rows, then those that have to be met.
+    /// Evaluates some clauses on the row, in InnoDB's order: first the clauses that add rows, then the required ones.
     fn list(&mut self, clauses: &[Clause]) -> Option<Found> {
         let mut row: Option<Found> = None;
         for clause in clauses {

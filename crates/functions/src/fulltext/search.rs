@@ -1,4 +1,4 @@
-//! A search, taken apart.
+//! A parsed search.
 
 use super::Parser;
 use super::boolean;
@@ -17,7 +17,7 @@ pub struct Clause {
     pub what: What,
 }
 
-/// What a clause does with the rows that it finds.
+/// The effect of a clause on the rows that it finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
     /// It adds them.
@@ -26,7 +26,7 @@ pub enum Operator {
     Raised,
     /// `<`: it adds them and makes them less relevant.
     Lowered,
-    /// `~`: those that clauses before it have added become less relevant.
+    /// `~`: the rows of earlier clauses become less relevant.
     Negated,
     /// `+`: no others match.
     Required,
@@ -218,8 +218,8 @@ fn filed_words(text: &str, collation: CollationId) -> impl Iterator<Item = What>
     words::runs(text, collation).filter(|run| words::is_word(run)).map(word)
 }
 
-/// The words between quotes. Those that no index has count where they stand, but do not make a phrase: one word that is left
-/// stands for itself, and none for nothing.
+/// The words between quotes. Words that no index has count for positions, but do not make a phrase: a single word that is left is
+/// searched alone, and without words nothing is found.
 pub(super) fn phrase(quoted: &str, collation: CollationId, within: Option<usize>) -> Option<What> {
     let runs: Vec<&str> = words::runs(quoted, collation).collect();
     let filed: Vec<&str> = runs.iter().copied().filter(|run| words::is_word(run)).collect();

@@ -1,4 +1,4 @@
-//! Which searched words a row's texts have.
+//! Finds the searched words in a row's texts.
 
 use super::Parser;
 use super::search::{Clause, What, is_filed, prefix_range, token};
@@ -102,7 +102,7 @@ fn shape(word: &str) -> Option<(usize, u8)> {
     Some((word.len(), first.to_ascii_lowercase()))
 }
 
-/// What a row's texts have of what is searched for.
+/// The searched words that a row's texts have.
 pub(super) struct Tokens<'s> {
     parser: Parser,
     wanted: &'s Wanted,
@@ -214,7 +214,7 @@ impl<'s> Tokens<'s> {
         found.map_or(0, |(_, count)| *count)
     }
 
-    /// Whether the row has what a clause that is no group searches for.
+    /// Whether the row has the words of a clause that is not a group.
     pub fn has(&self, what: &What) -> bool {
         match what {
             What::Word(word) => self.word_count(&token(word, self.parser)) > 0,

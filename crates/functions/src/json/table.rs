@@ -213,10 +213,14 @@ pub fn stored(value: &Json, name: &str, sql_type: &SqlType, context: &StatementC
         }
         _ => {}
     }
-    column_value(value, sql_type, name, context).map_err(|error| match error.code {
+    column_value(value, sql_type, name, context).map_err(|error| match error.known() {
         // What a column of a table would say, a JSON_TABLE says in its own words.
-        1264 | 1265 | 1367 => SqlError::new(ErrorCode::JsonTableValueOutOfRange, &[&name]),
-        1366 | 1292 => SqlError::new(ErrorCode::InvalidJsonValueForCast, &[&type_word(sql_type), &name, &1]),
+        Some(ErrorCode::DataOutOfRange | ErrorCode::DataTruncated | ErrorCode::IllegalValueForType) => {
+            SqlError::new(ErrorCode::JsonTableValueOutOfRange, &[&name])
+        }
+        Some(ErrorCode::TruncatedWrongValueForField | ErrorCode::TruncatedWrongValue) => {
+            SqlError::new(ErrorCode::InvalidJsonValueForCast, &[&type_word(sql_type), &name, &1])
+        }
         _ => error,
     })
 }

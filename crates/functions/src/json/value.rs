@@ -113,9 +113,13 @@ impl JsonValueKernel {
             }
             value => value,
         };
-        column_value(value, &self.returning, "json_value", context).map_err(|error| match error.code {
-            1264 | 1367 => SqlError::new(ErrorCode::NumericJsonValueOutOfRange, &[&word, &"json_value", &1]),
-            1265 | 1366 | 1292 => SqlError::new(ErrorCode::InvalidJsonValueForCast, &[&word, &"json_value", &1]),
+        column_value(value, &self.returning, "json_value", context).map_err(|error| match error.known() {
+            Some(ErrorCode::DataOutOfRange | ErrorCode::IllegalValueForType) => {
+                SqlError::new(ErrorCode::NumericJsonValueOutOfRange, &[&word, &"json_value", &1])
+            }
+            Some(
+                ErrorCode::DataTruncated | ErrorCode::TruncatedWrongValueForField | ErrorCode::TruncatedWrongValue,
+            ) => SqlError::new(ErrorCode::InvalidJsonValueForCast, &[&word, &"json_value", &1]),
             _ => error,
         })
     }

@@ -230,7 +230,7 @@ fn run(args: &Args<'_>, function: &str, cipher: impl Fn(&Cipher, &[u8]) -> Optio
     Ok(changed.map_or(Value::Null, Value::Bytes))
 }
 
-/// The key that a function makes of what is given, if one is named.
+/// The key that the named function derives from the given one.
 fn derived_key(args: &Args<'_>, key_bytes: usize, is_null: bool) -> SqlResult<Option<Vec<u8>>> {
     if args.len() < 4 {
         return Ok(None);

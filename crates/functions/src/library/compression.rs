@@ -1,4 +1,4 @@
-//! COMPRESS and its reverse: zlib's form behind the length of what is in it.
+//! COMPRESS and UNCOMPRESS: zlib's form after the length of the uncompressed text.
 
 use super::support::{Args, Def, result};
 use flate2::Compression;
@@ -36,7 +36,7 @@ fn compress(args: &Args<'_>) -> SqlResult<Value> {
     Ok(Value::Bytes(out))
 }
 
-/// The length that is said, and what is behind it; `None` for what is too short.
+/// The stated length, and the bytes after it; `None` for what is too short.
 fn parts(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<LENGTH_BYTES>()?;
     let length = u32::from_le_bytes(*length) & LENGTH_MASK;

@@ -1,7 +1,8 @@
 //! The clock, and making and computing with dates and times.
 
 use super::support::{Args, Binding, Def, result};
-use crate::operators::{coerce, report};
+use crate::operators::coerce;
+use crate::wrong_value::report;
 use squall_registry::{Coercibility, ExprType};
 use squall_types::clock::now_micros;
 use squall_types::temporal::calendar::{months_to_period, period_to_months};

@@ -1,4 +1,4 @@
-//! Sets of identifiers of transactions: `UUID[:tag]:first-last:…`, several behind commas.
+//! Sets of transaction identifiers: `UUID[:tag]:first-last:…`, separated by commas.
 
 use super::support::{Args, Def, result};
 use squall_types::hex::{parse_uuid, write_uuid};
@@ -85,7 +85,7 @@ impl GtidSet {
         Some(set)
     }
 
-    /// Those that are not in another set.
+    /// The identifiers that are not in another set.
     fn subtract(&self, other: &GtidSet) -> GtidSet {
         let mut left = BTreeMap::new();
         for (source, intervals) in &self.0 {
@@ -155,7 +155,7 @@ fn merged(mut intervals: Vec<Interval>) -> Vec<Interval> {
     out
 }
 
-/// What is left of an interval without others, which are in order.
+/// The rest of an interval without other intervals, which are in order.
 fn cut((mut first, last): Interval, without: &[Interval]) -> Vec<Interval> {
     let mut out = Vec::new();
     for &(from, to) in without {

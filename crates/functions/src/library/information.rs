@@ -1,4 +1,4 @@
-//! What the server knows of itself, the session and the expression; SLEEP and BENCHMARK.
+//! Information about the server, the session and the expression; SLEEP and BENCHMARK.
 
 use super::support::{Args, Binding, Def, result};
 use crate::expr::boolean_type;
@@ -84,7 +84,7 @@ fn sleep(args: &Args<'_>) -> SqlResult<Value> {
     let seconds = args.f64(0)?;
     if args.value(0).is_null() || seconds < 0.0 {
         let error = SqlError::new(ErrorCode::WrongArguments, &[&"sleep"]);
-        crate::operators::report(error, args.context)?;
+        crate::wrong_value::report(error, args.context)?;
         return Ok(Value::Int(0));
     }
     /// Time between two looks at whether the statement was killed.

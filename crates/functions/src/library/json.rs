@@ -1,4 +1,4 @@
-//! JSON: making documents and asking them.
+//! JSON functions that make and search documents.
 
 use super::support::{Args, Binding, Def, MANY, result};
 use crate::operators::json_compare::to_json;
@@ -101,7 +101,7 @@ pub const FUNCTIONS: &[Def] = &[
     }),
 ];
 
-/// What is at the path in an argument, which has to mean one place; without that argument all of the document.
+/// The value at the path in an argument, which must mean one place; without that argument the whole document.
 fn place<'a>(args: &Args<'_>, document: &'a str, at: usize) -> SqlResult<Option<&'a str>> {
     if args.len() <= at {
         return Ok(Some(document));
@@ -183,7 +183,7 @@ fn json_object(args: &Args<'_>) -> SqlResult<Value> {
     made(json::merge::object_of(members))
 }
 
-/// Error 3064 for an argument that is no string, and no document where those are taken.
+/// Error 3064 for an argument that is neither a string nor, if allowed, a document.
 fn check_text(binding: &Binding<'_>, documents: bool) -> SqlResult<()> {
     match binding.arguments.first().map(|argument| &argument.expr_type.sql_type) {
         None | Some(SqlType::String { .. } | SqlType::Enum { .. } | SqlType::Set { .. } | SqlType::Null) => Ok(()),
@@ -275,7 +275,7 @@ fn found_at(args: &Args<'_>, document: &str, paths: &[JsonPath]) -> SqlResult<Va
     Ok(Value::Json(Document::from_stored(array)))
 }
 
-/// Charges what a walk along a path may have to remember of a document: the values that an ellipsis has led to.
+/// Charges the memory of a walk along a path: the values that an ellipsis has found.
 fn known_values(args: &Args<'_>, path: &JsonPath, document: &str) -> SqlResult<()> {
     if path.has_ellipsis() { args.charge_tree(document) } else { Ok(()) }
 }

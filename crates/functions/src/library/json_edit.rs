@@ -1,4 +1,4 @@
-//! JSON: changed documents.
+//! JSON functions that change documents.
 
 use super::json::{element, made, single_path};
 use super::support::{Args, Binding, Def, MANY, result};

@@ -20,7 +20,7 @@ mod numeric;
 mod pattern;
 mod random;
 mod rounding;
-mod spatial;
+pub mod spatial;
 mod string;
 mod string_search;
 pub mod support;

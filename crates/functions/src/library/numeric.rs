@@ -1,8 +1,8 @@
 //! Mathematics.
 
 use super::support::{Args, Binding, Def, MANY, result};
-use crate::operators::{division_by_zero, out_of_range, report};
 use crate::typing::numeric::{NumericKind, numeric_kind};
+use crate::wrong_value::{division_by_zero, out_of_range, report};
 use squall_registry::{Coercibility, ExprType};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 

@@ -1,8 +1,8 @@
 //! ROUND, TRUNCATE, CEIL, FLOOR.
 
 use super::support::{Args, Binding, Def};
-use crate::operators::out_of_range;
 use crate::typing::numeric::{NumericKind, decimal_of_digits, numeric_kind};
+use crate::wrong_value::out_of_range;
 use squall_registry::{Coercibility, ExprType};
 use squall_types::{Decimal, SqlResult, SqlType, Value};
 

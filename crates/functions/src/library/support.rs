@@ -1,4 +1,4 @@
-//! How functions of the library are declared and run.
+//! Declares and runs the functions of the library.
 
 pub use crate::documents::{document_of, document_text, stored_of, tree_charge};
 
@@ -38,7 +38,9 @@ pub struct Def {
     pub waits: bool,
     /// See [`ScalarKernel::is_external`].
     pub external: bool,
-    /// Whether its result takes no more than a few times what its arguments do, whatever its type says.
+    /// See [`ScalarFunction::runs_texts`].
+    pub runs_texts: bool,
+    /// Whether its result takes at most a few times the memory of its arguments, for any declared type.
     pub proportional: bool,
     /// See [`ScalarFunction::fused`]: the inner function's name, and that of the one that does both.
     pub fused: &'static [(&'static str, &'static str)],
@@ -46,8 +48,8 @@ pub struct Def {
     pub result: fn(&Binding<'_>) -> SqlResult<ExprType>,
     /// The result of one row.
     pub eval: fn(&Args<'_>) -> SqlResult<Value>,
-    /// The same where the first argument is a document that is not NULL and the others are constant: the document comes beside
-    /// the arguments, whose first is NULL, so that many rows' documents are read where they lie.
+    /// The same for a first argument that is a document, not NULL, and constant other arguments. The document comes beside the
+    /// arguments, whose first is NULL, so that the documents of many rows are read in place.
     pub eval_document: Option<fn(&Args<'_>, &str) -> SqlResult<Value>>,
 }
 
@@ -72,6 +74,7 @@ impl Def {
             volatility: Volatility::Immutable,
             waits: false,
             external: false,
+            runs_texts: false,
             proportional: false,
             fused: &[],
             result,
@@ -129,6 +132,11 @@ impl Def {
     pub const fn external(self) -> Def {
         Def { external: true, ..self.waiting() }
     }
+
+    /// That runs its arguments as SQL in a session of its own.
+    pub const fn running_texts(self) -> Def {
+        Def { runs_texts: true, ..self.external() }
+    }
 }
 
 /// Declares a family.
@@ -164,6 +172,10 @@ impl ScalarFunction for LibraryFunction {
 
     fn is_for_definitions(&self) -> bool {
         !self.0.external
+    }
+
+    fn runs_texts(&self) -> bool {
+        self.0.runs_texts
     }
 
     fn fused(&self, inner: &str) -> Option<&str> {
@@ -351,8 +363,8 @@ pub mod result {
         Ok(ExprType { nullable: true, ..binding.connection_string(u32::MAX) })
     }
 
-    /// LONGTEXT of utf8mb4, whatever the client's collation is. Like what the server itself says (USER()) it is stronger than literals, so
-    /// that clients of any collation can compare it with theirs, and weaker than columns.
+    /// LONGTEXT of utf8mb4, whatever the client's collation is. Like USER() it is stronger than literals, so that clients of any
+    /// collation can compare it with their texts, and weaker than columns.
     pub fn utf8mb4_text(_: &Binding<'_>) -> SqlResult<ExprType> {
         Ok(ExprType {
             sql_type: SqlType::longtext(CollationId::UTF8MB4_0900_AI_CI),

@@ -25,7 +25,7 @@ pub const FUNCTIONS: &[Def] = &[
     .stable(),
 ];
 
-/// What is made of what the second argument finds in the first; NULL with a warning if that is no XML.
+/// The result for the nodes of the first argument that the second finds; NULL with a warning if that is no XML.
 fn evaluated(
     args: &Args<'_>,
     make: impl FnOnce(&Document<'_>, &Evaluation<'_>, Found) -> SqlResult<Option<Value>>,

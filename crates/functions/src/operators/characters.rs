@@ -23,8 +23,8 @@ impl ScalarKernel for PadBytesKernel {
     }
 }
 
-/// Takes bytes for characters of a set. What is none of them is warned of (1300), and the result is NULL, or without strict mode what
-/// stands before.
+/// Takes bytes for characters of a set. Invalid bytes give a warning (1300). Then the result is NULL, or without strict mode the
+/// part before them.
 #[derive(Debug)]
 pub struct CharactersKernel {
     /// The set.

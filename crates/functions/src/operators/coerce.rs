@@ -1,7 +1,7 @@
-//! A value taken as another kind of value, as MySQL takes arguments of functions and operators: a value that does not
-//! fit gives a warning (an error in a strict write) and the nearest value.
+//! Takes a value as another kind of value, as MySQL does with arguments of functions and operators. A value that does not fit gives a
+//! warning (an error in a strict write) and becomes the nearest value.
 
-use super::report;
+use crate::wrong_value::report;
 use squall_registry::StatementContext;
 use squall_types::convert::number::round_f64;
 use squall_types::convert::{self, parse_f64, parse_integer};
@@ -54,7 +54,7 @@ pub fn to_double(value: &Value, _ty: &SqlType, context: &StatementContext) -> Sq
     }))
 }
 
-/// What a document is as a number; 0 with a warning that calls it `kind` if it is none.
+/// A document as a number; if it is not a number, 0 with a warning that calls it `kind`.
 fn number_of_document(document: &Document, kind: &str, context: &StatementContext) -> SqlResult<Value> {
     match document.to_json().ok().and_then(|json| json.to_number_value()) {
         Some(value) => Ok(value),

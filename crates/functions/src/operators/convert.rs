@@ -1,8 +1,9 @@
 //! Conversions that the binder puts in so that both sides of an operation are of one type.
 
-use super::wrong_value;
-use super::{coerce, report};
+use super::coerce;
 use crate::arrow_map::arrow_type;
+use crate::wrong_value;
+use crate::wrong_value::report;
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Float64Builder};
 use arrow::compute::cast;
 use arrow::compute::kernels::arity::{try_unary, unary};
@@ -67,7 +68,7 @@ fn json_numbers(array: &ArrayRef) -> Option<ArrayRef> {
     Some(Arc::new(numbers.finish()))
 }
 
-/// Text that is compared with dates or times: what is none is the zero date, not NULL.
+/// Text that is compared with dates or times: invalid text is the zero date, not NULL.
 #[derive(Debug)]
 pub struct ComparedDateKernel {
     /// The type of the text.

@@ -1,8 +1,8 @@
 //! Arithmetic of decimals.
 
 use super::arithmetic_op::ArithmeticOp;
-use super::{division_by_zero, out_of_range};
 use crate::arrow_map::decimal_type;
+use crate::wrong_value::{division_by_zero, out_of_range};
 use arrow::array::{ArrayRef, AsArray, Decimal128Array};
 use arrow::compute::kernels::arity::try_binary;
 use arrow::datatypes::{DataType, Decimal128Type};

@@ -1,7 +1,7 @@
 //! Arithmetic of doubles.
 
 use super::arithmetic_op::ArithmeticOp;
-use super::{division_by_zero, out_of_range};
+use crate::wrong_value::{division_by_zero, out_of_range};
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array};
 use arrow::compute::kernels::arity::{binary, unary};
 use arrow::datatypes::Float64Type;

@@ -1,4 +1,4 @@
-//! IN with a long list of constants: a look into a sorted set, which takes a few bytes more than the constants do.
+//! IN with a long list of constants: a search in a sorted set, which takes a few bytes more than the constants.
 
 use arrow::array::{ArrayRef, AsArray, Int64Array};
 use arrow::datatypes::{Int64Type, UInt64Type};
@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::Xxh3;
 /// How many numbers, at most, a bitmap has bits for by each that is in a set.
 const SPARSE_MAX: u64 = 128;
 
-/// Numbers from which on those that are there twice are looked for before there is more room for them.
+/// The number of values from which duplicates are removed before the set grows.
 const NUMBERS_MANY: usize = 1 << 16;
 
 /// `operand [NOT] IN (constants)`, all of one physical type.
@@ -194,7 +194,7 @@ impl ValueSet {
         }
     }
 
-    /// The key of a value, behind what is in `buffer` if it is no number.
+    /// The key of a value. If it is not a number, it is appended to `buffer`.
     fn key(&self, value: &Value, buffer: &mut Vec<u8>) -> Key {
         match value {
             Value::Int(number) => return Key::Number(*number),

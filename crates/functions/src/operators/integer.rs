@@ -1,7 +1,7 @@
 //! Arithmetic of 64-bit integers.
 
 use super::arithmetic_op::ArithmeticOp;
-use super::{division_by_zero, out_of_range};
+use crate::wrong_value::{division_by_zero, out_of_range};
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, Int64Array, PrimitiveArray};
 use arrow::compute::kernels::numeric;
 use arrow::datatypes::{Int64Type, UInt64Type};

@@ -17,6 +17,3 @@ pub mod like;
 pub mod regexp;
 pub mod sort_key;
 pub mod truth;
-mod wrong_value;
-
-pub use wrong_value::{division_by_zero, out_of_range, report};

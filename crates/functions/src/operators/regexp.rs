@@ -42,7 +42,7 @@ pub fn compile_once(pattern: &str, match_type: &str, case_sensitive: bool) -> Sq
 
 fn compile(pattern: &str, match_type: &str, case_sensitive: bool) -> SqlResult<Regex> {
     if pattern.is_empty() {
-        return Err(regexp_error(3685, "Illegal argument to a regular expression."));
+        return Err(SqlError::new(ErrorCode::RegexpIllegalArgument, &[]));
     }
     let mut builder = RegexBuilder::new(pattern);
     builder.size_limit(COMPILED_BYTES_MAX).case_insensitive(!case_sensitive);
@@ -67,12 +67,7 @@ fn compile(pattern: &str, match_type: &str, case_sensitive: bool) -> SqlResult<R
 }
 
 fn too_big() -> SqlError {
-    regexp_error(3700, "The regular expression pattern exceeds limits on size or complexity.")
-}
-
-/// Errors of regular expressions that the table of codes does not list.
-fn regexp_error(code: u16, message: &str) -> SqlError {
-    SqlError::of_parts(code, *b"HY000", message)
+    SqlError::new(ErrorCode::RegexpPatternTooBig, &[])
 }
 
 /// `text REGEXP pattern`.

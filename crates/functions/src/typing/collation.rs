@@ -1,4 +1,4 @@
-//! Which collation an operation on several strings uses.
+//! Chooses the collation of an operation on several strings.
 
 use squall_registry::{Coercibility, ExprType};
 use squall_types::{Charset, CollationId, ErrorCode, SqlError, SqlResult, SqlType};

@@ -1,4 +1,4 @@
-//! How many characters a value of a type has at most when it is written as text.
+//! The maximum number of characters of a type's values as text.
 
 use squall_types::{IntWidth, SqlType, StringKind};
 

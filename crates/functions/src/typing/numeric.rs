@@ -1,4 +1,4 @@
-//! What a value is as a number.
+//! The numeric type of a value.
 
 use squall_types::{Decimal, IntWidth, SqlType};
 

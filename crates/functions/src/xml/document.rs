@@ -1,7 +1,7 @@
-//! The nodes of a text.
+//! The nodes of an XML text.
 //!
-//! The reader takes what MySQL's takes: several elements side by side, attributes without quotes or value, no entities. Nodes are a list in
-//! the order in which they begin, so any depth is possible.
+//! The reader accepts the same texts as MySQL's: several elements side by side, attributes without quotes or value, no entities. Nodes
+//! are a list in the order in which they begin, so any depth is possible.
 
 use squall_registry::GrowingCharge;
 use squall_types::SqlResult;
@@ -123,7 +123,7 @@ struct Reader<'t, 'c> {
     charge: &'c mut GrowingCharge,
 }
 
-/// What is wrong with a text, or with the statement that reads it.
+/// The error of a text, or of the statement that reads it.
 type Read<T> = SqlResult<Result<T, String>>;
 
 /// Hands over what is wrong with the text.

@@ -1,4 +1,4 @@
-//! What a query finds in a document.
+//! Evaluates a query on a document.
 
 use super::document::{Document, Kind};
 use super::xpath::{Axis, Expr, Function, Operator, Query, Start, Step};
@@ -19,7 +19,7 @@ const NODES_PER_CHECK: usize = 1024;
 pub struct Item {
     /// Its place in the document's list.
     pub node: usize,
-    /// Its place among those that were found with it, from 0 on.
+    /// Its position among the nodes that were found with it, from 0.
     place: usize,
     /// How many those are, of the node that a predicate is asked of; else 0.
     size: usize,
@@ -362,7 +362,7 @@ impl<'a> Evaluation<'a> {
             Function::Position => Found::Number(first.map_or(0, |item| item.place + 1) as f64),
             Function::Last => Found::Number(first.map_or(0, |item| item.size) as f64),
             Function::Count => Found::Number(match arg(0)? {
-                // Of the node itself that a predicate is asked of, those that it was found with are counted.
+                // For the node itself, the predicate counts the nodes that were found with it.
                 Found::Nodes(items) => match items.as_slice() {
                     [only] if only.size > 0 => only.size,
                     items => items.len(),

@@ -1,6 +1,6 @@
 //! XML as EXTRACTVALUE and UPDATEXML read it.
 //!
-//! Reading order: [`document`] (a text's nodes), [`xpath`] (queries and their grammar), `evaluate` (what a query finds).
+//! Reading order: [`document`] (a text's nodes), [`xpath`] (queries and their grammar), `evaluate` (running a query).
 
 pub mod document;
 mod evaluate;

@@ -1,4 +1,4 @@
-//! Random texts and queries: none fails, and what is found is in the text.
+//! Random texts and queries: none fails, and each result is a part of the text.
 
 use super::{Document, Evaluation, Found, Query};
 use squall_registry::{GrowingCharge, StatementContext};

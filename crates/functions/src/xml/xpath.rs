@@ -1,4 +1,4 @@
-//! The grammar of XPath queries, as far as MySQL has it.
+//! The grammar of XPath queries that MySQL supports.
 
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
@@ -117,7 +117,7 @@ const FUNCTIONS: &[(&str, Function, usize, usize)] = &[
     ("true", Function::True, 0, 0),
 ];
 
-/// The axes; `None` for those that MySQL names and has not.
+/// The axes; `None` for axes that MySQL names but does not support.
 const AXES: &[(&str, Option<Axis>)] = &[
     ("ancestor", Some(Axis::Ancestor)),
     ("ancestor-or-self", Some(Axis::AncestorOrSelf)),

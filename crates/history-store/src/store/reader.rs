@@ -1,4 +1,4 @@
-//! Reading snapshots in the order of time.
+//! Reads snapshots in the order of time.
 
 use crate::block::{Columns, read_block, unpack};
 use crate::codec::Damaged;
@@ -58,7 +58,7 @@ impl TableRows {
 /// where it holds for no row the other columns are not read.
 #[derive(Clone, Copy)]
 pub struct Condition<'c> {
-    /// The columns, which are among those that are asked for.
+    /// The columns, all of which are requested.
     pub columns: &'c [&'c str],
     /// The rows for which it holds, in ascending order, given rows of which these columns are there.
     pub holding: &'c dyn Fn(&Arc<TableRows>) -> Vec<u32>,

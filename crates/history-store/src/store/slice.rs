@@ -193,7 +193,7 @@ impl Slice {
         format!("{:020}.slice", first_micros.max(0))
     }
 
-    /// Makes an empty slice, replacing what a process that ended too early may have left under its name.
+    /// Makes an empty slice, and replaces the remains of an earlier process with its name.
     pub fn create(directory: &Path, first_micros: i64) -> Result<Slice> {
         let path = directory.join(Self::file_name(first_micros));
         let failed = Error::io(&path);
@@ -405,7 +405,7 @@ impl SliceWriter {
     }
 }
 
-/// What a snapshot has of a table that has changed.
+/// The part of a snapshot for one changed table.
 struct Block {
     number: usize,
     kind: Vec<u8>,

@@ -1,4 +1,4 @@
-//! The client against resolvers and certificates that are not what they should be.
+//! The client with false resolvers and false certificates.
 
 mod certificates;
 mod reach;

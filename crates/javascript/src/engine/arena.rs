@@ -1,4 +1,4 @@
-//! The memory of one realm: everything that the engine allocates is here, in one piece that can be copied and set back.
+//! The memory of one realm. The engine allocates everything in this one piece, which can be copied and restored.
 
 use super::guard::shield;
 use crate::limits::TotalMemory;
@@ -131,7 +131,7 @@ impl Arena {
         unsafe { (*opaque.cast::<Head>()).exceeded != Exceeded::Nothing }
     }
 
-    /// Keeps what is in the memory now as what [`Arena::restore`] gives back.
+    /// Copies the current memory for [`Arena::restore`].
     pub fn keep(&mut self) {
         // SAFETY: `top` bytes are in use.
         let used = unsafe { std::slice::from_raw_parts(self.base.as_ptr(), (*self.head()).top) };
@@ -204,7 +204,7 @@ impl Head {
         };
         if top > self.charged {
             let more = (top - self.charged).next_multiple_of(CHARGE_STEP);
-            // A jump in between would leave the total with what nobody gives back.
+            // A jump in between would leave bytes in the total that are never released.
             let is_taken = shield(|| {
                 // SAFETY: the arena holds what all realms share.
                 let is_taken = unsafe { (*self.total).take(more) };

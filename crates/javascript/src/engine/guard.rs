@@ -1,4 +1,4 @@
-//! The way into the engine, and out of it.
+//! Guards calls into the engine: a script that does not stop, or crashes, returns here.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -20,19 +20,19 @@ pub(super) fn install_signal() -> std::io::Result<()> {
     }
 }
 
-/// Makes a thread leave the engine, if it is there.
+/// Makes a thread leave the engine, if it is inside.
 pub(super) fn interrupt(thread: libc::pthread_t) {
     // SAFETY: the caller holds the lock that the thread needs to end its run, so that the thread is there.
     let _ = unsafe { squall_javascript_interrupt(thread) };
 }
 
-/// No jump leaves the engine from here (1) on, or again (-1).
+/// Forbids jumps out of the engine from here on (1), or allows them again (-1).
 pub(super) fn hold_off(change: c_int) {
     // SAFETY: it counts, for this thread.
     unsafe { squall_javascript_shield(change) }
 }
 
-/// Work of the server that the engine has called for, which no jump may leave.
+/// Does work of the server for the engine. No jump may leave it.
 pub(super) fn shield<T>(work: impl FnOnce() -> T) -> T {
     hold_off(1);
     let result = work();

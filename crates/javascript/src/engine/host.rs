@@ -1,19 +1,23 @@
-//! What scripts may call of the server.
+//! The functions of the server that scripts may call.
 
 use super::guard::{hold_off, shield};
-use super::task::Leave;
+use super::host_sql::sql;
+use super::task::{Leave, Statements};
 use rquickjs_sys as js;
 use squall_registry::KillState;
+use squall_types::SqlError;
 use squall_types::temporal::TimeZone;
 use std::ffi::{CStr, c_int, c_void};
+use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// Most bytes of messages that a session keeps.
 pub(super) const LOG_BYTES_MAX: usize = 64 << 10;
 const MILLIS_PER_SECOND: i64 = 1000;
 
-/// What the engine's callbacks know of the call that runs. It is outside of the realm's memory and stays where it is.
+/// The state of the running call for the engine's callbacks. It is outside of the realm's memory and stays where it is.
 #[derive(Debug)]
 pub(super) struct Host {
     pub kill: Arc<KillState>,
@@ -27,6 +31,14 @@ pub(super) struct Host {
     pub arena: *mut c_void,
     /// Why the engine was told to stop.
     pub stopped: Option<Leave>,
+    /// The way to the session, while a script runs that has one.
+    pub statements: Option<NonNull<dyn Statements>>,
+    /// Whether nobody waits for the script any more.
+    pub is_abandoned: Option<Arc<AtomicBool>>,
+    /// The error that ended the script, or the last that a statement has failed with.
+    pub error: Option<SqlError>,
+    /// Heap of the script that runs, bytes.
+    pub heap: usize,
 }
 
 /// The engine asks whether to stop. It may be left by a jump here, so that nothing is allocated and no lock taken.
@@ -36,22 +48,12 @@ pub(super) struct Host {
 pub(super) unsafe extern "C" fn interrupt(_: *mut js::JSRuntime, opaque: *mut c_void) -> c_int {
     // SAFETY: the caller says so.
     let host = unsafe { &mut *opaque.cast::<Host>() };
-    if host.stopped.is_none() {
-        // SAFETY: the arena lives as long as the realm.
-        if unsafe { super::arena::Arena::is_exceeded(host.arena) } {
-            host.stopped = Some(Leave::Memory);
-        } else if host.kill.is_stopped() {
-            host.stopped = Some(Leave::Killed);
-        } else if host.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            host.stopped = Some(Leave::Time);
-        }
-    }
-    c_int::from(host.stopped.is_some())
+    c_int::from(host.must_stop())
 }
 
 /// The functions that the prelude gets, with how many arguments they take.
-pub(super) const FUNCTIONS: [(&CStr, RawFunction, c_int); 4] =
-    [(c"offset", offset, 1), (c"log", log, 1), (c"random", random, 0), (c"hold", hold, 1)];
+pub(super) const FUNCTIONS: [(&CStr, RawFunction, c_int); 5] =
+    [(c"offset", offset, 1), (c"log", log, 1), (c"random", random, 0), (c"hold", hold, 1), (c"sql", sql, 4)];
 
 type RawFunction = unsafe extern "C" fn(*mut js::JSContext, js::JSValue, c_int, *mut js::JSValue) -> js::JSValue;
 
@@ -101,7 +103,7 @@ unsafe extern "C" fn log(
     }
 }
 
-/// Holds jumps off (1), or no longer (-1), around what the engine asks of the C library, which has locks.
+/// Forbids jumps (1), or allows them again (-1), around calls of the C library, which has locks.
 unsafe extern "C" fn hold(
     context: *mut js::JSContext,
     _: js::JSValue,
@@ -134,12 +136,29 @@ unsafe extern "C" fn random(context: *mut js::JSContext, _: js::JSValue, _: c_in
 
 /// # Safety
 /// `context` is one of a realm.
-unsafe fn host_of(context: *mut js::JSContext) -> *mut Host {
+pub(super) unsafe fn host_of(context: *mut js::JSContext) -> *mut Host {
     // SAFETY: the caller says so.
     unsafe { js::JS_GetContextOpaque(context).cast() }
 }
 
 impl Host {
+    /// Whether the script has to stop, from now on for good.
+    pub(super) fn must_stop(&mut self) -> bool {
+        if self.stopped.is_none() {
+            // SAFETY: the arena lives as long as the realm.
+            if unsafe { super::arena::Arena::is_exceeded(self.arena) } {
+                self.stopped = Some(Leave::Memory);
+            } else if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                self.stopped = Some(Leave::Time);
+            } else if self.kill.is_stopped()
+                || self.is_abandoned.as_ref().is_some_and(|is_abandoned| is_abandoned.load(Ordering::Relaxed))
+            {
+                self.stopped = Some(Leave::Killed);
+            }
+        }
+        self.stopped.is_some()
+    }
+
     fn add_line(&mut self, line: &[u8]) {
         // The end of a line that is too long says the most.
         let line = &line[line.len().saturating_sub(LOG_BYTES_MAX)..];

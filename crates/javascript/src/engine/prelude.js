@@ -166,7 +166,7 @@
     return yearText(of(getUTCFullYear, date)) + '-' + two(of(getUTCMonth, date) + 1) + '-' + two(of(getUTCDate, date)) +
       ' ' + clockText(date) + (rest === 0 ? '' : '.' + (rest < 100 ? '0' : '') + two(rest));
   };
-  return (value) => {
+  const toSql = (value) => {
     if (value === undefined || value === null || typeof value === 'function' || typeof value === 'symbol') return null;
     if (typeof value === 'boolean') return value ? '1' : '0';
     if (typeof value === 'number') return value - value === 0 ? `${value}` : null;
@@ -176,4 +176,102 @@
     if (isView(value)) return new Bytes(value.buffer, value.byteOffset, value.byteLength);
     return stringify(value);
   };
+
+  // Statements of procedures. Only what is made here has their private parts, so that nothing else is taken for one.
+  const { sql } = host;
+  const { defineProperty } = Reflect;
+  const own = Symbol('own');
+  const illegal = (key) => { if (key !== own) throw new TypeError('Illegal constructor'); };
+  const put = (object, name, value) =>
+    defineProperty(object, name, { __proto__: null, value, writable: true, enumerable: true, configurable: true });
+  const parameter = (value) => {
+    if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'string') {
+      return typeof value === 'number' && value - value !== 0 ? null : value;
+    }
+    if (typeof value === 'boolean') return value ? 1 : 0;
+    if (typeof value === 'function' || typeof value === 'symbol') throw new TypeError('a parameter that is no value of SQL');
+    return toSql(value);
+  };
+  class SqlError extends Error {
+    #parts;
+    constructor(key, parts) {
+      illegal(key);
+      super(parts[3]);
+      this.#parts = parts;
+      put(this, 'code', parts[1]);
+      put(this, 'sqlstate', parts[2]);
+    }
+    static parts(thrown) {
+      return typeof thrown === 'object' && thrown !== null && #parts in thrown ? thrown.#parts : undefined;
+    }
+  }
+  const partsOf = SqlError.parts;
+  delete SqlError.parts;
+  define(SqlError.prototype, { name: 'SqlError' });
+  class Result {
+    #sets; #at = 0; #next = 0;
+    constructor(key, sets) { illegal(key); this.#sets = sets; }
+    #set() { return this.#sets[this.#at] ?? [[], [], 0, 0]; }
+    get columns() { return this.#set()[0]; }
+    get affectedRows() { return this.#set()[2]; }
+    get lastInsertId() { return this.#set()[3]; }
+    hasData() { return this.#set()[0].length > 0; }
+    nextResult() {
+      if (this.#at + 1 >= this.#sets.length) return false;
+      this.#at += 1;
+      this.#next = 0;
+      return true;
+    }
+    fetchOne() {
+      const rows = this.#set()[1];
+      return this.#next < rows.length ? rows[this.#next++] : null;
+    }
+    fetchOneObject() {
+      const row = this.fetchOne(), names = this.#set()[0];
+      if (row === null) return null;
+      const object = {};
+      for (let at = 0; at < names.length; at++) put(object, names[at], row[at]);
+      return object;
+    }
+    fetchAll() {
+      const rows = [];
+      for (let row = this.fetchOne(); row !== null; row = this.fetchOne()) put(rows, rows.length, row);
+      return rows;
+    }
+    fetchAllObjects() {
+      const rows = [];
+      for (let row = this.fetchOneObject(); row !== null; row = this.fetchOneObject()) put(rows, rows.length, row);
+      return rows;
+    }
+    *[Symbol.iterator]() {
+      for (let row = this.fetchOneObject(); row !== null; row = this.fetchOneObject()) yield row;
+    }
+  }
+  class Statement {
+    #text; #values = []; #count = 0;
+    constructor(key, text) { illegal(key); this.#text = `${text}`; }
+    bind(...values) {
+      for (let at = 0; at < values.length; at++) {
+        if (Array.isArray(values[at])) for (let place = 0; place < values[at].length; place++) this.#add(values[at][place]);
+        else this.#add(values[at]);
+      }
+      return this;
+    }
+    #add(value) { put(this.#values, this.#count++, parameter(value)); }
+    #run(sends) {
+      const told = sql(this.#text, this.#values, this.#count, sends);
+      if (told[0] === null) throw new SqlError(own, told);
+      return new Result(own, told[0]);
+    }
+    execute() { return this.#run(false); }
+    send() { return this.#run(true); }
+  }
+  const session = {};
+  define(session, {
+    sql(text, values) {
+      const statement = new Statement(own, text);
+      return values === undefined ? statement : statement.bind(values);
+    },
+  });
+  return [toSql, partsOf, session];
 })

@@ -3,7 +3,8 @@
 use super::arena::{self, Arena, Exceeded};
 use super::guard::{guarded, this_thread};
 use super::host::{FUNCTIONS, Host, interrupt as ask, keep_end};
-use super::task::{Bytecode, Failure, Input, Leave, Output, ResultForm, Task};
+use super::task::{Bytecode, Failure, Input, Leave, Output, ResultForm, Statements, Task};
+use super::values::{PLAIN, input_value};
 use super::watch::{self, Running, Slot};
 use crate::limits::TotalMemory;
 use rquickjs_sys as js;
@@ -20,7 +21,7 @@ const PRELUDE: &CStr = match CStr::from_bytes_with_nul(concat!(include_str!("pre
 };
 /// How scripts are called in stack traces; their lines are found by it.
 const SCRIPT_NAME: &CStr = c"script";
-/// Stack that a call needs beside what a script may have: the engine looks only now and then how much is left.
+/// Stack that a call needs besides the script's limit: the engine checks the free stack only now and then.
 const STACK_RESERVE: usize = 512 << 10;
 /// Heap that a realm may have until it is kept.
 const PRELUDE_HEAP: usize = 16 << 20;
@@ -30,13 +31,21 @@ const GARBAGE_THRESHOLD: usize = 8 << 20;
 const MESSAGE_BYTES_MAX: usize = 512;
 const TRACE_BYTES_MAX: usize = 2048;
 
+/// Asks [`js_std_cmd`] for the trace of what was thrown last.
+const ERROR_BACK_TRACE: c_int = 2;
+
+unsafe extern "C" {
+    /// The way of the engine's own shell into the engine.
+    fn js_std_cmd(command: c_int, ...) -> usize;
+}
+
 /// The engine's version.
 pub fn version() -> &'static str {
     // SAFETY: the engine gives a text that is always there.
     unsafe { CStr::from_ptr(js::JS_GetVersion()) }.to_str().unwrap_or_default()
 }
 
-/// Where a call cannot go on: what the engine says has to be asked for.
+/// The call cannot continue; the engine has the exception.
 enum Stop {
     /// An exception is pending.
     Thrown,
@@ -57,8 +66,18 @@ pub struct Realm {
     /// What callbacks know; the realm's own.
     host: NonNull<Host>,
     slot: Slot,
-    /// The prelude's function that [`ResultForm::Sql`] is made by.
+    kept: Kept,
+}
+
+/// What the prelude gives, values of the realm.
+#[derive(Clone, Copy)]
+struct Kept {
+    /// The function that [`ResultForm::Sql`] is made by.
     to_sql: js::JSValue,
+    /// The function that tells code, state and message of a statement's error.
+    error_of: js::JSValue,
+    /// What scripts run statements by.
+    session: js::JSValue,
 }
 
 impl std::fmt::Debug for Realm {
@@ -117,9 +136,15 @@ impl Realm {
             random: u64::from_ne_bytes(seed),
             arena: arena.opaque(),
             stopped: None,
+            statements: None,
+            is_abandoned: None,
+            error: None,
+            heap: 0,
         });
         let host = NonNull::from(Box::leak(host));
-        let mut realm = Realm { arena, runtime, context, host, slot, to_sql: js::JS_UNDEFINED };
+        let none = js::JS_UNDEFINED;
+        let kept = Kept { to_sql: none, error_of: none, session: none };
+        let mut realm = Realm { arena, runtime, context, host, slot, kept };
         let prepared = stacker::maybe_grow(2 << 20, 4 << 20, || realm.prepare());
         prepared
             .map_err(|error| if realm.arena.exceeded() == Exceeded::Total { Failure::Total } else { error.into() })?;
@@ -156,7 +181,9 @@ impl Realm {
             let (message, trace) = self.exception();
             return Err(SqlError::internal(format!("{message} {trace}")));
         }
-        self.to_sql = result;
+        // SAFETY: it is an array, which has its values for as long as the realm is there.
+        let [to_sql, error_of, session] = [0, 1, 2].map(|at| unsafe { js::JS_GetPropertyUint32(context, result, at) });
+        self.kept = Kept { to_sql, error_of, session };
         // SAFETY: values that are kept have references of their own; cycles are collected before the copy is made.
         unsafe { js::JS_RunGC(self.runtime) };
         Ok(())
@@ -233,10 +260,49 @@ impl Realm {
         // SAFETY: the bytes are what the same engine has written.
         let function = self.value(|| unsafe { js::JS_ReadObject(context, start, length, flags) })?;
         self.give(task.arguments)?;
+        if task.statements.is_some() {
+            self.define_global(c"session", self.kept.session)?;
+        }
         // SAFETY: the function is a value of this context.
         let result = self.value(|| unsafe { js::JS_EvalFunction(context, function) })?;
+        if task.form == ResultForm::Parameters {
+            return self.parameters(result, task);
+        }
         let result = self.awaited(result)?;
         self.output(result, task)
+    }
+
+    /// The values of the parameters, when the procedure has come to its end.
+    fn parameters(&mut self, result: js::JSValue, task: &Task<'_>) -> Step<Output> {
+        let context = self.context;
+        // SAFETY: the values are this context's; the array is what `called_procedure` gives.
+        let element = |realm: &Self, of: js::JSValue, at: u32| {
+            realm.value(|| unsafe { js::JS_GetPropertyUint32(context, of, at) })
+        };
+        let returned = element(self, result, 0)?;
+        self.awaited(returned)?;
+        let read = element(self, result, 1)?;
+        let none = js::JS_UNDEFINED;
+        // SAFETY: as above.
+        let values = self.value(|| unsafe { js::JS_Call(context, read, none, 0, std::ptr::null_mut()) })?;
+        let one = Task { form: ResultForm::Sql, ..*task };
+        let mut outputs = Vec::with_capacity(task.arguments.len());
+        for at in 0..task.arguments.len() as u32 {
+            let value = element(self, values, at)?;
+            outputs.push(self.output(value, &one)?);
+        }
+        Ok(Output::Values(outputs))
+    }
+
+    /// Defines a global variable that is not among those that are listed.
+    fn define_global(&self, name: &CStr, value: js::JSValue) -> Step<()> {
+        let (context, name) = (self.context, name.as_ptr());
+        let flags = PLAIN & !js::JS_PROP_ENUMERABLE as c_int;
+        // SAFETY: the context is there, and the value has one more reference for its new place.
+        self.done(|| unsafe {
+            let global = js::JS_GetGlobalObject(context);
+            js::JS_DefinePropertyValueStr(context, global, name, js::JS_DupValue(context, value), flags)
+        })
     }
 
     /// Defines the arguments as global variables.
@@ -260,45 +326,20 @@ impl Realm {
             // SAFETY: the value is this context's.
             self.done(|| unsafe { js::JS_DefinePropertyValueUint32(context, array, at as u32, value, PLAIN) })?;
         }
-        // SAFETY: as above.
-        self.done(|| unsafe {
-            js::JS_DefinePropertyValueStr(
-                context,
-                global,
-                c"arguments".as_ptr(),
-                array,
-                PLAIN & !js::JS_PROP_ENUMERABLE as c_int,
-            )
-        })
+        self.define_global(c"arguments", array)
     }
 
     /// A value as the script's.
     fn input(&mut self, input: &Input<'_>) -> Step<js::JSValue> {
         let context = self.context;
-        let string = |text: &str| {
-            let (start, length) = (text.as_ptr().cast(), text.len() as js::size_t);
-            // SAFETY: so many bytes are there.
-            self.value(move || unsafe { js::JS_NewStringLen(context, start, length) })
-        };
-        match input {
-            Input::Null => Ok(js::JS_NULL),
-            Input::Number(number) => Ok(number_value(*number)),
-            // SAFETY: the context is there, in these and those below.
-            Input::Signed(number) => self.value(|| unsafe { js::JS_NewBigInt64(context, *number) }),
-            Input::Unsigned(number) => self.value(|| unsafe { js::JS_NewBigUint64(context, *number) }),
-            Input::Moment(millis) => self.value(|| unsafe { js::JS_NewDate(context, *millis) }),
-            Input::Text(text) => string(text),
-            Input::OwnText(text) => string(text),
-            Input::Bytes(bytes) => {
-                let (start, length) = (bytes.as_ptr(), bytes.len() as js::size_t);
-                self.value(|| unsafe { js::JS_NewUint8ArrayCopy(context, start, length) })
-            }
-            Input::Json(text) => {
-                let text = CString::new(text.as_bytes()).map_err(|_| Stop::Other(Failure::Heap))?;
-                let (start, length) = (text.as_ptr(), text.as_bytes().len() as js::size_t);
-                self.value(|| unsafe { js::JS_ParseJSON(context, start, length, c"argument".as_ptr()) })
-            }
+        if let Input::Json(text) = input {
+            let text = CString::new(text.as_bytes()).map_err(|_| Stop::Other(Failure::Heap))?;
+            let (start, length) = (text.as_ptr(), text.as_bytes().len() as js::size_t);
+            // SAFETY: the context is there, and the text ends with a NUL.
+            return self.value(|| unsafe { js::JS_ParseJSON(context, start, length, c"argument".as_ptr()) });
         }
+        // SAFETY: the context is there, and nothing else has a text of its own.
+        self.value(|| unsafe { input_value(context, input) })
     }
 
     /// What a promise comes to, or the value itself.
@@ -342,8 +383,8 @@ impl Realm {
         }
         let value = match task.form {
             ResultForm::Text => value,
-            ResultForm::Sql => {
-                let (function, mut arguments) = (self.to_sql, [value]);
+            ResultForm::Sql | ResultForm::Parameters => {
+                let (function, mut arguments) = (self.kept.to_sql, [value]);
                 let place = arguments.as_mut_ptr();
                 let none = js::JS_UNDEFINED;
                 // SAFETY: the values are this context's, and the engine leaves the arguments to the caller.
@@ -461,6 +502,21 @@ impl Realm {
         (message, shortened(trace, TRACE_BYTES_MAX))
     }
 
+    /// The stack trace of the exception that was pending last, which may be any value: the engine keeps it beside it. Empty where it has none.
+    fn place_of_exception(&mut self) -> String {
+        let mut trace = js::JS_UNDEFINED;
+        // SAFETY: the engine gives the value away, whose one reference is ours.
+        unsafe { js_std_cmd(ERROR_BACK_TRACE, self.context, &raw mut trace) };
+        // SAFETY: it is a value.
+        if !unsafe { js::JS_IsString(trace) } {
+            return String::new();
+        }
+        let bytes = self.text(trace, usize::MAX).ok().flatten().unwrap_or_default();
+        let mut text = String::from_utf8_lossy(&bytes[..bytes.len().min(TRACE_BYTES_MAX)]).into_owned();
+        text.truncate(text.floor_char_boundary(TRACE_BYTES_MAX));
+        text
+    }
+
     /// Sets the realm back and runs something in it under a task's limits.
     fn run<T>(&mut self, task: &Task<'_>, work: impl FnOnce(&mut Self) -> Step<T>) -> Result<T, Failure> {
         let need = task.limits.stack + STACK_RESERVE;
@@ -472,7 +528,14 @@ impl Realm {
         self.arena.begin(task.limits.heap);
         let deadline = task.limits.time.and_then(|time| Instant::now().checked_add(time));
         let host = self.host();
-        (host.deadline, host.stopped) = (deadline, None);
+        (host.deadline, host.stopped, host.error, host.heap) = (deadline, None, None, task.limits.heap);
+        host.statements = task.statements.map(|statements| {
+            let statements: *const (dyn Statements + '_) = statements;
+            // SAFETY: the host has it until this call ends, and it is there for longer.
+            let statements: *const (dyn Statements + 'static) = unsafe { std::mem::transmute(statements) };
+            // SAFETY: it is a reference's.
+            unsafe { NonNull::new_unchecked(statements.cast_mut()) }
+        });
         if !Arc::ptr_eq(&host.kill, task.kill) {
             host.kill = task.kill.clone();
         }
@@ -484,14 +547,21 @@ impl Realm {
             js::JS_UpdateStackTop(self.runtime);
             js::JS_SetMaxStackSize(self.runtime, task.limits.stack as js::size_t);
         }
-        let thread = this_thread();
-        *self.slot.lock() = Some(Running { thread, kill: task.kill.clone(), deadline, is_overdue: false });
+        let (thread, kill, is_abandoned) = (this_thread(), task.kill.clone(), task.is_abandoned.cloned());
+        self.host().is_abandoned = is_abandoned.clone();
+        *self.slot.lock() = Some(Running { thread, kill, is_abandoned, deadline, is_overdue: false });
         watch::wake();
         let result = work(self).map_err(|stop| self.failure(stop));
         *self.slot.lock() = None;
+        self.host().statements = None;
+        let result = match (result, self.stopped()) {
+            // A script that was to stop has not ended well, whatever it has made of that.
+            (Ok(_), Some(failure)) => Err(failure),
+            (result, _) => result,
+        };
         let result = match self.arena.exceeded() {
             Exceeded::Nothing => result,
-            // A script that catches what the engine says of a limit has met it nevertheless.
+            // A script that catches the engine's exception for a limit has still reached the limit.
             Exceeded::Heap => Err(Failure::Heap),
             Exceeded::Total => Err(Failure::Total),
         };
@@ -503,49 +573,83 @@ impl Realm {
     fn failure(&mut self, stop: Stop) -> Failure {
         let thrown = match stop {
             Stop::Other(failure) => return failure,
-            Stop::Jumped if self.host().kill.is_stopped() => return Failure::Killed,
-            Stop::Jumped => return Failure::Time,
+            Stop::Jumped => {
+                // Why it was, the engine was not asked.
+                self.host().must_stop();
+                return self.stopped().unwrap_or(Failure::Time);
+            }
             Stop::Thrown => None,
             Stop::Value(value) => Some(value),
         };
-        match self.host().stopped {
-            Some(Leave::Memory) => return Failure::Heap,
-            Some(Leave::Killed) => return Failure::Killed,
-            Some(Leave::Time) => return Failure::Time,
-            None => {}
+        if let Some(failure) = self.stopped() {
+            return failure;
         }
-        let (message, trace) = match thrown {
-            None => self.exception(),
-            Some(value) => self.described(value),
+        let is_pending = thrown.is_none();
+        let thrown = match thrown {
+            // SAFETY: the context is there.
+            None => unsafe { js::JS_GetException(self.context) },
+            Some(value) => value,
         };
+        if let Some(error) = self.statement_error(thrown) {
+            return Failure::Statement(error);
+        }
+        let (message, mut trace) = self.described(thrown);
+        if trace.is_empty() && is_pending {
+            trace = self.place_of_exception();
+        }
         // The exception's own text may have been the script's doing, and that may have been stopped.
-        match self.host().stopped {
-            Some(Leave::Memory) => return Failure::Heap,
-            Some(Leave::Killed) => return Failure::Killed,
-            Some(Leave::Time) => return Failure::Time,
-            None => {}
+        if let Some(failure) = self.stopped() {
+            return failure;
         }
         if STACK_MESSAGES.contains(&message.as_str()) {
             return Failure::Stack;
         }
         Failure::Exception { line: line_of(&trace), message, trace }
     }
+
+    /// Why the engine was told to stop, if it was.
+    fn stopped(&mut self) -> Option<Failure> {
+        Some(match self.host().stopped? {
+            Leave::Memory => Failure::Heap,
+            Leave::Killed => Failure::Killed,
+            Leave::Time => Failure::Time,
+            Leave::Ended => match self.host().error.take() {
+                Some(error) => Failure::Server(error),
+                None => Failure::Killed,
+            },
+        })
+    }
+
+    /// The error of a statement, if that is what was thrown.
+    fn statement_error(&mut self, thrown: js::JSValue) -> Option<SqlError> {
+        // Most scripts run none.
+        self.host().error.as_ref()?;
+        let (context, function, mut arguments) = (self.context, self.kept.error_of, [thrown]);
+        let (place, none) = (arguments.as_mut_ptr(), js::JS_UNDEFINED);
+        // SAFETY: the values are this context's, and the engine leaves the arguments to the caller.
+        let parts = self.value(|| unsafe { js::JS_Call(context, function, none, 1, place) }).ok()?;
+        // SAFETY: it is a value.
+        if !unsafe { js::JS_IsObject(parts) } {
+            return None;
+        }
+        let part = |realm: &mut Self, at: u32| {
+            // SAFETY: as above.
+            let value = realm.value(|| unsafe { js::JS_GetPropertyUint32(context, parts, at) }).ok()?;
+            realm.text(value, usize::MAX).ok().flatten().map(|text| String::from_utf8_lossy(text).into_owned())
+        };
+        let (code, state, message) = (part(self, 1)?.parse().ok()?, part(self, 2)?, part(self, 3)?);
+        let state: [u8; 5] = state.as_bytes().try_into().ok()?;
+        // The last one is here with all that it tells.
+        match self.host().error.take() {
+            Some(error) if error.code == code && error.message == message => Some(error),
+            _ => Some(SqlError::of_parts(code, state, message)),
+        }
+    }
 }
 
 /// What the engine says when its stack is full.
 const STACK_MESSAGES: [&str; 3] =
     ["RangeError: Maximum call stack size exceeded", "InternalError: stack overflow", "SyntaxError: stack overflow"];
-/// A property like one that an assignment makes.
-const PLAIN: c_int = js::JS_PROP_C_W_E as c_int;
-
-/// A Number, as an integer where the engine has them so.
-fn number_value(number: f64) -> js::JSValue {
-    match number as i32 {
-        whole if f64::from(whole).to_bits() == number.to_bits() => js::JS_MKVAL(js::JS_TAG_INT, whole),
-        _ => js::JS_NewFloat64(number),
-    }
-}
-
 /// The first line of the script that a stack trace names; 0 if there is none.
 fn line_of(trace: &str) -> u32 {
     let place = trace.find("script:").map(|at| &trace[at + "script:".len()..]);

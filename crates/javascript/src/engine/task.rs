@@ -1,11 +1,12 @@
-//! What goes into the engine, and what comes out of it.
+//! The input and the result of a call of the engine.
 
-use squall_registry::KillState;
-use squall_types::SqlError;
+use squall_registry::{KillState, NestedResult};
 use squall_types::temporal::TimeZone;
+use squall_types::{SqlError, SqlType, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 /// A compiled script.
 #[derive(Clone, Debug)]
@@ -50,6 +51,65 @@ pub enum ResultForm {
     Json,
     /// What a type of SQL is made of: a Date is the session's wall clock, a condition 1 or 0, an object a document.
     Sql,
+    /// That of each of a procedure's parameters: the script gives an array of what it returns and a function that gives them.
+    Parameters,
+}
+
+/// A value that a script gives to a statement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Parameter {
+    /// `null`, and what is no value of SQL.
+    Null,
+    /// A Number.
+    Number(f64),
+    /// The digits of a BigInt.
+    Whole(String),
+    /// A string, or the text of an object.
+    Text(String),
+    /// The bytes of a typed array.
+    Bytes(Vec<u8>),
+}
+
+impl Parameter {
+    /// Roughly what it takes, bytes.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Parameter>()
+            + match self {
+                Parameter::Null | Parameter::Number(_) => 0,
+                Parameter::Whole(text) | Parameter::Text(text) => text.len(),
+                Parameter::Bytes(bytes) => bytes.len(),
+            }
+    }
+}
+
+/// Why a script's statement has given nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StatementFailure {
+    /// An error that the script may catch.
+    Failed(SqlError),
+    /// The script has to stop.
+    Ended(SqlError),
+    /// More rows than the heap has room for.
+    TooManyRows,
+}
+
+/// The way from a script to its session.
+pub trait Statements: std::fmt::Debug {
+    /// Runs a statement and waits for its end. Its rows go to the client where it `sends` them, and are given otherwise, up to so many
+    /// bytes.
+    ///
+    /// # Errors
+    /// Those of the statement.
+    fn run(
+        &self,
+        sql: String,
+        parameters: Vec<Parameter>,
+        sends: bool,
+        deadline: Option<Instant>,
+    ) -> Result<Vec<NestedResult>, StatementFailure>;
+
+    /// A value of a row as the script gets it.
+    fn input<'v>(&self, value: &'v Value, sql_type: &SqlType) -> Input<'v>;
 }
 
 /// What a script may have.
@@ -78,6 +138,10 @@ pub struct Task<'a> {
     pub kill: &'a Arc<KillState>,
     /// The session's time zone.
     pub zone: &'a Arc<TimeZone>,
+    /// The way to the session, for scripts that may run statements: `session` in the script.
+    pub statements: Option<&'a dyn Statements>,
+    /// Set when nobody waits for it any more, which stops it too.
+    pub is_abandoned: Option<&'a Arc<AtomicBool>>,
 }
 
 /// What a script has given.
@@ -91,6 +155,8 @@ pub enum Output {
     Bytes(Vec<u8>),
     /// A result that is longer than [`Limits::result`].
     TooLong,
+    /// Values of parameters, where [`ResultForm::Parameters`] is asked for.
+    Values(Vec<Output>),
 }
 
 /// Why a call has given nothing.
@@ -117,6 +183,8 @@ pub enum Failure {
     Killed,
     /// The server has no more memory, threads or the like.
     Server(SqlError),
+    /// The error of a statement that it has run and not caught.
+    Statement(SqlError),
 }
 
 impl From<SqlError> for Failure {
@@ -131,4 +199,6 @@ pub(super) enum Leave {
     Memory,
     Killed,
     Time,
+    /// A statement was not to be gone on after: its error is beside this.
+    Ended,
 }

@@ -1,4 +1,4 @@
-//! Looks after scripts that do not stop when they should.
+//! Watches the time of scripts, and stops those that run too long.
 
 use parking_lot::Mutex;
 use squall_registry::KillState;
@@ -17,6 +17,7 @@ const IDLE_LOOKS: u32 = 100;
 pub(super) struct Running {
     pub thread: libc::pthread_t,
     pub kill: Arc<KillState>,
+    pub is_abandoned: Option<Arc<AtomicBool>>,
     pub deadline: Option<Instant>,
     /// Whether the last look found that it should have stopped.
     pub is_overdue: bool,
@@ -25,11 +26,13 @@ pub(super) struct Running {
 impl Running {
     /// Whether it has to stop.
     fn must_stop(&self) -> bool {
-        self.kill.is_stopped() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        self.kill.is_stopped()
+            || self.is_abandoned.as_ref().is_some_and(|is_abandoned| is_abandoned.load(Ordering::Relaxed))
+            || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 }
 
-/// Where a realm says what it runs.
+/// The entry of a realm with its running script.
 pub(super) type Slot = Arc<Mutex<Option<Running>>>;
 
 #[derive(Default)]

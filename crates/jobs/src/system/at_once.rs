@@ -1,7 +1,7 @@
-//! Jobs that are done where they are submitted, because handing them to a worker takes longer.
+//! Jobs that run where they are submitted, because handing them to a worker would take longer.
 //!
-//! Such a job gets its number when it is done, and its row says from the first that it has ended. What it has changed is in the
-//! same commit: after a crash the store has both or neither, so they need no claim and are never repeated.
+//! Such a job gets its number when it is done, and its row is written as ended. One commit has the row and the job's changes. After a
+//! crash the store has both or neither, so these jobs need no claim and are never repeated.
 
 use crate::system::ending::Ending;
 use crate::system::kind::{JobState, NewJob};
@@ -35,9 +35,10 @@ impl fmt::Debug for DoneJob {
 }
 
 impl Kind {
-    /// Whether a durable job that is submitted now would begin at once, beside others: none waits, and fewer run than may. Where only one
-    /// may run the answer is no, since each is to see what those before it have done, and it does when that is durable. What is being done at
-    /// once is not counted among those that run: it takes no longer than to ask, and there are as few of it as threads that submit.
+    /// Whether a durable job that is submitted now would begin at once, beside others: none waits, and fewer run than may. The
+    /// answer is no for a kind with one worker: each of its jobs must see the changes of earlier ones, which are visible only when
+    /// they are durable. These jobs do not count as running: they take no longer than a look at the counts, and each submitting
+    /// thread has at most one.
     pub fn is_free(&self) -> bool {
         let queue = self.inner.queue.lock();
         self.inner.spec.durable && queue.limit > 1 && queue.is_free()

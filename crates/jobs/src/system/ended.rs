@@ -1,5 +1,5 @@
-//! Durable jobs that ended a while ago, for sessions that ask for their results: mostly those that have queued them,
-//! and soon.
+//! A cache of durable jobs that have ended, for sessions that ask for their results. Mostly the session that queued a job asks, and
+//! soon.
 
 use crate::system::queue::Live;
 use std::collections::BTreeMap;

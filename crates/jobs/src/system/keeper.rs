@@ -1,4 +1,4 @@
-//! The thread that removes jobs whose time is over, and ends jobs that were cancelled by threads that may not wait for the disk.
+//! The thread that removes expired jobs. It also ends jobs that were cancelled by threads which may not wait for the disk.
 
 use crate::system::SystemInner;
 use crate::system::ending::Ending;

@@ -1,4 +1,4 @@
-//! The bytes that a kind's ended durable jobs keep.
+//! The bytes that the ended durable jobs of a kind use.
 
 use crate::system::kind::JobInfo;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ pub(crate) struct Kept {
     first: AtomicU64,
 }
 
-/// Bytes that count of a job that has ended: its payload, its output, and what is said of its failure.
+/// The bytes of an ended job: its payload, its output, and the text of its failure.
 pub(crate) fn bytes_of(info: &JobInfo, payload: &[u8]) -> u64 {
     let message = info.error.as_ref().map_or(0, |error| error.message.len());
     (payload.len() + message) as u64 + info.output_bytes.unwrap_or(0)

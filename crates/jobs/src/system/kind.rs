@@ -1,4 +1,4 @@
-//! What a kind of job is, and what its handler gets.
+//! Kinds of jobs, and the input of their handlers.
 
 use crate::system::output::Output;
 use crate::system::queue::Live;
@@ -51,10 +51,10 @@ impl JobState {
     }
 }
 
-/// What a job was at that was cancelled.
+/// The state of a job when it was cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cancelled {
-    /// There is none of that number that has not ended.
+    /// No job of that number is queued or running.
     Nothing,
     /// It waited, and is ended now.
     Waiting,
@@ -85,8 +85,8 @@ pub trait Handler: Debug + Send + Sync {
     /// # Errors
     /// Fails the job, or has it tried again if it has attempts left.
     fn run(&self, job: &RunningJob) -> SqlResult<()>;
-    /// Called on a worker's thread that has had no job for a short time: it drops what is kept for the next job. `false` where it
-    /// keeps that longer; it is called again then.
+    /// Called on a worker's thread without a job for a short time: it drops caches for the next job. `false` where it keeps that
+    /// longer; it is called again then.
     fn idle(&self) -> bool {
         true
     }
@@ -227,10 +227,10 @@ impl RunningJob {
         *self.transaction.lock() = Some(transaction);
     }
 
-    /// Says that what it does from now on may take long, or be in the store before its end is; see [`KindSpec::announces`].
+    /// Announces that its next work may take long, or may commit before its end; see [`KindSpec::announces`].
     ///
     /// # Errors
-    /// When that cannot be written: it must not be done then.
+    /// If the announcement cannot be written: then the work must not be done.
     pub fn announce(&self) -> SqlResult<()> {
         self.announcement.make()
     }

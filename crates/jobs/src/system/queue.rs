@@ -1,4 +1,4 @@
-//! Jobs that have not come to an end, and the queue of those that wait for a worker.
+//! Jobs that have not ended, and the queue of those that wait for a worker.
 
 use crate::claims::Claim;
 use crate::system::kind::{Cancel, JobInfo, JobState, Progress};
@@ -151,8 +151,8 @@ impl Live {
         changed
     }
 
-    /// As others see it. What is seen to run is not run again after a crash that its kind does not survive, so a job is not seen to run
-    /// before the next server can know it.
+    /// As others see it. A job whose kind does not survive a crash must not run again after users saw it running. So a job is shown
+    /// as running only when the next server can know it.
     pub fn info(&self, kind: &str) -> JobInfo {
         let mut status = self.status();
         if status.state == JobState::Running && !status.is_announced {
@@ -248,7 +248,7 @@ impl StartTags {
 
     /// A job with this tag begins.
     fn begin(&mut self, tag: u64) {
-        /// So many accounts are remembered though none of their jobs may wait, and twice those that have some.
+        /// The accounts that are remembered: this number, or twice the accounts with jobs left if that is more.
         const ACCOUNTS_MAX: usize = 1000;
         self.virtual_time = self.virtual_time.max(tag);
         if self.last.len() > ACCOUNTS_MAX.max(2 * self.left) {
@@ -385,8 +385,8 @@ impl Queue {
         u16::try_from(taken).unwrap_or(u16::MAX)
     }
 
-    /// Whether a worker should be called: there is work, none is on the way to look for it, and it is too much for those that will be
-    /// back soon.
+    /// Whether to wake a worker: there is work, no woken worker is coming, and it is too much for the workers that will soon be
+    /// free.
     pub fn wants_worker(&self) -> bool {
         !self.stopping && !self.is_called && self.ready.len() > self.brief * self.waiting_per_brief()
     }

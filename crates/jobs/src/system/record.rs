@@ -1,7 +1,7 @@
 //! Jobs as rows: `mysql.job`, a row for each, and `mysql.job_output`, a row for each part of an output.
 
 use crate::system::kind::{JobInfo, JobState};
-use squall_catalog::{ColumnDef, ColumnDefault, ColumnId, IndexDef, IndexId, IndexPart, IndexType, TableDef, TableId};
+use squall_catalog::{ColumnDef, ColumnDefault, ColumnId, IndexDef, IndexId, IndexPart, TableDef, TableId};
 use squall_types::{CollationId, IntWidth, SqlError, SqlResult, SqlType, StringKind, TextSize, Value};
 
 /// The table of jobs.
@@ -99,18 +99,8 @@ fn table(
     comment: &str,
     created_micros: i64,
 ) -> TableDef {
-    let parts = (0..key_columns).map(|at| IndexPart { column: ColumnId(at), prefix: None, descending: false });
-    let primary = IndexDef {
-        id: IndexId(0),
-        name: "PRIMARY".to_string(),
-        parts: parts.collect(),
-        unique: true,
-        primary: true,
-        invisible: false,
-        comment: String::new(),
-        index_type: IndexType::BTree,
-        generated: false,
-    };
+    let parts = (0..key_columns).map(|at| IndexPart::of(ColumnId(at)));
+    let primary = IndexDef::primary(IndexId(0), parts.collect());
     TableDef {
         id,
         name: name.to_string(),

@@ -1,4 +1,4 @@
-//! Removes finished jobs whose time is over, and the oldest ones where there are too many.
+//! Removes expired jobs, and the oldest ended jobs if there are too many.
 
 use crate::system::kept::bytes_of;
 use crate::system::record::{JobRecord, job_key};
@@ -62,7 +62,7 @@ fn make_room(system: &SystemInner, kind: &Arc<KindInner>) -> SqlResult<()> {
     let mut found = 0;
     let removed = remove_ended(system, kind, |record| {
         let bytes = if record.info.state.is_final() { bytes_of(&record.info, &record.payload) } else { 0 };
-        // Beyond what has to go, only what is small: a large one may be all that there is.
+        // Beyond the excess it removes only small ones, because a large one may be the only one left.
         let goes = found < surplus.needed || bytes <= surplus.slack;
         found += if goes { bytes } else { 0 };
         Chosen { goes, is_last: !goes || found >= surplus.needed + surplus.slack }
@@ -79,7 +79,7 @@ struct Chosen {
     is_last: bool,
 }
 
-/// Looks at jobs from the oldest on, and removes what has ended and is to go; gives how many that were.
+/// Reads jobs from the oldest on, and removes the ended ones that `choose` selects. Gives their number.
 fn remove_ended(
     system: &SystemInner,
     kind: &Arc<KindInner>,

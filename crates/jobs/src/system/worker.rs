@@ -187,7 +187,7 @@ fn begin(kind: &KindInner, system: &SystemInner, live: &Live, announcement: &Ann
     }
 }
 
-/// What is to be said of a job before it does anything that may be there before its end is, or that may take long.
+/// The announcement of a job, before work that may commit before its end, or may take long.
 pub(crate) struct Announcement {
     kind: Arc<KindInner>,
     system: Arc<SystemInner>,

@@ -116,7 +116,7 @@ impl KeptSessions {
         drop((places, surplus, count));
     }
 
-    /// Drops those that were not used for a while; whether none is left that could be kept for longer.
+    /// Drops sessions that were not used for a while. Tells whether no other is left.
     pub fn tidy(&self) -> bool {
         let mut places = self.0.lock();
         let fresh = places.unused.partition_point(|kept| kept.last_used.elapsed() >= UNUSED_MAX);

@@ -1,9 +1,8 @@
 //! The module `async`: queries in the background, from any client.
 //!
-//! `CALL async.queue('…')` keeps a text and the state of its session (`captured`) as a durable job. A worker opens a session like that
-//! one (`kept_sessions`), runs the text and keeps what it answers (`recording`) as the job's output, from which `CALL async.wait(n)`
-//! answers as the text itself would have, as often as it is asked (`replay`). The CALL itself runs what is faster than handing it over
-//! (`worker`).
+//! `CALL async.queue('…')` stores a text and the state of its session (`captured`) as a durable job. A worker opens a session with that
+//! state (`kept_sessions`), runs the text and stores its answer (`recording`) as the job's output. `CALL async.wait(n)` gives this
+//! answer, as often as it is called (`replay`). The CALL runs short texts itself if that is faster than a worker (`worker`).
 //!
 //! `async.q` and `async.settings` are the job system's rows and the variable `async_thread_count` under their old names.
 

@@ -105,7 +105,7 @@ pub(super) fn removed() -> SqlError {
     SqlError::signal(*b"99998", message)
 }
 
-/// What has become of a query, and its answer if that is short.
+/// The end of a query, and its answer if that is short.
 type Outcome = (JobInfo, Option<Vec<u8>>);
 
 fn invalid_number() -> SqlError {
@@ -120,7 +120,7 @@ impl AsyncProcedure {
         Ok(found.filter(|(info, _)| queue_table::sees(call.access(), &call.context().current_user, info)))
     }
 
-    /// What has become of a query that the caller may know of, with its answer if that is short; an error if there is none (1644).
+    /// The end of a query that the caller may see, with its answer if that is short; an error if there is no such query (1644).
     fn outcome(&self, call: &ProcedureCall<'_>, number: Option<i64>) -> SqlResult<Outcome> {
         let number = number.and_then(|number| u64::try_from(number).ok()).ok_or_else(invalid_number)?;
         let kind = self.shared.kind()?;

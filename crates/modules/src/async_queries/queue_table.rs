@@ -1,10 +1,9 @@
-//! `async.q`: the queries, as the original shows them.
+//! `async.q`: the queries, in the form of the original.
 
 use super::{NAME, Shared};
 use crate::captured;
 use squall_catalog::{AccessMap, Privileges};
 use squall_jobs::{JobInfo, JobState};
-use squall_parser::ParseOptions;
 use squall_registry::{RowParts, StatementContext, VirtualColumn, VirtualScan, VirtualTable};
 use squall_types::{CollationId, SqlResult, SqlType, StringKind, TextSize, Value};
 use std::sync::Arc;
@@ -14,8 +13,6 @@ const LONGTEXT: SqlType =
     SqlType::String { kind: StringKind::Text(TextSize::Long), length: u32::MAX, collation: COLLATION };
 const TEXT: SqlType =
     SqlType::String { kind: StringKind::Text(TextSize::Normal), length: u16::MAX as u32, collation: COLLATION };
-/// Rows that are made at a time.
-const PART_ROWS: usize = 1000;
 const STATES: [&str; 5] = ["CHECKING", "COMPLETED", "WAITING", "RUNNING", "ERROR"];
 
 /// The columns, with whether they can be NULL.
@@ -34,21 +31,17 @@ pub(super) fn columns() -> Vec<(&'static str, SqlType, bool)> {
     ]
 }
 
-/// A query's text as logs have it: without secrets.
-fn shown(sql: &str) -> String {
-    let mut text = Vec::new();
-    squall_logs::text::push_statement(&mut text, sql.as_bytes(), &ParseOptions::default(), usize::MAX, false);
-    String::from_utf8_lossy(&text).into_owned()
-}
-
-/// A query's row.
+/// A query's row, which shows no passwords.
 pub(super) fn row(info: &JobInfo, payload: &[u8], context: &StatementContext) -> SqlResult<Vec<Value>> {
     let time = |micros: Option<i64>| {
         let whole = micros.map(|micros| micros - micros.rem_euclid(1_000_000));
         let local = whole.and_then(|micros| context.settings.time_zone.from_unix_micros(micros));
         local.map_or(Value::Null, Value::DateTime)
     };
+    let sql = captured::split(payload)?.0;
     let error = info.error.as_ref();
+    let message =
+        error.map(|error| squall_parser::message_without_secrets(&error.message, sql.as_bytes()).into_owned());
     let state = match info.state {
         JobState::Queued => STATES[2],
         JobState::Running => STATES[3],
@@ -59,7 +52,7 @@ pub(super) fn row(info: &JobInfo, payload: &[u8], context: &StatementContext) ->
     let started = info.started_micros.or(info.finished_micros);
     Ok(vec![
         Value::Int(info.number as i64),
-        Value::String(shown(captured::split(payload)?.0)),
+        Value::from(&*squall_parser::without_secrets(sql)),
         time(Some(info.created_micros)),
         time(started),
         time(info.finished_micros),
@@ -67,7 +60,7 @@ pub(super) fn row(info: &JobInfo, payload: &[u8], context: &StatementContext) ->
         Value::from(info.state.is_final()),
         Value::from(state),
         error.map_or(Value::Null, |error| Value::from(error.sqlstate_str())),
-        error.map_or(Value::Null, |error| Value::String(error.message.clone())),
+        message.map_or(Value::Null, Value::String),
     ])
 }
 
@@ -118,18 +111,11 @@ impl VirtualTable for QueueTable {
 
     fn parts(&self, scan: &VirtualScan<'_>) -> SqlResult<RowParts> {
         let access = self.shared.database()?.access_of(scan.context);
-        let (kind, context) = (self.shared.kind()?.clone(), scan.context.clone());
-        let mut left = Some(scan.numbers(0));
-        Ok(Box::new(std::iter::from_fn(move || {
-            let numbers = left.take()?;
-            let part = kind.some(numbers.clone(), PART_ROWS).and_then(|found| {
-                if let Some((last, _)) = found.last().filter(|_| found.len() >= PART_ROWS) {
-                    left = Some(last.number.saturating_add(1)..=*numbers.end());
-                }
-                let seen = found.iter().filter(|(info, _)| sees(&access, &context.current_user, info));
-                seen.map(|(info, payload)| row(info, payload, &context)).collect()
-            });
-            Some(part)
+        let (pages, context) = (self.shared.kind()?.pages(scan.numbers(0)), scan.context.clone());
+        Ok(Box::new(pages.map(move |page| {
+            let page = page?;
+            let seen = page.iter().filter(|(info, _)| sees(&access, &context.current_user, info));
+            seen.map(|(info, payload)| row(info, payload, &context)).collect()
         })))
     }
 }

@@ -1,4 +1,4 @@
-//! Runs a queued query on a worker's thread, or a brief one where it is queued.
+//! Runs a queued query on a worker's thread, or a short one on the thread that queues it.
 
 use super::kept_sessions::leaves_nothing;
 use super::recording::{Bound, Recorder};
@@ -6,7 +6,7 @@ use super::{RESULT_BYTES_MAX, Shared, TOTAL_BYTES_MAX};
 use crate::captured;
 use squall_jobs::{DoneJob, Handler, RunningJob};
 use squall_session::Database;
-use squall_session::api::{AtOnce, Backend, Connection};
+use squall_session::api::{AtOnce, Connection, FrontEndContext};
 use squall_session::deferred::Brief;
 use squall_session::procedure::run_on_this_thread;
 use squall_types::clock::now_micros;
@@ -66,8 +66,9 @@ impl Handler for QueryHandler {
     }
 }
 
-/// Runs a query that is to be queued, if it is brief and a worker would begin with it now. Its client is answered when it is done, and
-/// nothing of it is there before it is committed. `None` where it is not like that: nothing was done, or what was done is undone.
+/// Runs a query that is to be queued, if it is brief and a worker would begin with it now. Its client is answered when it is done,
+/// and nothing of it is there before it is committed. `None` if it does not qualify: nothing was done, or the changes were rolled
+/// back.
 ///
 /// Only a session that a worker has kept is used: the first query of an origin is for a worker, which finds its route.
 pub(super) fn run_at_once(shared: &Shared, database: &Database, sql: &str, payload: &[u8]) -> Option<DoneJob> {

@@ -1,6 +1,7 @@
 //! Lists of statements as durable jobs: queued by EXECUTE in the background, run by workers in child sessions.
 //!
-//! A job that was running when the process ended has failed: what it had not committed is gone, and it is not known what it had.
+//! A job that was running when the process ended has failed. Its uncommitted changes are lost, and nothing tells which of its
+//! statements had committed.
 
 use crate::captured;
 use squall_jobs::{Handler, Kind, NewJob, RunningJob};
@@ -65,13 +66,13 @@ impl Handler for ListHandler {
         let opened = |id| {
             job.on_cancel(Box::new(move || {
                 if let Some(database) = weak.upgrade() {
-                    squall_session::api::Backend::client_gone(&database, id);
+                    squall_session::api::FrontEndContext::client_gone(&database, id);
                 }
             }));
         };
         let end = image.run_list(&database, (&list, &parameters), opened)?;
         // How the list has ended is what the job gives, not how it has ended itself: an error has no place for more than itself.
-        job.add_output(outcome(&end))
+        job.add_output(outcome(&end, &list))
     }
 }
 
@@ -108,14 +109,19 @@ fn decode(payload: &[u8], database: &Database) -> SqlResult<(SessionImage, Strin
     Ok((image, list.to_string(), parameters))
 }
 
-/// What is kept of a list that has ended.
-fn outcome(end: &ListEnd) -> Vec<u8> {
+/// The session that has queued a list; `None` for an invalid payload.
+pub(super) fn read_parent(payload: &[u8]) -> Option<u64> {
+    split(payload).ok()?.0
+}
+
+/// The stored result of an ended list, without its secrets.
+fn outcome(end: &ListEnd, list: &str) -> Vec<u8> {
     let mut out = Writer::new(FORMAT);
     out.uint(end.statements);
     out.option(end.failed.as_ref(), |out, failed| {
         out.uint(failed.ordinal);
         out.uint(u64::from(failed.error.code));
-        out.str(&failed.error.message);
+        out.str(&squall_parser::message_without_secrets(&failed.error.message, list.as_bytes()));
     });
     out.finish()
 }
@@ -149,7 +155,7 @@ mod tests {
     fn outcomes_are_read_as_they_were_written() {
         let error = SqlError::new(ErrorCode::NoSuchTable, &[&"d", &"t"]);
         let failed = FailedStatement { ordinal: 3, text: "SELECT".to_string(), error: error.clone() };
-        let bytes = outcome(&ListEnd { statements: 2, affected_rows: 7, failed: Some(failed) });
+        let bytes = outcome(&ListEnd { statements: 2, affected_rows: 7, failed: Some(failed) }, "");
         let read = Outcome { statements: 2, failed: Some((3, error.code, error.message)) };
         assert_eq!(read_outcome(&bytes), Some(read));
         for end in 0..bytes.len() {

@@ -1,6 +1,6 @@
-//! `data_dictionary.execute_history`: lists of statements that were queued, and how they have ended.
+//! `data_dictionary.execute_history`: the lists of statements that were queued, and their ends.
 
-use super::background::{Jobs, read_outcome};
+use super::background::{Jobs, read_outcome, read_parent};
 use squall_catalog::Privileges;
 use squall_jobs::{JobInfo, JobState};
 use squall_registry::{RowParts, StatementContext, VirtualColumn, VirtualScan, VirtualTable};
@@ -10,8 +10,6 @@ use std::sync::Arc;
 const COLLATION: CollationId = CollationId::UTF8MB4_0900_AI_CI;
 const TEXT: SqlType =
     SqlType::String { kind: StringKind::Text(TextSize::Normal), length: u16::MAX as u32, collation: COLLATION };
-/// Rows that are made at a time.
-const PART_ROWS: usize = 1000;
 
 /// The table.
 #[derive(Debug)]
@@ -33,6 +31,7 @@ impl History {
             ("failed_statement", SqlType::BIGINT_UNSIGNED, true),
             ("error", SqlType::INT, true),
             ("message", TEXT, true),
+            ("parent_id", SqlType::BIGINT_UNSIGNED, true),
         ];
         let column = |(name, sql_type, nullable): (&'static str, _, _)| VirtualColumn {
             name: name.into(),
@@ -44,7 +43,7 @@ impl History {
     }
 }
 
-fn row(jobs: &Jobs, info: &JobInfo, context: &StatementContext) -> SqlResult<Vec<Value>> {
+fn row(jobs: &Jobs, info: &JobInfo, payload: &[u8], context: &StatementContext) -> SqlResult<Vec<Value>> {
     let time = |micros: Option<i64>| {
         let local = micros.and_then(|micros| context.settings.time_zone.from_unix_micros(micros));
         local.map_or(Value::Null, Value::DateTime)
@@ -68,6 +67,7 @@ fn row(jobs: &Jobs, info: &JobInfo, context: &StatementContext) -> SqlResult<Vec
         number(ordinal),
         code.map_or(Value::Null, |code| Value::Int(i64::from(code))),
         message.map_or(Value::Null, Value::String),
+        number(read_parent(payload)),
     ])
 }
 
@@ -96,17 +96,11 @@ impl VirtualTable for History {
     fn parts(&self, scan: &VirtualScan<'_>) -> SqlResult<RowParts> {
         let sees_all = self.jobs.database()?.access_of(scan.context).global.contains(Privileges::PROCESS);
         let (jobs, context) = (self.jobs.clone(), scan.context.clone());
-        let mut left = Some(scan.numbers(0));
-        Ok(Box::new(std::iter::from_fn(move || {
-            let numbers = left.take()?;
-            let part = jobs.kind().and_then(|kind| kind.some(numbers.clone(), PART_ROWS)).and_then(|found| {
-                if let Some((last, _)) = found.last().filter(|_| found.len() >= PART_ROWS) {
-                    left = Some(last.number.saturating_add(1)..=*numbers.end());
-                }
-                let seen = found.iter().filter(|(info, _)| sees_all || *info.owner == *context.current_user);
-                seen.map(|(info, _)| row(&jobs, info, &context)).collect()
-            });
-            Some(part)
+        let pages = jobs.kind()?.pages(scan.numbers(0));
+        Ok(Box::new(pages.map(move |page| {
+            let page = page?;
+            let seen = page.iter().filter(|(info, _)| sees_all || *info.owner == *context.current_user);
+            seen.map(|(info, payload)| row(&jobs, info, payload, &context)).collect()
         })))
     }
 }

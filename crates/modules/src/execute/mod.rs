@@ -1,8 +1,8 @@
 //! The module `execute`: the function EXECUTE(), and lists of statements in the background.
 //!
-//! What runs a list of statements in a child session is the session's own ([`squall_session::execute`]), as for the statement
-//! `EXECUTE … CONCURRENT`. The module adds the function (`SELECT EXECUTE('…')`), the jobs that run lists later (`background`) and the table
-//! that tells of them, `data_dictionary.execute_history` (`history`).
+//! The crate `session` runs lists of statements in child sessions ([`squall_session::execute`]), as for the statement `EXECUTE …
+//! CONCURRENT`. This module adds the function (`SELECT EXECUTE('…')`), jobs that run lists later (`background`), and the table
+//! `data_dictionary.execute_history` that shows them (`history`).
 
 mod background;
 mod history;
@@ -47,7 +47,8 @@ const VARIABLES: &[VariableDef] = &[
     ),
 ];
 
-const FUNCTIONS: &[Def] = &[Def::new("EXECUTE", (1, 2), result::nullable_boolean, execute).takes_null().external()];
+const FUNCTIONS: &[Def] =
+    &[Def::new("EXECUTE", (1, 2), result::nullable_boolean, execute).takes_null().running_texts()];
 
 /// `EXECUTE(text [, wait])`: 1 when all statements have succeeded, or are queued; NULL for no text.
 fn execute(args: &Args<'_>) -> SqlResult<Value> {

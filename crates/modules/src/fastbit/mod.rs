@@ -1,4 +1,4 @@
-//! FastBit's functions and procedures: tables that are named by paths, and a small query language of their own.
+//! FastBit's functions and procedures: paths name its tables, and it has a small query language.
 //!
 //! A path is the name of a table in the database `fastbit` (see [`squall_fastbit::path`]); the path itself is never used.
 //! Queries become SQL and run through the planner with the caller's privileges. `docs/decisions/0018-fastbit-functions.md` tells

@@ -1,4 +1,4 @@
-//! One copy of everything.
+//! Takes one copy of all tables.
 
 use super::settings::Settings;
 use super::{NAME, SOURCE};
@@ -24,7 +24,7 @@ pub(crate) struct Collector {
     collecting: Mutex<()>,
     /// When the last copy was begun, microseconds since 1970 UTC.
     last_refresh_micros: AtomicI64,
-    /// Copies since the start, those that were not made because another was being made, and those that failed.
+    /// Counts since the start: copies, copies that were skipped because another was running, and failed copies.
     pub collected: AtomicU64,
     pub skipped: AtomicU64,
     pub failed: AtomicU64,
@@ -120,7 +120,7 @@ impl Collector {
     }
 }
 
-/// Of tables in which most rows count nothing, those that count something are copied: table and column of the count.
+/// Tables in which most rows have a count of zero: only rows with a count are copied. Table and column of the count.
 const SPARSE: &[(&str, &str)] = &[("events_statements_histogram_by_digest", "COUNT_BUCKET")];
 
 fn used_only(table: &dyn VirtualTable) -> Option<ColumnRange> {

@@ -1,9 +1,10 @@
-//! The module `history`, with the databases `ps_history` and `sys_history`: copies of every table of performance_schema, taken at intervals and kept for a while.
+//! The module `history`, with the databases `ps_history` and `sys_history`: copies of all tables of performance_schema, taken at
+//! intervals and kept for some days.
 //!
-//! `docs/decisions/0023-history.md` tells how they are kept. Each table of performance_schema has a history: tables and columns
-//! are read from the registry.
+//! `docs/decisions/0023-history.md` describes their storage. The registry gives the tables and columns, so each table of
+//! performance_schema has a history.
 //!
-//! Reading order: [`collector`] (one copy of everything), [`ticker`] (when), [`table`] (how it is read), [`settings`],
+//! Reading order: [`collector`] (one copy of all tables), [`ticker`] (the times of copies), [`table`] (reading), [`settings`],
 //! [`procedures`]; [`view_table`] is `sys_history`, the views of [`crate::views`] over the snapshots.
 
 mod collector;

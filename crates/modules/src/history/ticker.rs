@@ -1,4 +1,4 @@
-//! When copies are taken by themselves.
+//! Takes copies at intervals.
 
 use super::NAME;
 use super::collector::Collector;

@@ -12,7 +12,7 @@ pub(super) fn head(response: &Response) -> Json {
     object([("status", status(response)), ("headers", headers(&response.headers))])
 }
 
-/// What `HTTP_REQUEST` gives: the body as text, or what it is in base64 where it is none.
+/// The result of `HTTP_REQUEST`: the body as text, or in base64 if it is not text.
 pub(super) fn whole(response: Response, is_binary: bool) -> Json {
     let content_type = response.content_type().to_string();
     let members = vec![

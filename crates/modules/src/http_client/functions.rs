@@ -274,7 +274,7 @@ impl HttpKernel {
         }))
     }
 
-    /// The body that is sent, and what it is if nobody says.
+    /// The body to send, and its content type if the call gives none.
     fn body(&self, arguments: &[Value]) -> SqlResult<(Vec<u8>, &'static str)> {
         let (value, ty) = (arguments.get(1).unwrap_or(&Value::Null), self.types.get(1).unwrap_or(&SqlType::Null));
         Ok(match value {

@@ -1,4 +1,4 @@
-//! LOAD DATA FROM URL: answers that are read part by part, as fast as rows are stored.
+//! LOAD DATA FROM URL: answers are read part by part, as fast as rows are stored.
 
 use super::endpoints::Destination;
 use super::requests::RequestEntry;

@@ -1,9 +1,10 @@
-//! The module `http-client`: requests over HTTP as functions, `HTTP_GET(url)` and its kin.
+//! The module `http-client`: requests over HTTP as functions, `HTTP_GET(url)` and others.
 //!
-//! [`squall_http_client`] makes the requests and says what may be reached; this says who may ask, how far a request may go, and what
-//! its answer is as a value. `docs/decisions/0057-http-client.md` tells why.
+//! [`squall_http_client`] makes the requests and checks their destinations. This module checks privileges, sets the limits of a
+//! request, and turns answers into values. `docs/decisions/0057-http-client.md` has the reasons.
 //!
-//! Reading order: [`settings`], [`endpoints`] (URLs and secrets under names), [`options`] (what a call asks for), [`functions`] (the calls), [`running`] (how they are waited for),
+//! Reading order: [`settings`], [`endpoints`] (URLs and secrets under names), [`options`] (the arguments of a call), [`functions`]
+//! (the calls), [`running`] (waiting for answers),
 //! [`answer`], [`loading`] (LOAD DATA FROM URL), [`requests`] (the table of requests), [`urls`].
 
 mod answer;

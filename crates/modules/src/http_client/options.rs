@@ -1,4 +1,4 @@
-//! What a call asks for beside its URL: the documents `options` and `request`.
+//! The options of a call: the documents `options` and `request`.
 
 use super::settings::{BYTES_MAX, REDIRECTS_MAX, Settings, TIMEOUT_MAX};
 use squall_http_client::client::may_be_given;
@@ -45,7 +45,7 @@ pub(super) fn wrong(function: &str, what: &str) -> SqlError {
 /// Reads options.
 ///
 /// # Errors
-/// 1210 for what is no object, has unknown names or values that mean nothing.
+/// 1210 for a value that is not an object, and for unknown names or invalid values.
 pub(super) fn options(function: &str, document: &Json, settings: &Settings) -> SqlResult<Options> {
     let mut reader = Reader::new(function, settings);
     for (name, value) in object(function, document)?.iter() {
@@ -208,7 +208,7 @@ impl<'f> Reader<'f> {
 /// A header that a request may give.
 ///
 /// # Errors
-/// 1210 for what cannot stand in one (CR, LF, NUL) and for those that are the client's own.
+/// 1210 for characters that a header cannot have (CR, LF, NUL), and for headers that only the client sets.
 pub(super) fn header_of(function: &str, name: &str, value: &str) -> SqlResult<(HeaderName, HeaderValue)> {
     let parsed = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_bytes(value.as_bytes()));
     let (Ok(name), Ok(value)) = parsed else {

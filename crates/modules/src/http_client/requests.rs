@@ -1,4 +1,4 @@
-//! `data_dictionary.http_client_requests`: the requests that were made last.
+//! `data_dictionary.http_client_requests`: the latest requests.
 
 use super::{DATABASE, Shared};
 use parking_lot::Mutex;

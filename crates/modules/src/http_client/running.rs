@@ -1,4 +1,4 @@
-//! Requests on their way: on threads of the module's own, while whoever asked waits for them.
+//! Runs requests on the module's own threads, while the session waits for them.
 
 use super::requests::RequestEntry;
 use super::settings::Settings;
@@ -40,7 +40,7 @@ impl Engine {
     }
 }
 
-/// A request that somebody waits for; nobody does once this is dropped.
+/// A request that a session waits for, until this is dropped.
 #[derive(Debug)]
 pub(super) struct Running {
     answer: Receiver<SqlResult<Answered>>,

@@ -1,4 +1,4 @@
-//! The module's variables, and what they say to a statement.
+//! The module's variables, and their values for a statement.
 
 use super::BLOCKED;
 use parking_lot::Mutex;

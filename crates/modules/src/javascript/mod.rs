@@ -1,5 +1,5 @@
-//! The module `javascript`: `JS()`, `JS_JSON()`, their variables and counters, and what scripts have said as the table
-//! `data_dictionary.javascript_output`. The engine is the crate `squall-javascript`.
+//! The module `javascript`: `JS()`, `JS_JSON()`, their variables and counters, and the table `data_dictionary.javascript_output` with
+//! the messages of scripts. The engine is the crate `squall-javascript`.
 
 mod output;
 

@@ -1,4 +1,4 @@
-//! What the session's scripts have said.
+//! The table of the messages that the session's scripts have written.
 
 use super::DATABASE;
 use squall_javascript::functions::Shared;

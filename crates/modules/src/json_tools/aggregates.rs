@@ -1,4 +1,4 @@
-//! JSON_SUM_ALL and its like: of a key's values in the documents of a group.
+//! JSON_SUM_ALL and similar functions: aggregates of a key's values in the documents of a group.
 
 use super::tally::{Tally, decimal_type};
 use super::{DATABASE, document, malformed};

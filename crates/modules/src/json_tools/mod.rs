@@ -1,7 +1,7 @@
-//! Documents as lines of `key=value`, the values of a key wherever it stands, and sums of them.
+//! Functions that flatten documents to lines of `key=value`, extract a key's values at any depth, and add them up.
 //!
-//! Names and results are those of Swanhart's tools for JSON, whose routines were in the database `rapidjson`. A document is
-//! walked through once, as it is stored; sums of a key's values make no text in between.
+//! Names and results are those of Swanhart's tools for JSON, whose routines were in the database `rapidjson`. A document is read once,
+//! in its stored form. Sums of a key's values make no text in between.
 //!
 //! Reading order: [`lines`] (flatten, extract), [`tally`] (sums of lists and of keys), [`aggregates`] (of collections).
 

@@ -1,4 +1,4 @@
-//! JSUM, JMIN, JMAX, JAVG and JCOUNT of lists of lines, and the same of a key's values.
+//! JSUM, JMIN, JMAX, JAVG and JCOUNT: aggregates of lists of lines, and of a key's values.
 
 use super::{DATABASE, document_argument, malformed, no_number};
 use squall_functions::library::support::{Args, Binding, Def, result};

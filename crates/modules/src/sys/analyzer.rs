@@ -1,7 +1,7 @@
-//! `statement_performance_analyzer`: counts of statements, in all or since a snapshot, in the form of the views of statements.
+//! `statement_performance_analyzer`: total counts of statements, or counts since a snapshot, in the form of the views of statements.
 //!
-//! A snapshot is a copy of events_statements_summary_by_digest in a TEMPORARY table of the session. The views are functions, so they
-//! take a snapshot or a difference of two as they take the table itself.
+//! A snapshot is a copy of events_statements_summary_by_digest in a TEMPORARY table of the session. The views are functions, so their
+//! input can be the table, a snapshot, or the difference of two snapshots.
 
 use super::config::{form, setting};
 use super::procedures::{literal, message, quoted, texts};
@@ -160,8 +160,8 @@ async fn take_unless_taken(call: &mut ProcedureCall<'_>) -> SqlResult<()> {
     if is_there(call, SNAPSHOT).await { Ok(()) } else { take(call, DIGESTS).await }
 }
 
-/// What the snapshot has more than an earlier one: counts and sums are subtracted, averages are those of the difference, whatever else is
-/// the snapshot's.
+/// The difference from an earlier snapshot: counts and sums are subtracted, averages are recalculated, all other columns are those
+/// of this snapshot.
 async fn subtract(call: &mut ProcedureCall<'_>, before: &str) -> SqlResult<()> {
     let result = call.query(&format!("SELECT * FROM {SNAPSHOT} LIMIT 0")).await?;
     let names = result.into_iter().flat_map(|result| result.columns).map(|column| column.name);

@@ -14,7 +14,7 @@ use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 
 /// The table's name.
 const TABLE: &str = "sys_config";
-/// The variable that keeps what was changed.
+/// The variable that has the changed settings.
 const STORED: &str = "sys_config";
 const STORED_ID: VariableId = VariableId::of(STORED);
 const TRUNCATE_LENGTH: &str = "statement_truncate_len";
@@ -48,7 +48,7 @@ pub(super) fn statement_characters(context: &StatementContext) -> usize {
     setting(context, TRUNCATE_LENGTH).and_then(|text| text.trim().parse().ok()).unwrap_or(STATEMENT_CHARACTERS)
 }
 
-/// What a setting is for a session: its `@sys.…`, or what the table says.
+/// The value of a setting for a session: its variable `@sys.…`, or the value in the table.
 pub(super) fn setting(context: &StatementContext, name: &str) -> Option<String> {
     let own = context.user_variables.lock().get(&squall_catalog::NameKey::new(&format!("sys.{name}"))).cloned();
     let own = own.and_then(|(value, _)| match value {

@@ -1,4 +1,4 @@
-//! Functions that go with performance_schema: units, digests, threads, names of files.
+//! Functions for performance_schema: units, digests, threads, names of files.
 
 use super::DATABASE;
 use super::config::{directories, statement_characters};
@@ -160,7 +160,7 @@ fn setup(args: &Args<'_>, table: &str, column: &str) -> SqlResult<Value> {
     first(args, &format!("SELECT {column} FROM performance_schema.{table} WHERE name = {name}"))
 }
 
-/// Whether a consumer gets anything: it is on, and so are all those that it depends on. NULL if there is none such.
+/// Whether a consumer gets events: it is on, and all consumers that it depends on are on. NULL if there is none such.
 fn consumer_enabled(args: &Args<'_>) -> SqlResult<Value> {
     let name = args.text(0).to_ascii_lowercase();
     let mut needed = vec![name.clone(), "global_instrumentation".to_string()];

@@ -1,4 +1,4 @@
-//! `sys.ps_statement_avg_latency_histogram()`: how many statements are how fast, as a picture of text.
+//! `sys.ps_statement_avg_latency_histogram()`: a histogram of statements by their time, drawn as text.
 
 use super::procedures::{message, texts};
 use squall_session::{Failure, ProcedureCall};

@@ -1,4 +1,4 @@
-//! `sys.list_add` and `sys.list_drop`: items of comma-separated lists, as `sql_mode` is one.
+//! `sys.list_add` and `sys.list_drop`: change comma-separated lists such as `sql_mode`.
 
 use super::DATABASE;
 use squall_functions::library::support::{Args, Def, result};

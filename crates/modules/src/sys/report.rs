@@ -1,4 +1,4 @@
-//! `diagnostics`: the state of the server, and its changes over a time.
+//! `diagnostics`: the state of the server, and its changes during a time.
 
 use super::analyzer::{drop_temporary, shown};
 use super::config::setting;
@@ -26,7 +26,7 @@ const OVERALL: &[&str] = &[
     "memory_global_by_current_bytes",
     "memory_by_user_by_current_bytes",
 ];
-/// Those that are shown as they are at the end, and by what has changed.
+/// The tables that are shown with their final state and with their changes.
 const COUNTED: &[&str] = &[
     "waits_global_by_latency",
     "io_global_by_file_by_bytes",

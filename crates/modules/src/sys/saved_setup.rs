@@ -1,7 +1,7 @@
 //! `ps_setup_save` and `ps_setup_reload_saved`: saves the setup of performance_schema, and restores it.
 //!
-//! What can be changed are consumers and threads. They are saved in TEMPORARY tables of the session, and a named lock says that a
-//! session has saved them; both go with the session.
+//! The setup that can be changed are consumers and threads. They are saved in TEMPORARY tables of the session, which holds a named lock
+//! meanwhile. Both end with the session.
 
 use super::analyzer::drop_temporary;
 use super::procedures::{first_number, literal, texts};
@@ -16,7 +16,7 @@ struct Saved {
     table: &'static str,
     /// Where it is saved.
     copy: &'static str,
-    /// What a row is known by, and what can be changed of it.
+    /// The key of a row, and its changeable columns.
     key: &'static str,
     setting: &'static str,
 }

@@ -1,4 +1,5 @@
-//! `ps_setup_enable_*`, `ps_setup_disable_*`, `ps_setup_show_*` and `ps_setup_reset_to_default`: what performance_schema counts.
+//! `ps_setup_enable_*`, `ps_setup_disable_*`, `ps_setup_show_*` and `ps_setup_reset_to_default`: change and show the setup of
+//! performance_schema.
 
 use super::procedures::{literal, message};
 use squall_session::api::OkInfo;

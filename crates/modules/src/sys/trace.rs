@@ -1,5 +1,5 @@
-//! `ps_trace_statement_digest` and `ps_trace_thread`: they read performance_schema repeatedly, since it keeps only the last events,
-//! and show all that they saw.
+//! `ps_trace_statement_digest` and `ps_trace_thread`. They read performance_schema repeatedly, since it keeps only the last events, and
+//! show all events that they have read.
 
 use super::procedures::{literal, message};
 use super::saved_setup;

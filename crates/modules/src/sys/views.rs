@@ -1,4 +1,4 @@
-//! The views: what [`crate::views`] makes of the current tables.
+//! The views of `sys`: [`crate::views`] applied to the current tables.
 
 use super::DATABASE;
 use super::config::form;

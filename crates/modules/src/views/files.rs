@@ -1,4 +1,4 @@
-//! Reading and writing of files.
+//! Reads and writes of files.
 
 use super::source::Tables;
 use super::sums::{self, AVG, COUNT, Groups, MAX, MIN, SUM, Waits, descending, n, per, quotient};

@@ -1,4 +1,4 @@
-//! Times, sizes and statements as people read them.
+//! Formats times, sizes and statements for people.
 
 /// Which way of writing: they differ in times above a minute and sizes below a kibibyte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl Form {
     }
 }
 
-/// Characters of a statement that are shown, without those that say that some are left out.
+/// Characters of a statement that are shown, without the mark for left-out ones.
 pub(crate) const STATEMENT_CHARACTERS: usize = 64;
 
 const MINUTE: f64 = 60e12;

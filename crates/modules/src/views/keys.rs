@@ -1,4 +1,4 @@
-//! Keys that other keys make needless, and how full AUTO_INCREMENT columns are.
+//! Redundant keys, and the used part of the range of AUTO_INCREMENT columns.
 
 use super::source::Tables;
 use super::sums::{Groups, n, quotient};

@@ -1,10 +1,11 @@
-//! The views of the schema `sys`, as Rust: what each makes of the tables of performance_schema at one time.
+//! The views of the schema `sys` in Rust. Each is a function of the tables of performance_schema at one time.
 //!
-//! A view makes its rows once, in raw units (picoseconds, bytes, whole texts) and in its order. The same rows are `sys.x$name` as they
-//! are and `sys.name` with units, of the time of the query; and `sys_history.x$name` and `sys_history.name`, of every snapshot of the
-//! history, one after the other. So a view of a week costs as much as the snapshots that are read, and nothing is joined over time.
+//! A view makes its rows in raw units (picoseconds, bytes, whole texts) and in its order. `sys.x$name` gives these rows for the time of
+//! the query, and `sys.name` formats their units. `sys_history.x$name` and `sys_history.name` give them for all snapshots of the
+//! history, one after the other. So a view of a week costs as much as reading its snapshots, without a join over time.
 //!
-//! Reading order: [`view`] (what a view is), [`source`] (what it reads), [`form`] (units), [`sums`] (grouping), then the families.
+//! Reading order: [`view`] (the definition of a view), [`source`] (its input), [`form`] (units), [`sums`] (grouping), then the
+//! families.
 
 mod accounts;
 mod buffer;

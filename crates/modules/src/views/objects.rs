@@ -1,4 +1,4 @@
-//! Tables and indexes: how much they are used.
+//! Uses of tables and indexes.
 
 use super::source::{Row, Tables};
 use super::sums::{Groups, SUM, descending, n, order};

@@ -1,4 +1,4 @@
-//! Connections and what they are doing, and which others they wait for.
+//! Connections, their current statements, and the connections that they wait for.
 
 use super::source::{Row, Rows, Tables};
 use super::sums::{n, order};
@@ -131,7 +131,7 @@ fn find<'r>(rows: &'r Rows, column: &'static str, wanted: u64) -> Option<Row<'r>
     rows.iter().find(|row| row.number(column) == wanted)
 }
 
-/// Rows by a number that they are one of each for; the first of those that are not.
+/// Rows by a number that is unique to each; of duplicates the first.
 fn by_number<'r>(rows: &'r Rows, column: &'static str) -> HashMap<u64, Row<'r>> {
     let mut found = HashMap::new();
     for row in rows.iter() {
@@ -214,7 +214,7 @@ fn processes(tables: &mut Tables<'_>, is_wanted: fn(&Row<'_>) -> bool) -> SqlRes
             attribute("program_name"),
         ]);
     }
-    // The longest at what it does first; those that have no time last.
+    // The longest current statement first; connections without a time last.
     rows.sort_by(|left, right| order(right.get(6), left.get(6)));
     Ok(rows)
 }

@@ -1,4 +1,4 @@
-//! The server as a whole.
+//! Metrics and versions of the server.
 
 use super::source::{Row, Tables};
 use super::view::{Names, View, count, host, long, name};

@@ -1,4 +1,4 @@
-//! What a view reads: the tables of performance_schema, now, or in one snapshot of the history.
+//! The input of a view: the tables of performance_schema, now or in one snapshot of the history.
 
 use squall_history_store::{Condition, Reader, TableRows};
 use squall_registry::{StatementContext, VirtualScan};

@@ -1,4 +1,4 @@
-//! What a view is: names, columns, and a function that makes the rows of one time.
+//! The definition of a view: its names, its columns, and a function that makes the rows of one time.
 
 use super::form::{self, Form};
 use super::source::Tables;

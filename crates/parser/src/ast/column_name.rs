@@ -29,7 +29,7 @@ fn beginning(text: &[u8]) -> String {
     name
 }
 
-/// The name that an expression has of itself, whatever stands around it: `(5)` and `+5` are `5`.
+/// The name of an expression itself, without its context: `(5)` and `+5` are `5`.
 fn own_name(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Column(name) => Some(name.column.value.to_string()),

@@ -1,7 +1,7 @@
-//! Trees that may be walked on a small stack however deep they are.
+//! Deep trees that can be walked on a small stack.
 //!
-//! Deriving `Clone`, `PartialEq`, `Debug` and dropping go down level by level. Each level that may have many below it is
-//! behind a [`Deep`], which looks at the stack that is left and takes more if need be.
+//! The derived `Clone`, `PartialEq` and `Debug`, and dropping, recurse through the levels of a tree. Each level that may have many
+//! levels below it is behind a [`Deep`], which checks the free stack and allocates more if necessary.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};

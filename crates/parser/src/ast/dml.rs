@@ -1,4 +1,4 @@
-//! Statements that change rows, and those that read them outside SELECT.
+//! Statements that change rows, and HANDLER, DO and CALL.
 
 use super::{
     ColumnName, Expr, FileFormat, Ident, Limit, NamedFormat, ObjectName, OrderItem, Query, SelectItem, SqlString,

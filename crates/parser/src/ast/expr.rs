@@ -37,7 +37,7 @@ pub enum Expr {
         first: Box<Expr>,
         rest: Vec<(BinaryOp, Expr)>,
     },
-    /// An expression that has many levels below it, and is not to be told from what is in here.
+    /// An expression with many levels below it. It is equal to its content.
     Deep(Deep<Expr>),
     /// Two or more conditions joined by AND: a chain is one node, however long.
     And(Vec<Expr>),

@@ -1,4 +1,4 @@
-//! Names of select items that are their source text, written down as aliases.
+//! Writes the source text of select items, which is their name, as aliases.
 
 use super::{Ident, Query, QueryBody, Select, SelectItem, TableReference};
 

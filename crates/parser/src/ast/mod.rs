@@ -1,8 +1,7 @@
-//! The abstract syntax tree: what a statement says, as plain values.
+//! The abstract syntax tree: the parts of a statement as plain values.
 //!
-//! Nothing here is resolved: a name is the name as written and a literal is its exact text. Equality ignores
-//! [`Span`]s, so two trees are equal when the statements mean the same to the parser. Parentheses leave no node
-//! behind; the printer puts back those that precedence needs.
+//! Nothing here is resolved: a name is the name as written and a literal is its exact text. Equality ignores [`Span`]s, so two trees
+//! are equal when the statements mean the same to the parser. Parentheses have no node; the printer writes those that precedence needs.
 // Fields and variants carry the grammar's own words; only what those words do not say is documented.
 #![allow(missing_docs)]
 
@@ -13,6 +12,7 @@ mod ddl;
 mod deep;
 mod dml;
 mod expr;
+mod expr_parts;
 mod http_endpoint;
 mod item_names;
 mod names;

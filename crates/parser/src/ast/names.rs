@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 
 /// A half-open range of byte offsets into the text given to the parser.
 ///
-/// All spans are equal to each other: where something was written does not change what was said.
+/// All spans are equal to each other, because a position does not change the meaning.
 #[derive(Clone, Copy, Default)]
 pub struct Span {
     pub start: u32,

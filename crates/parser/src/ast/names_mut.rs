@@ -1,9 +1,9 @@
-//! Going through a query to change names in it.
+//! Walks a query to change its names.
 
+use super::expr_parts::{PartMut, push_aggregate_mut, push_parts_mut};
 use super::{
-    AggregateCall, ColumnName, Expr, FrameBound, FunctionCall, Ident, JoinCondition, JsonResponse, JsonTable, Limit,
-    ObjectName, OrderItem, Query, QueryBody, Select, SelectItem, SequenceOperation, TableReference, WindowReference,
-    WindowSpecification, with_stack,
+    AggregateCall, ColumnName, Expr, FunctionCall, Ident, JoinCondition, JsonTable, Limit, ObjectName, OrderItem,
+    Query, QueryBody, Select, SelectItem, TableReference, WindowSpecification, with_stack,
 };
 
 /// The parts of a query that may be changed.
@@ -35,13 +35,6 @@ impl Query {
             }
         });
     }
-}
-
-/// A part of an expression.
-enum Part<'a> {
-    Expr(&'a mut Expr),
-    Query(&'a mut Query),
-    Column(&'a mut ColumnName),
 }
 
 struct Walk<'f> {
@@ -145,127 +138,21 @@ impl Walk<'_> {
 
     fn expr(&mut self, expr: &mut Expr) {
         // Trees are at most as deep as the parser lets them be; one level at a time keeps the stack flat.
-        let mut pending = vec![Part::Expr(expr)];
+        let mut pending = vec![PartMut::Expr(expr)];
         while let Some(part) = pending.pop() {
             match part {
-                Part::Expr(Expr::Aggregate(call)) => {
+                PartMut::Expr(Expr::Aggregate(call)) => {
                     (self.found)(NameMut::Aggregate(call));
-                    push_aggregate(call, &mut pending);
+                    push_aggregate_mut(call, &mut pending);
                 }
-                Part::Expr(expr) => {
+                PartMut::Expr(expr) => {
                     if let Expr::Function(call) = expr {
                         (self.found)(NameMut::Function(call));
                     }
-                    push_parts(expr, &mut pending);
+                    push_parts_mut(expr, &mut pending);
                 }
-                Part::Query(query) => self.query(query),
-                Part::Column(name) => (self.found)(NameMut::Column(name)),
-            }
-        }
-    }
-}
-
-/// The parts of an expression.
-#[expect(clippy::too_many_lines, reason = "one arm for each expression")]
-fn push_parts<'a>(expr: &'a mut Expr, parts: &mut Vec<Part<'a>>) {
-    let mut push = |expr: &'a mut Expr| parts.push(Part::Expr(expr));
-    match expr {
-        Expr::Column(name) => parts.push(Part::Column(name)),
-        Expr::Literal(_)
-        | Expr::Placeholder(_)
-        | Expr::UserVariable(_)
-        | Expr::SystemVariable(_)
-        | Expr::Default
-        | Expr::DefaultOf(_)
-        | Expr::InsertValue(_) => {}
-        Expr::Exists(query) | Expr::Subquery(query) => parts.push(Part::Query(query)),
-        Expr::InSubquery { operand: left, query, .. } | Expr::Quantified { left, query, .. } => {
-            push(left);
-            parts.push(Part::Query(query));
-        }
-        Expr::Assign { value, .. } | Expr::Interval { value, .. } => push(value),
-        Expr::Unary { operand, .. }
-        | Expr::Is { operand, .. }
-        | Expr::ConvertUsing { operand, .. }
-        | Expr::Collate { operand, .. }
-        | Expr::Extract { operand, .. }
-        | Expr::WeightString { operand, .. }
-        | Expr::InLiterals { operand, .. }
-        | Expr::JsonArrow { operand, .. } => push(operand),
-        Expr::Deep(expr) => push(expr),
-        Expr::Chain { first, rest } => {
-            push(first);
-            rest.iter_mut().for_each(|(_, operand)| push(operand));
-        }
-        Expr::Binary { left, right, .. } => [left, right].into_iter().for_each(|expr| push(expr)),
-        Expr::And(list) | Expr::Or(list) | Expr::Row(list) | Expr::Grouping(list) => list.iter_mut().for_each(push),
-        Expr::Between { operand, low, high, .. } => [operand, low, high].into_iter().for_each(|expr| push(expr)),
-        Expr::InList { operand, list, .. } => {
-            push(operand);
-            list.iter_mut().for_each(push);
-        }
-        Expr::Like { operand, pattern, escape, .. } => {
-            [operand, pattern].into_iter().for_each(|expr| push(expr));
-            escape.iter_mut().for_each(|expr| push(expr));
-        }
-        Expr::Regexp { operand, pattern, .. } => [operand, pattern].into_iter().for_each(|expr| push(expr)),
-        Expr::MemberOf { value, array } => [value, array].into_iter().for_each(|expr| push(expr)),
-        Expr::Case { operand, branches, otherwise } => {
-            [operand, otherwise].into_iter().flatten().for_each(|expr| push(expr));
-            branches.iter_mut().flat_map(|branch| [&mut branch.when, &mut branch.then]).for_each(push);
-        }
-        Expr::Cast(cast) => push(&mut cast.operand),
-        Expr::Function(call) => call.arguments.iter_mut().for_each(push),
-        Expr::Aggregate(call) => push_aggregate(call, parts),
-        Expr::Window(call) => {
-            call.arguments.iter_mut().for_each(push);
-            if let WindowReference::Specification(window) = &mut call.over {
-                push_window(window, parts);
-            }
-        }
-        Expr::Trim { remove, operand, .. } => {
-            remove.iter_mut().for_each(|expr| push(expr));
-            push(operand);
-        }
-        Expr::TimestampAdd { amount, operand, .. } => [amount, operand].into_iter().for_each(|expr| push(expr)),
-        Expr::TimestampDiff { from, to, .. } => [from, to].into_iter().for_each(|expr| push(expr)),
-        Expr::GetFormat { format, .. } => push(format),
-        Expr::Char { arguments, .. } => arguments.iter_mut().for_each(push),
-        Expr::Match { columns, against, .. } => {
-            push(against);
-            parts.extend(columns.iter_mut().map(Part::Column));
-        }
-        Expr::JsonValue(value) => {
-            [&mut value.document, &mut value.path].into_iter().for_each(&mut push);
-            for response in [&mut value.on_empty, &mut value.on_error].into_iter().flatten() {
-                if let JsonResponse::Default(expr) = response {
-                    push(expr);
-                }
-            }
-        }
-        Expr::Sequence { operation, .. } => {
-            if let SequenceOperation::Set(arguments) = operation {
-                arguments.iter_mut().for_each(push);
-            }
-        }
-    }
-}
-
-fn push_aggregate<'a>(call: &'a mut AggregateCall, parts: &mut Vec<Part<'a>>) {
-    parts.extend(call.arguments.iter_mut().map(Part::Expr));
-    parts.extend(call.order_by.iter_mut().map(|item| Part::Expr(&mut item.expr)));
-    if let Some(WindowReference::Specification(window)) = &mut call.over {
-        push_window(window, parts);
-    }
-}
-
-fn push_window<'a>(window: &'a mut WindowSpecification, parts: &mut Vec<Part<'a>>) {
-    parts.extend(window.partition_by.iter_mut().map(Part::Expr));
-    parts.extend(window.order_by.iter_mut().map(|item| Part::Expr(&mut item.expr)));
-    if let Some(frame) = &mut window.frame {
-        for bound in [Some(&mut frame.start), frame.end.as_mut()].into_iter().flatten() {
-            if let FrameBound::Preceding(expr) | FrameBound::Following(expr) = bound {
-                parts.push(Part::Expr(expr));
+                PartMut::Query(query) => self.query(query),
+                PartMut::Column(name) => (self.found)(NameMut::Column(name)),
             }
         }
     }

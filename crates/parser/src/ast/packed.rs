@@ -1,5 +1,5 @@
-//! Rows of VALUES and lists of IN, of which a statement may have millions: behind the first few, values are kept as bytes
-//! of about the length of their text instead of as trees.
+//! Rows of VALUES and lists of IN. A statement may have millions of values, so all but the first few are kept as bytes of about the
+//! length of their text, not as trees.
 
 use super::{Expr, Literal, SqlString, StringLiteral, TemporalKind, UnaryOp};
 use std::fmt;
@@ -68,7 +68,7 @@ impl From<Vec<Vec<Expr>>> for ValueRows {
 
 /// Rows as bytes: of each the number of its values and then these, see [`PackedValues`].
 ///
-/// Two are equal that have the same values, whatever of them is kept once: that is a matter of how an expression was written.
+/// Two are equal if they have the same values, however equal expressions are stored.
 #[derive(Clone, Default)]
 pub struct PackedRows {
     values: PackedValues,

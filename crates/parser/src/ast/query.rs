@@ -1,4 +1,4 @@
-//! Queries: everything that yields rows.
+//! Queries: SELECT, set operations, VALUES, TABLE and WITH.
 
 use super::{ColumnName, Deep, Expr, Ident, JsonResponse, ObjectName, Span, SqlString};
 

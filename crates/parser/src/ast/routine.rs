@@ -16,6 +16,8 @@ pub struct CreateRoutine {
     pub returns: Option<DataType>,
     pub characteristics: Characteristics,
     pub body: RoutineBody,
+    /// The functions that the body calls without a database, in upper case, each once.
+    pub called: Vec<Box<str>>,
     /// The source of the parameter list, without its parentheses.
     pub parameters_span: Span,
     /// The source of the body.
@@ -80,6 +82,8 @@ pub struct CreateTrigger {
     pub table: ObjectName,
     pub order: Option<TriggerOrder>,
     pub body: Box<Statement>,
+    /// The functions that the body calls without a database, in upper case, each once.
+    pub called: Vec<Box<str>>,
     pub body_span: Span,
 }
 

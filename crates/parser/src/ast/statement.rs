@@ -85,6 +85,8 @@ pub enum Statement {
     /// `LOCK INSTANCE FOR BACKUP`.
     LockInstance,
     UnlockInstance,
+    /// MariaDB's `BACKUP STAGE …`, `BACKUP LOCK table` and `BACKUP UNLOCK`.
+    Backup(Backup),
 
     Set(Set),
     Use(Ident),

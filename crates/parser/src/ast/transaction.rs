@@ -74,6 +74,17 @@ pub enum XaSuspend {
     ForMigrate,
 }
 
+/// MariaDB's statements about backups.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Backup {
+    /// `BACKUP STAGE name`; the session knows the names.
+    Stage(Ident),
+    /// `BACKUP LOCK table`.
+    Lock(ObjectName),
+    /// `BACKUP UNLOCK`.
+    Unlock,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct LockTables {
     pub locks: Vec<TableLock>,

@@ -75,8 +75,19 @@ impl Parser<'_> {
         if !argument_names.is_empty() {
             argument_names.resize(arguments.len(), None);
         }
+        if self.in_program && schema.is_none() {
+            self.note_called(&name);
+        }
         let call = FunctionCall { schema, name, arguments, argument_names, span: self.span_from(start) };
         Ok(Expr::Function(Box::new(call)))
+    }
+
+    /// Takes down that a stored program calls a function.
+    fn note_called(&mut self, name: &Ident) {
+        let name = name.to_ascii_uppercase();
+        if !self.called.contains(&*name) {
+            self.called.insert(name.into());
+        }
     }
 
     /// How many arguments the grammar lets a function have, if it knows it by name.

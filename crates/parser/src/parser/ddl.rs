@@ -1,4 +1,4 @@
-//! CREATE, ALTER, DROP and RENAME: which object they are about, and the smaller objects.
+//! CREATE, ALTER, DROP and RENAME: finds the kind of object, and parses the smaller objects.
 
 use super::*;
 
@@ -35,7 +35,9 @@ impl Parser<'_> {
                 if prefix.algorithm.is_none() && prefix.security.is_none() && !prefix.temporary =>
             {
                 prefix.aggregate = self.accept(K::Aggregate);
-                return match self.expect_any(&[K::Procedure, K::Function, K::Trigger, K::Event])? {
+                let kinds = [K::Function, K::Procedure, K::Trigger, K::Event];
+                let kinds = if prefix.aggregate { &kinds[..1] } else { &kinds[..] };
+                return match self.expect_any(kinds)? {
                     K::Procedure => self.create_procedure(prefix),
                     K::Function => self.create_function(prefix),
                     K::Trigger => self.create_trigger(prefix),

@@ -1,4 +1,4 @@
-//! Literals: numbers, strings and what is made from them.
+//! Literals: numbers, strings, dates and times.
 
 use super::name::lossy;
 use super::*;

@@ -1,7 +1,7 @@
-//! How much memory a statement takes, counted while it is read: its tree, and what the binder and the planner make of that.
+//! Counts the memory of a statement while it is parsed: of its tree, and of the binder and the planner for that tree.
 //!
-//! Later steps take a multiple of the tree's memory, so the text is refused here. The numbers are rounded up from
-//! what was measured of long statements of each kind.
+//! Later steps take a multiple of the tree's memory, so a statement that is too large is refused here. The numbers are measurements of
+//! long statements of each kind, rounded up.
 
 use super::{Parser, Token, TokenKind};
 use crate::keyword::Keyword;

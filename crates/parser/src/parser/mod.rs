@@ -1,7 +1,7 @@
 //! The grammar, by recursive descent.
 //!
-//! Each file adds the methods of one part of the language to [`Parser`]. A method named after a rule begins at the
-//! rule's first token and ends behind its last.
+//! Each file adds the methods of one part of the language to [`Parser`]. A method named after a rule begins at the rule's first token
+//! and ends after its last.
 
 mod account;
 mod admin;
@@ -14,6 +14,7 @@ mod dml;
 mod event;
 mod explain;
 mod expr;
+mod for_loop;
 mod http_endpoint;
 mod literal;
 mod load;
@@ -43,6 +44,7 @@ use crate::keyword::Keyword as K;
 use crate::lexer::Lexer;
 use crate::token::{Token, TokenKind};
 use bytes::Bytes;
+use std::collections::BTreeSet;
 
 /// Errors are rare and results are many: the error is kept small.
 pub(crate) type Result<T> = std::result::Result<T, Box<ParseError>>;
@@ -106,6 +108,8 @@ pub(crate) struct Parser<'a> {
     last_into: Option<SelectInto>,
     /// Inside the body of a stored program, where `;` parts statements.
     in_program: bool,
+    /// The functions that the body of the stored program calls without a database, in upper case.
+    called: BTreeSet<Box<str>>,
 }
 
 /// Parses the first statement of `sql`, which is a part of `shared`, if that is given.
@@ -185,6 +189,7 @@ impl<'a> Parser<'a> {
             subqueries: 0,
             last_into: None,
             in_program: false,
+            called: BTreeSet::new(),
         }
     }
 

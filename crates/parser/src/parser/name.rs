@@ -1,4 +1,4 @@
-//! Identifiers, qualified names and the words that may be either.
+//! Identifiers, qualified names, and words that are a keyword or a name.
 
 use super::*;
 

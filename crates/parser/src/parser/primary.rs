@@ -1,4 +1,4 @@
-//! Primary expressions: literals, names, parentheses, and the words that begin something.
+//! Primary expressions: literals, names, parentheses, and expressions that begin with a keyword.
 
 use super::name::is_ident;
 use super::*;

@@ -75,6 +75,7 @@ impl Parser<'_> {
         } else {
             RoutineBody::Sql(Box::new(self.program_body()?))
         };
+        let called = self.take_called();
         Ok(CreateRoutine {
             or_replace: prefix.or_replace,
             if_not_exists,
@@ -85,6 +86,7 @@ impl Parser<'_> {
             returns,
             characteristics,
             body,
+            called,
             parameters_span,
             body_span: self.span_from(start),
         })
@@ -198,6 +200,7 @@ impl Parser<'_> {
         }
         let start = self.current.start;
         let body = Box::new(self.program_body()?);
+        let called = self.take_called();
         Ok(Statement::CreateTrigger(Box::new(CreateTrigger {
             or_replace: prefix.or_replace,
             if_not_exists,
@@ -208,8 +211,14 @@ impl Parser<'_> {
             table,
             order,
             body,
+            called,
             body_span: self.span_from(start),
         })))
+    }
+
+    /// The functions that the body that has been read calls.
+    fn take_called(&mut self) -> Vec<Box<str>> {
+        std::mem::take(&mut self.called).into_iter().collect()
     }
 
     /// The body of a stored program, and its source.
@@ -236,7 +245,7 @@ impl Parser<'_> {
         }
         let start = self.current.start;
         let program = match self.keyword() {
-            K::Begin | K::Loop | K::While => return self.labelled(None),
+            K::Begin | K::Loop | K::While | K::For => return self.labelled(None),
             K::Repeat => return self.labelled(None),
             K::If => self.if_statement()?,
             K::Case => self.case_statement()?,
@@ -304,7 +313,7 @@ impl Parser<'_> {
     }
 
     /// As above, of at least one statement.
-    fn some_steps(&mut self, ends: &[K]) -> Result<Vec<Step>> {
+    pub(super) fn some_steps(&mut self, ends: &[K]) -> Result<Vec<Step>> {
         let steps = self.steps(ends)?;
         if steps.is_empty() { Err(self.unexpected()) } else { Ok(steps) }
     }
@@ -343,13 +352,14 @@ impl Parser<'_> {
                 self.end_label(&label)?;
                 ProgramStatement::Repeat { label, body, until }
             }
+            K::For => self.for_loop(label)?,
             _ => return Err(self.unexpected()),
         };
         Ok(Statement::Program(Box::new(program)))
     }
 
     /// The label repeated at the end must be the one at the beginning.
-    fn end_label(&mut self, label: &Option<Ident>) -> Result<()> {
+    pub(super) fn end_label(&mut self, label: &Option<Ident>) -> Result<()> {
         if !self.at_ident() {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! Expressions that begin with a word of the grammar and have a syntax of their own.
+//! Expressions that begin with a keyword and have their own syntax.
 
 use super::name::is_ident;
 use super::*;

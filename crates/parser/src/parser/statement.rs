@@ -1,9 +1,10 @@
-//! Which statement it is, by its first words.
+//! Finds the kind of a statement by its first words.
 
 use super::*;
 
 impl Parser<'_> {
     /// Any statement.
+    #[expect(clippy::too_many_lines, reason = "one arm for each statement")]
     pub(super) fn statement(&mut self) -> Result<Statement> {
         if self.at_kind(TokenKind::LeftParen) {
             return Ok(Statement::Query(Box::new(self.query()?)));
@@ -45,6 +46,7 @@ impl Parser<'_> {
             K::Xa => self.xa(),
             K::Lock => self.lock(),
             K::Unlock => self.unlock(),
+            K::Backup => self.backup(),
 
             K::Set => self.set(),
             K::Use => Ok(Statement::Use(self.ident()?)),

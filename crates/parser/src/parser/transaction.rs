@@ -212,6 +212,21 @@ impl Parser<'_> {
         Ok(Statement::LockTables(LockTables { locks, wait }))
     }
 
+    /// MariaDB's BACKUP, behind the word.
+    pub(super) fn backup(&mut self) -> Result<Statement> {
+        let backup = if self.accept(K::Lock) {
+            Backup::Lock(self.object_name()?)
+        } else if self.accept(K::Unlock) {
+            Backup::Unlock
+        } else if self.at_word("stage") {
+            self.advance();
+            Backup::Stage(self.ident()?)
+        } else {
+            return Err(self.unexpected());
+        };
+        Ok(Statement::Backup(backup))
+    }
+
     /// UNLOCK, behind the word.
     pub(super) fn unlock(&mut self) -> Result<Statement> {
         if self.accept(K::Instance) {

@@ -80,8 +80,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads the values of a row. Those that are no literals go to `rows`, unless they stand there already; what these
-    /// take is the result.
+    /// Reads the values of a row. Values that are not literals are added to `rows`, unless it has them. Gives the memory that they
+    /// take.
     fn packed_row(
         &mut self,
         rows: &mut PackedRows,

@@ -1,4 +1,4 @@
-//! The syntax tree as SQL text.
+//! Prints the syntax tree as SQL text.
 //!
 //! The text parses to the tree it was made from, in the default sql_mode. Queries and expressions look as
 //! `SHOW CREATE VIEW` shows them: small keywords, names in backticks, operators in parentheses.

@@ -1,4 +1,4 @@
-//! Which statement it is.
+//! Prints a statement of any kind.
 
 use super::*;
 
@@ -108,6 +108,15 @@ impl Printer {
             Statement::UnlockTables => self.put("UNLOCK TABLES"),
             Statement::LockInstance => self.put("LOCK INSTANCE FOR BACKUP"),
             Statement::UnlockInstance => self.put("UNLOCK INSTANCE"),
+            Statement::Backup(Backup::Stage(name)) => {
+                self.put("BACKUP STAGE ");
+                self.ident(name);
+            }
+            Statement::Backup(Backup::Lock(table)) => {
+                self.put("BACKUP LOCK ");
+                self.object_name(table);
+            }
+            Statement::Backup(Backup::Unlock) => self.put("BACKUP UNLOCK"),
 
             Statement::Set(set) => self.set(set),
             Statement::Use(name) => {

@@ -1,4 +1,4 @@
-//! Golden files: each statement stands above the text its tree prints as, or above its error.
+//! Golden files: below each statement is the printed text of its tree, or its error.
 //!
 //! `UPDATE_GOLDEN=1 cargo test -p squall-parser` writes the files anew; read the difference.
 

@@ -1,4 +1,4 @@
-//! The parser from outside: what it reads, what it refuses, and what it must survive.
+//! The parser from outside: texts that it accepts, refuses, and must survive.
 
 mod digests;
 mod errors;

@@ -1,4 +1,4 @@
-//! What a parse says beside the statement: where it ends, what follows, placeholders, column names.
+//! Other results of parsing: the end of the statement, the rest of the text, placeholders, column names.
 
 use squall_parser::ast::{Expr, QueryBody, SelectItem, Statement};
 use squall_parser::{ParseOptions, parse, parse_bytes, parse_data_type, parse_expr};

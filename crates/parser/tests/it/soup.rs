@@ -1,4 +1,4 @@
-//! Any sequence of tokens is parsed or refused, and what is parsed prints as what it was.
+//! Random sequences of tokens: each is parsed or refused, and a parsed one prints as a text with the same tree.
 
 use proptest::prelude::*;
 use squall_parser::{ParseOptions, digest, parse, parse_bytes};

@@ -283,8 +283,8 @@ impl Context<'_> {
         }
     }
 
-    /// Columns whose value is the same in all rows of a group: the group's own, those that WHERE and ON make equal to
-    /// them or to constants, and all columns of a table whose key is among them.
+    /// Columns that have one value in all rows of a group: the columns of GROUP BY, columns that WHERE and ON make equal to these
+    /// or to constants, and all columns of a table whose key is among them.
     fn determined_columns(&mut self, group: &[BoundExpr]) -> SqlResult<Vec<ColumnId>> {
         let mut known: Vec<ColumnId> = group
             .iter()

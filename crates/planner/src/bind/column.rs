@@ -1,7 +1,7 @@
-//! Every column that a statement's plan has, by number.
+//! Numbers all columns of a statement's plan.
 //!
-//! The number is in [`ColumnRef::ordinal`]. A column belongs to a query block: a reference inside of the block reads
-//! it, a reference in a subquery reads a placeholder.
+//! The number is in [`ColumnRef::ordinal`]. A column belongs to a query block. A reference inside the block reads the column; a
+//! reference in a subquery reads a placeholder.
 
 use super::output::ColumnOrigin;
 use datafusion::common::{Column, TableReference};

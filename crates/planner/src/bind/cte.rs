@@ -28,7 +28,7 @@ pub(crate) struct CommonTableScope {
     visible: usize,
     /// How many blocks were open around the WITH.
     frames: usize,
-    /// The table that is being bound recursively, and what a reference to it reads.
+    /// The table that is being bound recursively, and the plan of a reference to it.
     work: Option<(usize, WorkReference)>,
 }
 

@@ -1,11 +1,11 @@
-//! What the binder asks its caller for.
+//! The input of the binder: catalog, registry, settings and tables.
 
 use super::trigger::RowTriggers;
 use datafusion::catalog::TableProvider;
 use squall_catalog::{Invoker, TableDef};
 use squall_functions::expr::BoundExpr;
 use squall_parser::ast::{ColumnName, DataType, IndexHint, LockStrength, LockWait, SystemVariable};
-use squall_registry::ScalarFunction;
+use squall_registry::{AggregateFunction, ScalarFunction};
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
@@ -50,6 +50,11 @@ pub trait TableResolver {
         Ok(None)
     }
 
+    /// A table without storage that no one has declared, and whose name says what it is.
+    fn resolved_table(&self, _database: &str, _name: &str) -> Option<Arc<dyn TableProvider>> {
+        None
+    }
+
     /// Whether a database exists that is not in the catalog.
     fn virtual_database(&self, _database: &str) -> bool {
         false
@@ -88,6 +93,19 @@ pub trait TableResolver {
     /// Where they cannot be run.
     fn row_triggers(&self, _database: &str, _definition: &Arc<TableDef>) -> SqlResult<Arc<dyn RowTriggers>> {
         Err(SqlError::unsupported("triggers here"))
+    }
+
+    /// A stored aggregate function that `invoker` calls; `None` if there is no such function, or another one.
+    ///
+    /// # Errors
+    /// 1370 if that account may not run it; why it cannot be run.
+    fn stored_aggregate(
+        &self,
+        _database: &str,
+        _name: &str,
+        _invoker: &Invoker,
+    ) -> SqlResult<Option<Arc<dyn AggregateFunction>>> {
+        Ok(None)
     }
 
     /// A stored function that `invoker` calls.

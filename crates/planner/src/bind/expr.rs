@@ -11,7 +11,7 @@ use squall_functions::build::{ArithmeticOp, CastTarget, InConstant};
 use squall_functions::expr::{BoundExpr, Call, CompareOp, with_value_of};
 use squall_functions::operators::bits::BitOp;
 use squall_parser::ast;
-use squall_registry::{Coercibility, ExprType, Volatility};
+use squall_registry::{AggregateFunction, Coercibility, ExprType, Volatility};
 use squall_types::temporal::IntervalUnit;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::sync::Arc;
@@ -308,8 +308,8 @@ impl Context<'_> {
         self.bind_operator(op, left, right)
     }
 
-    /// Binds many operators that associate to the left. What those before have given is a value of its own to those behind,
-    /// so that the expression is no deeper than a part of the chain.
+    /// Binds many operators that associate to the left. The result of the operators before is one value for those after, so that
+    /// the expression is only as deep as a part of the chain.
     fn bind_chain(&mut self, first: &ast::Expr, rest: &[(ast::BinaryOp, ast::Expr)]) -> SqlResult<BoundExpr> {
         /// Operators of a part.
         const PART: usize = 64;
@@ -517,6 +517,19 @@ impl Context<'_> {
         let bound = self.inside_aggregate(|context| {
             let args = arguments.iter().map(|arg| context.bind_expr(arg)).collect::<SqlResult<Vec<_>>>()?;
             context.binder.builder().aggregate(name, args, false)
+        })?;
+        self.add_aggregate(bound)
+    }
+
+    /// Binds a call of a stored aggregate function.
+    pub fn bind_stored_aggregate(
+        &mut self,
+        function: &dyn AggregateFunction,
+        arguments: &[ast::Expr],
+    ) -> SqlResult<BoundExpr> {
+        let bound = self.inside_aggregate(|context| {
+            let args = arguments.iter().map(|arg| context.bind_expr(arg)).collect::<SqlResult<Vec<_>>>()?;
+            context.binder.builder().call_aggregate(function, args, false)
         })?;
         self.add_aggregate(bound)
     }

@@ -139,7 +139,10 @@ impl Context<'_> {
                 None if catalog.database(&database).is_none() && !self.binder.tables.virtual_database(&database) => {
                     Err(SqlError::new(ErrorCode::BadDatabase, &[&database]))
                 }
-                None => Err(SqlError::new(ErrorCode::NoSuchTable, &[&database, &name])),
+                None => match self.binder.tables.resolved_table(&database, name) {
+                    Some(provider) => self.bind_virtual_table(&database, name, &alias, provider, block),
+                    None => Err(SqlError::new(ErrorCode::NoSuchTable, &[&database, &name])),
+                },
             },
         }
     }

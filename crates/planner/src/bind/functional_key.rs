@@ -1,9 +1,8 @@
-//! Functional key parts: where a condition or an order has the same expression as a key part, it reads the hidden column
-//! with the value. So everything that works for keys of columns works for these keys.
+//! Functional key parts. If a condition or an order has the same expression as a key part, it reads the hidden column with the value.
+//! So these keys can do all that keys of columns can.
 //!
-//! As in MySQL only operands of comparisons (and of the functions that look into arrays) and sort keys are looked at, and
-//! an expression matches one that is the same tree with the same types
-//! (<https://dev.mysql.com/doc/refman/8.4/en/generated-column-index-optimizations.html>).
+//! As in MySQL, only sort keys and operands of comparisons (and of functions that search arrays) are replaced. An expression must be
+//! the same tree with the same types (<https://dev.mysql.com/doc/refman/8.4/en/generated-column-index-optimizations.html>).
 
 use super::column::ColumnId;
 use super::context::Context;
@@ -41,7 +40,7 @@ impl Context<'_> {
         }
     }
 
-    /// `text = 'constant'`, for a text that a key has as `CAST(text AS CHAR(n))`: what that adds to the condition.
+    /// The condition to add to `text = 'constant'` if a key has `CAST(text AS CHAR(n))`.
     ///
     /// A key's value may have been cut to n characters, so the condition itself stays, and a longer constant finds
     /// nothing by the key.

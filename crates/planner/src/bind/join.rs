@@ -256,8 +256,7 @@ impl Context<'_> {
         }
         let kind = if keep_unmatched { ApplyKind::LeftLateral } else { ApplyKind::Lateral };
         if keep_unmatched && let Some(condition) = conditions.pop() {
-            // The condition decides what a row is matched with, so it belongs inside, where the row's values are
-            // placeholders.
+            // The condition decides which rows match, so it belongs inside, where the row's values are placeholders.
             let inner_block = self.new_block();
             let mut own = Vec::new();
             for column in item.relations.iter().flat_map(|relation| &relation.columns) {

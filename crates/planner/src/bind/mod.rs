@@ -1,12 +1,12 @@
-//! The binder: from a syntax tree to a DataFusion plan whose expressions are MySQL's.
+//! The binder turns a syntax tree into a DataFusion plan with MySQL's expressions.
 //!
 //! Reading order: [`Binder`]; `context` (the state), `scope` and `column` (names), `from`, `join`, `cte`, `view`;
 //! `query`, `set_operation`, `select`, `aggregate`, `window`; `expr`, `literal`, `special_call`, `functional_key`,
 //! `user_variable`;
 //! `subquery` and `decorrelate`.
 //!
-//! The binder knows the catalog, the registry and what [`TableResolver`] gives. It must not read rows, look at the
-//! clock or know how a table is stored.
+//! The binder knows the catalog, the registry and the tables of [`TableResolver`]. It must not read rows, look at the clock or know how
+//! a table is stored.
 
 mod aggregate;
 mod column;

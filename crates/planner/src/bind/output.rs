@@ -1,4 +1,4 @@
-//! What binding gives.
+//! The results of binding.
 
 use arrow::datatypes::SchemaRef;
 use datafusion::common::Column;
@@ -26,7 +26,7 @@ pub struct BoundQuery {
     pub calc_found_rows: Option<RowLimit>,
     /// Whether the statement assigns user variables, so that rows must be made one after another on one thread.
     pub row_order_matters: bool,
-    /// Whether the statement's text and the catalog tell what it reads and what its result looks like, in whatever session.
+    /// Whether the statement's text and the catalog determine its tables and its result's columns in every session.
     pub is_told_by_text: bool,
     /// Where the plan's expressions find the statement.
     pub slot: Arc<ExecutionSlot>,

@@ -1,4 +1,4 @@
-//! Expressions that a table's definition has as text: defaults, generated columns, functional key parts, checks.
+//! Binds the expressions in a table's definition: defaults, generated columns, functional key parts, checks.
 
 use super::{Binder, RowTable, TableRequest, TableResolver, parse_options};
 use datafusion::catalog::TableProvider;

@@ -1,4 +1,4 @@
-//! Kinds of parameter values: a kept plan depends on them, not on the values.
+//! Kinds of parameter values. A cached plan depends on them, not on the values.
 
 use squall_registry::{Coercibility, ExprType};
 use squall_types::{CollationId, IntWidth, SqlType, Value};

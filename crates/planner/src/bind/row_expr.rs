@@ -1,5 +1,5 @@
-//! Expressions over the rows of given tables, without a query around them: for changes of rows, CHECK constraints,
-//! defaults and generated columns.
+//! Binds expressions over the rows of given tables, without a query: for changes of rows, CHECK constraints, defaults and generated
+//! columns.
 
 use super::Binder;
 use super::aggregate::Aggregate;

@@ -1,4 +1,4 @@
-//! Which rows a query locks as it reads them.
+//! The row locks of a locking read.
 
 use squall_parser::ast::{LockStrength, LockWait, Locking, ObjectName};
 
@@ -6,7 +6,8 @@ use squall_parser::ast::{LockStrength, LockWait, Locking, ObjectName};
 #[derive(Clone, Debug, Default)]
 pub struct RowLocks {
     locking: Vec<Locking>,
-    /// Whether a change says so, of all that it reads, subqueries too; a locking clause is about its own query.
+    /// Whether these are the locks of a change, which cover all its reads, also in subqueries. A locking clause covers only its own
+    /// query.
     pub(super) of_change: bool,
 }
 
@@ -16,8 +17,8 @@ impl RowLocks {
         RowLocks { locking: clauses.to_vec(), of_change: false }
     }
 
-    /// The locks of a change: of rows of the tables that it changes, by what it calls them, and, if what it reads is to stay as it is,
-    /// of all others.
+    /// The locks of a change: of rows of the tables that it changes, by their names in the statement. If it locks its reads, also
+    /// of all other tables.
     pub fn of_change(changed: Vec<ObjectName>, locks_read: bool) -> RowLocks {
         let wait = LockWait::Default;
         let mut locking = vec![Locking { strength: LockStrength::Update, of: changed, wait }];

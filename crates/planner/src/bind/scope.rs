@@ -1,4 +1,4 @@
-//! Scopes: which names a clause sees, and what each name means.
+//! Scopes: the names that a clause sees, and their columns.
 
 use super::column::{BlockId, ColumnId};
 use squall_catalog::TableDef;

@@ -250,7 +250,7 @@ impl Context<'_> {
                 continue;
             }
             match subqueries.iter().find(|(outputs, _)| outputs.contains(&id)) {
-                // What a subquery gives is the same where what it reads is. It reads no columns of its own.
+                // A subquery gives the same value if its outer columns have the same values. It reads no columns of its own.
                 Some((_, columns)) => read.extend(columns),
                 None => {
                     let missing = self.plain_display(id);

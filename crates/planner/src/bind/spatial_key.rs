@@ -1,5 +1,5 @@
-//! Spatial keys: a condition on the position of a geometry gets a second condition: the cells of the key in which it
-//! can be true.
+//! Spatial keys. A condition on the position of a geometry gets a second condition: the cells of the key in which the first can be
+//! true.
 
 use super::context::Context;
 use squall_catalog::FunctionalPart;

@@ -1,9 +1,10 @@
-//! Calls: by name, and those with a syntax of their own.
+//! Calls of functions by name, and calls with their own syntax.
 
 use super::context::Context;
 use super::expr::interval_unit;
 use squall_functions::build::{CastTarget, ExprBuilder};
 use squall_functions::expr::{BoundExpr, Call};
+use squall_functions::library::spatial;
 use squall_parser::ast;
 use squall_registry::{ScalarKernel, StatementContext, Volatility};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
@@ -167,7 +168,14 @@ impl Context<'_> {
         if !self.binder.builder().has_function(&upper) {
             // MySQL takes any other name for a stored function of the default database.
             no_names(ErrorCode::WrongParametersToStoredFct)?;
-            return self.bind_stored_function(self.binder.default_database, name, &call.arguments);
+            let stored = self.bind_stored_function(self.binder.default_database, name, &call.arguments);
+            return match (spatial::current_name(&upper), stored) {
+                (Some(current), Err(error)) if error.is(ErrorCode::SpDoesNotExist) => {
+                    let args = self.bind_list(&call.arguments)?;
+                    self.call(current, args).map_err(|error| named_as_written(error, name))
+                }
+                (_, bound) => bound,
+            };
         }
         let mut args = self.bind_list(&call.arguments)?;
         for (at, argument) in call.arguments.iter().enumerate() {
@@ -192,6 +200,9 @@ impl Context<'_> {
         let no_such = |shown: &str| SqlError::new(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &shown]);
         let Some(database) = database else { return Err(no_such(name)) };
         let shown = format!("{database}.{name}");
+        if let Some(aggregate) = self.binder.tables.stored_aggregate(database, name, &self.invoker)? {
+            return self.bind_stored_aggregate(&*aggregate, arguments);
+        }
         let function = self.binder.tables.stored_function(database, name, &self.invoker)?;
         let function = function.ok_or_else(|| no_such(&shown))?;
         let (expected, got) = (function.arity().0, arguments.len());

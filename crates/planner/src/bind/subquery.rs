@@ -1,4 +1,4 @@
-//! Subqueries: as values (Apply), or as joins where the answer is the same.
+//! Subqueries: as values (Apply), or as joins if the answer is the same.
 
 use super::column::{BlockId, ColumnId};
 use super::context::{Context, placeholder_column, placeholder_id, plan_result};

@@ -1,4 +1,4 @@
-//! Functions in FROM: tables whose rows are those of a query that the function writes.
+//! Functions in FROM. The function writes a query, whose rows are the rows of the table.
 
 use super::column::BlockId;
 use super::context::{Context, Frame};

@@ -1,4 +1,4 @@
-//! Rewriting bound expressions from the top down.
+//! Rewrites bound expressions from the top down.
 
 use squall_functions::expr::{BoundExpr, Case};
 use std::sync::Arc;

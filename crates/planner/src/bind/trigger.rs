@@ -1,4 +1,4 @@
-//! Triggers as changes of rows run them.
+//! Binds triggers for changes of rows.
 
 use squall_catalog::TriggerEvent;
 use squall_registry::StatementContext;

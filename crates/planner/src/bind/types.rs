@@ -1,4 +1,4 @@
-//! Types, character sets and collations as written.
+//! Resolves types, character sets and collations.
 
 use squall_functions::build::CastTarget;
 use squall_parser::ast;

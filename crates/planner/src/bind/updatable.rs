@@ -1,4 +1,4 @@
-//! Views that can be changed through: those whose rows are rows of one table.
+//! Updatable views: each row of the view is one row of one table.
 
 use super::from::invoker_inside;
 use super::view;

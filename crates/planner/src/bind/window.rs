@@ -128,6 +128,7 @@ impl Context<'_> {
             ast::WindowReference::Name(name) => (self.named_window(name)?, name.as_str()),
             ast::WindowReference::Specification(specification) => (self.expanded(specification, UNNAMED, 0)?, UNNAMED),
         };
+        check_no_positions(&specification, window_name)?;
         let (partition, order) = self.inside_window(|context| {
             let clause = context.clause();
             context.frame()?.clause = Clause::WindowPartition;
@@ -234,11 +235,19 @@ impl Context<'_> {
                 Ok((WindowFrameUnits::Rows, start, end, order))
             }
             ast::FrameUnit::Range => {
+                let may_be_null = order.iter().any(|key| key.expr.ty().nullable);
                 let (units, start, end, order) = self.bind_range(&frame.start, end, order, name)?;
-                if are_reversed(&start, &end) {
-                    return Err(SqlError::unsupported("RANGE that ends before its start"));
+                match are_reversed(&start, &end) {
+                    false => Ok((units, start, end, order)),
+                    // No row is in it, but that of a NULL has all NULLs: nothing is before or behind them.
+                    true if !may_be_null => {
+                        let (start, end) = beyond_the_end();
+                        Ok((WindowFrameUnits::Rows, start, end, order))
+                    }
+                    true => Err(SqlError::unsupported(
+                        "RANGE that ends before its start, in an order that may have NULL (use one that is NOT NULL, or COALESCE)",
+                    )),
                 }
-                Ok((units, start, end, order))
             }
         }
     }
@@ -472,6 +481,15 @@ impl Context<'_> {
 
 /// The name that messages give a window without one.
 const UNNAMED: &str = "<unnamed window>";
+
+/// Error 3592 for a number in the place of a column, which in other clauses is the column's position.
+fn check_no_positions(window: &ast::WindowSpecification, name: &str) -> SqlResult<()> {
+    let mut keys = window.partition_by.iter().chain(window.order_by.iter().map(|item| &item.expr));
+    match keys.any(|key| matches!(key.peeled(), ast::Expr::Literal(ast::Literal::Integer(_)))) {
+        true => Err(SqlError::new(ErrorCode::WindowIllegalOrderBy, &[&name])),
+        false => Ok(()),
+    }
+}
 
 /// Error 3591 for two windows of one name.
 pub(crate) fn check_names(windows: &[ast::NamedWindow]) -> SqlResult<()> {

@@ -612,7 +612,7 @@ impl<'a> DmlBinder<'a> {
 struct FoundByQuery {
     /// Keys of rows and new values.
     items: Vec<ast::SelectItem>,
-    /// The tables whose rows these are, by what the statement calls them.
+    /// The tables of these rows, by their names in the statement.
     tables: Vec<ast::ObjectName>,
 }
 
@@ -632,8 +632,7 @@ fn refuse_own_values(query: &crate::bind::BoundQuery, target: &Target) -> SqlRes
     refuse_own(query, target, "INSERT", |table| table.inside_view.is_some() || *table.alias == *name)
 }
 
-/// Subqueries of a change read what it does not change (1093; 1443 where a view stands between), unless their rows of it are gathered
-/// first.
+/// Subqueries of a change may not read its table (1093; 1443 through a view), unless their rows of it are collected first.
 fn refuse_own_subquery(query: &crate::bind::BoundQuery, target: &Target, statement: &str) -> SqlResult<()> {
     refuse_own(query, target, statement, |_| true)
 }

@@ -1,9 +1,9 @@
-//! UPDATE and DELETE of one table, and the single row changes that every statement is made of.
+//! UPDATE and DELETE of one table, and the changes of single rows that all statements use.
 
 use super::find::{RowChange, change_keys, choose_path, find_by_columns, for_each_selected, note_use, push_returned};
 use super::foreign_key::{self, Cause};
 use super::plan::{ColumnAssignment, DeletePlan, NewValue, Selection, UpdatePlan};
-use super::sealed_rows::{self, BulkDone, FoundRows};
+use super::segment_rows::{self, BulkDone, FoundRows};
 use super::target::{RowMaker, Target};
 use super::{DmlContext, DmlResult};
 use squall_catalog::{IndexId, TriggerEvent};
@@ -15,8 +15,8 @@ use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 pub(super) fn execute_update(context: &mut DmlContext<'_>, plan: &UpdatePlan) -> StoreResult<DmlResult> {
     context.atomically(|context| {
         let (mut matched, mut changed) = (0u64, 0u64);
-        let found = match find_sealed(context, &plan.target, &plan.selection)? {
-            Found::Many(found) => sealed_rows::update(context, plan, found)?.map_or(Found::Other, Found::Changed),
+        let found = match find_in_segments(context, &plan.target, &plan.selection)? {
+            Found::Many(found) => segment_rows::update(context, plan, found)?.map_or(Found::Other, Found::Changed),
             found => found,
         };
         if let Found::Changed(done) = &found {
@@ -74,7 +74,7 @@ enum Found {
 }
 
 /// Looks for the rows of a column table by columns, if the statement has neither ORDER BY nor LIMIT.
-fn find_sealed(context: &mut DmlContext<'_>, target: &Target, selection: &Selection) -> StoreResult<Found> {
+fn find_in_segments(context: &mut DmlContext<'_>, target: &Target, selection: &Selection) -> StoreResult<Found> {
     if !target.table.traits().changes_at_once
         || context.env.context.programs.are_called()
         || selection.limit.is_some()
@@ -120,8 +120,8 @@ pub fn update_result(matched: u64, changed: u64, found_rows: bool) -> DmlResult 
 pub(super) fn execute_delete(context: &mut DmlContext<'_>, plan: &DeletePlan) -> StoreResult<DmlResult> {
     context.atomically(|context| {
         let mut result = DmlResult::default();
-        let found = match find_sealed(context, &plan.target, &plan.selection)? {
-            Found::Many(found) => sealed_rows::delete(context, plan, found)?.map_or(Found::Other, Found::Changed),
+        let found = match find_in_segments(context, &plan.target, &plan.selection)? {
+            Found::Many(found) => segment_rows::delete(context, plan, found)?.map_or(Found::Other, Found::Changed),
             found => found,
         };
         if let Found::Changed(done) = &found {

@@ -1,4 +1,4 @@
-//! Values on their way into a column.
+//! Converts values to the types of columns.
 
 use super::target::{RowMaker, zero_value};
 use squall_catalog::ColumnDef;

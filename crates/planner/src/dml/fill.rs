@@ -1,4 +1,4 @@
-//! Values of a statement become complete rows: defaults, AUTO_INCREMENT values, generated columns.
+//! Completes rows: adds defaults, AUTO_INCREMENT values and generated columns.
 
 use super::plan::InsertPlan;
 use super::rules::DefaultRule;
@@ -116,8 +116,7 @@ impl<'a> RowFiller<'a> {
         maker.convert(column, value, from, row_number)
     }
 
-    /// Fills in what the statement did not give: defaults, what triggers set, the AUTO_INCREMENT value, which `next_id` finds, generated
-    /// columns.
+    /// Fills in the missing values: defaults, values of triggers, the AUTO_INCREMENT value from `next_id`, generated columns.
     pub fn complete(
         &self,
         row: &mut [Value],

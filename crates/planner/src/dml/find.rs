@@ -1,7 +1,7 @@
-//! Finding the rows that UPDATE and DELETE change: an access path, locked row by row.
+//! Finds the rows that UPDATE and DELETE change: by an access path, locking row by row.
 
 use super::plan::{Returned, Selection};
-use super::sealed_rows::FoundRows;
+use super::segment_rows::FoundRows;
 use super::target::{RowMaker, Target};
 use super::{DmlContext, DmlResult};
 use crate::point::Lookup;
@@ -418,12 +418,12 @@ pub fn limit_of(selection: &Selection, context: &DmlContext<'_>) -> SqlResult<u6
     }
 }
 
-/// The statement's surroundings for a query inside of it: it reads what the transaction has written up to now.
+/// The statement's environment for a query inside it, which also reads the transaction's writes up to now.
 pub fn with_parameters(context: &mut DmlContext<'_>) -> Arc<StatementEnv> {
     with_view(context, Transaction::read_view)
 }
 
-/// The statement's surroundings for a query inside of it, which reads in a view of the transaction's.
+/// The statement's environment for a query inside it, which reads in a view of the transaction.
 pub fn with_view(context: &mut DmlContext<'_>, view: impl FnOnce(&mut Transaction) -> ReadView) -> Arc<StatementEnv> {
     let view = view(context.transaction);
     Arc::new(StatementEnv { view: Some(view), transaction: None, ..(**context.env).clone() })

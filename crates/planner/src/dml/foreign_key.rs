@@ -1,10 +1,10 @@
 //! FOREIGN KEY constraints: checked row by row, after each row is written.
 //!
-//! Both ends look in the newest rows, whatever the transaction's snapshot is. A transaction that writes a child first takes
-//! a shared lock of its parent and keeps it. A transaction that deletes a parent, or changes its key, has its exclusive
-//! lock before it looks for children. So the second of the two finds what the first has done, or waits for it. The tables
-//! at both ends are locked as in the statement's catalog. If one has been redefined since, the statement ends (1412) and
-//! begins again with the current catalog.
+//! Both ends read the newest rows, not those of the transaction's snapshot. A transaction that writes a child first takes a shared lock
+//! of its parent and keeps it. A transaction that deletes a parent, or changes its key, has its exclusive lock before it looks for
+//! children. So the second of the two sees the change of the first, or waits for it. The tables at both ends are locked with their
+//! definitions in the statement's catalog. If one has been redefined since, the statement ends (1412) and begins again with the current
+//! catalog.
 
 use super::DmlContext;
 use super::change::{delete_row_as, update_row_as};
@@ -84,8 +84,8 @@ pub fn check_parents(
     Ok(())
 }
 
-/// Checks that a row has the parents that some keys of its table demand, in what a view sees: for tables that no other session
-/// changes meanwhile. `own` is where rows of the table itself are found.
+/// Checks that a view has the parents of a row by some keys of its table. For tables that no other session changes meanwhile. `own`
+/// is where rows of the table itself are found.
 pub fn check_parents_in(
     env: &StatementEnv,
     view: &ReadView,
@@ -155,7 +155,7 @@ impl ChildrenOfTables {
     /// Those that refer to one table.
     pub(super) fn of(&mut self, catalog: &Catalog, target: &Target) -> Arc<[Child]> {
         let id = target.def().id;
-        // They are few: the tables that the statement names, and those that actions lead to.
+        // They are few: the tables of the statement, and the tables of foreign keys' actions.
         if let Some((_, children)) = self.0.iter().find(|(table, _)| *table == id) {
             return children.clone();
         }
@@ -199,7 +199,7 @@ pub fn may_cascade(catalog: &Catalog, database: &str, table: &TableDef, assigned
     })
 }
 
-/// Does what the children of a row that has been deleted demand.
+/// Does the actions of foreign keys for the children of a deleted row.
 pub fn parent_deleted(
     context: &mut DmlContext<'_>,
     target: &Target,
@@ -222,7 +222,7 @@ pub fn parent_deleted(
     Ok(())
 }
 
-/// Does what the children of a row demand whose referenced columns have changed.
+/// Does the actions of foreign keys for the children of a row whose referenced columns have changed.
 pub fn parent_updated(
     context: &mut DmlContext<'_>,
     target: &Target,

@@ -1,4 +1,4 @@
-//! The values of functional key parts: errors name the key, as the hidden column has no name that users know.
+//! The values of functional key parts. Errors name the key, because users do not know the name of the hidden column.
 
 use super::target::RowMaker;
 use squall_catalog::ColumnDef;
@@ -57,19 +57,17 @@ fn check_elements(column: &ColumnDef, value: Value, index: &str) -> SqlResult<Va
 
 /// The error of the key instead of the column.
 fn of_key(error: SqlError, index: &str, row_number: u64) -> SqlError {
-    const OUT_OF_RANGE: u16 = 1264;
-    const TRUNCATED: u16 = 1265;
-    const WRONG_VALUE: u16 = 1292;
-    const TOO_LONG: u16 = 1406;
     let with_row = |code| SqlError::new(code, &[&index, &row_number]);
-    match error.code {
-        TRUNCATED | WRONG_VALUE => with_row(ErrorCode::DataTruncatedFunctionalIndex),
-        OUT_OF_RANGE => with_row(ErrorCode::DataOutOfRangeFunctionalIndex),
-        TOO_LONG => SqlError::new(ErrorCode::FunctionalIndexDataTooLong, &[&index]),
-        _ if error.is(ErrorCode::InvalidJsonValueForCast) => {
+    match error.known() {
+        Some(ErrorCode::DataTruncated | ErrorCode::TruncatedWrongValue) => {
+            with_row(ErrorCode::DataTruncatedFunctionalIndex)
+        }
+        Some(ErrorCode::DataOutOfRange) => with_row(ErrorCode::DataOutOfRangeFunctionalIndex),
+        Some(ErrorCode::DataTooLong) => SqlError::new(ErrorCode::FunctionalIndexDataTooLong, &[&index]),
+        Some(ErrorCode::InvalidJsonValueForCast) => {
             SqlError::new(ErrorCode::InvalidJsonValueForFunctionalIndex, &[&index])
         }
-        _ if error.is(ErrorCode::NumericJsonValueOutOfRange) => {
+        Some(ErrorCode::NumericJsonValueOutOfRange) => {
             SqlError::new(ErrorCode::JsonValueOutOfRangeForFunctionalIndex, &[&index])
         }
         _ => error,

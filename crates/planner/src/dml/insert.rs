@@ -43,7 +43,7 @@ pub(super) fn insert_values_once(context: &mut DmlContext<'_>, mut plan: InsertP
     insert_values(context, &plan, rows)
 }
 
-/// Inserts rows that were taken out of the plan, and those that are in it.
+/// Inserts the rows that were taken out of the plan, and the plan's own rows.
 fn insert_values(context: &mut DmlContext<'_>, plan: &InsertPlan, rows: Vec<Vec<NewValue>>) -> StoreResult<DmlResult> {
     let InsertRows::Values(values) = &plan.source else {
         return Err(SqlError::internal("an INSERT of values without values").into());

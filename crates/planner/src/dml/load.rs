@@ -1,4 +1,4 @@
-//! Rows of a bulk load, made by several threads at once.
+//! Makes the rows of a bulk load, on several threads.
 
 use super::fill::{IdSource, RowFiller, next_auto_increment};
 use super::plan::InsertPlan;

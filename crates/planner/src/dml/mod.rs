@@ -1,10 +1,10 @@
-//! Statements that change rows: INSERT, REPLACE, UPDATE, DELETE, and what LOAD DATA does with each line.
+//! Statements that change rows: INSERT, REPLACE, UPDATE, DELETE, and the rows of LOAD DATA.
 //!
-//! A statement is bound once into a plan (see [`plan`]) and then run row by row in the caller's transaction.
-//! Everything here may block on a lock. So the caller runs it on a thread that may block, or tells the transaction to
-//! report [`StoreError::WouldBlock`] and then starts the statement again on another thread.
+//! A statement is bound once into a plan (see [`plan`]) and then run row by row in the caller's transaction. It may block on a lock. So
+//! the caller runs it on a thread that may block, or lets the transaction report [`StoreError::WouldBlock`] and starts the statement
+//! again on another thread.
 //!
-//! Reading order: [`plan`], [`target`], `view`, `trigger`, [`insert`], [`find`], [`change`], `sealed_rows`, [`foreign_key`],
+//! Reading order: [`plan`], [`target`], `view`, `trigger`, [`insert`], [`find`], [`change`], `segment_rows`, [`foreign_key`],
 //! [`query`].
 
 pub mod bind;
@@ -20,7 +20,7 @@ mod packed;
 pub mod plan;
 pub mod query;
 pub mod rules;
-mod sealed_rows;
+mod segment_rows;
 mod source_columns;
 pub mod target;
 mod trigger;
@@ -152,8 +152,8 @@ impl DmlContext<'_> {
         LockRequest { mode: LockMode::Exclusive, wait: self.options.lock_wait }
     }
 
-    /// Runs `body` so that either all of its changes stand or none. A statement that was killed meanwhile changes
-    /// nothing: what its functions gave when they were interrupted (`SLEEP`) is no value to store.
+    /// Runs `body` so that either all of its changes stand or none. A statement that was killed meanwhile changes nothing, because
+    /// the value of an interrupted function (`SLEEP`) must not be stored.
     pub fn atomically<T>(&mut self, body: impl FnOnce(&mut Self) -> StoreResult<T>) -> StoreResult<T> {
         let savepoint = self.transaction.savepoint();
         let result = body(self).and_then(|done| {
@@ -202,8 +202,7 @@ impl DmlContext<'_> {
 }
 
 impl DmlContext<'_> {
-    /// Changes one row. Where IGNORE makes a warning of the error that stops it, what it has done by then, to other rows too, is
-    /// taken back, and `None` given.
+    /// Changes one row. If IGNORE turns its error into a warning, rolls back its changes, also of other rows, and gives `None`.
     pub fn one_row<T>(
         &mut self,
         ignore: bool,

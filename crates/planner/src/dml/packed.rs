@@ -1,4 +1,4 @@
-//! Literals of VALUES: those of long statements are bound when their row is inserted, and dropped after it.
+//! Literals of VALUES. Those of a long statement are bound when their row is inserted, and dropped after it.
 
 use super::plan::{InsertPlan, NewValue, PackedInsert};
 use crate::bind::literal::{bind_literal, bind_negative};

@@ -1,7 +1,7 @@
 //! Bound data changes.
 //!
-//! Expressions read rows by the ordinals of the target's columns; where a statement has two rows in scope, the second
-//! one's columns follow the first one's.
+//! Expressions read rows by the ordinals of the target's columns. If a statement has two rows in scope, the columns of the second
+//! follow those of the first.
 
 use super::target::Target;
 use crate::bind::BoundQuery;

@@ -3,7 +3,7 @@
 use super::change::{delete_row, finish_update, update_maker, update_result, update_row};
 use super::find::{note_use, with_parameters, with_view};
 use super::plan::{QueryChangePlan, TableChange, column_types};
-use super::sealed_rows::{BULK_ROWS_MIN, BulkByQuery, FoundPlaces, Place};
+use super::segment_rows::{BULK_ROWS_MIN, BulkByQuery, FoundPlaces, Place};
 use super::target::RowMaker;
 use super::{DmlContext, DmlResult};
 use crate::bind::BoundQuery;
@@ -50,8 +50,8 @@ pub fn for_each_row(
     Ok(())
 }
 
-/// Calls `take` for each row of the query of a data change, which reads in `env`. A query that locks what it reads, or calls
-/// stored programs, has the transaction to itself until it ends, so that its rows are gathered first, in memory that is counted.
+/// Calls `take` for each row of the query of a data change, which reads in `env`. A query that locks its reads, or calls stored
+/// programs, needs the transaction alone until it ends. So its rows are collected first, in charged memory.
 pub(super) fn for_each_row_of<'a, C>(
     context: &mut C,
     env: &Arc<StatementEnv>,
@@ -178,7 +178,7 @@ fn attempt(context: &mut DmlContext<'_>, plan: Authorized<&QueryChangePlan>) -> 
     })
 }
 
-/// Changes of one table's rows. A row that a join finds several times is changed once, by what is found first.
+/// Changes of one table's rows. A row that a join finds several times is changed once, by the first match.
 struct RowChanges<'a> {
     env: &'a StatementEnv,
     plan: &'a QueryChangePlan,
@@ -294,9 +294,9 @@ impl<'a> RowChanges<'a> {
         number: u64,
     ) -> StoreResult<()> {
         match (place, &mut self.way) {
-            (Place::Sealed(row), Way::Bulk(bulk)) => bulk.change(context, row, values, number),
+            (Place::InSegment(row), Way::Bulk(bulk)) => bulk.change(context, row, values, number),
             (Place::Delta(key), _) => self.one_by_one(context, &key, values, number),
-            (Place::Sealed(_), _) => Err(SqlError::internal("a place without a list").into()),
+            (Place::InSegment(_), _) => Err(SqlError::internal("a place without a list").into()),
         }
     }
 

@@ -1,6 +1,7 @@
-//! Columns of the query of an INSERT that ON DUPLICATE KEY UPDATE names: `INSERT INTO t SELECT a FROM s ON DUPLICATE KEY UPDATE n = n + s.b`.
+//! Columns of an INSERT's query that ON DUPLICATE KEY UPDATE names: `INSERT INTO t SELECT a FROM s ON DUPLICATE KEY UPDATE n = n +
+//! s.b`.
 //!
-//! The query gets them as further columns behind those that are inserted.
+//! The query gets them as more columns after the inserted ones.
 
 use super::bind::DmlBinder;
 use crate::bind::{OutputColumn, RowColumn, RowTable};
@@ -59,7 +60,7 @@ impl SourceColumns {
             found.append(&mut both);
         }
         if select.options.distinct {
-            // Rows that are alike in what is selected are one: there is no other column of it.
+            // DISTINCT joins rows that are equal in the selected columns, so there are no other columns.
             found.retain(|name| is_selected(select, name));
         }
         Ok(SourceColumns { names: found })

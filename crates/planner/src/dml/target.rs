@@ -1,4 +1,4 @@
-//! The table that a statement changes, and how values become its rows.
+//! The table that a statement changes, and the order of its columns in the statement's rows.
 
 use super::functional_key::key_part_value;
 use super::rules::{DefaultRule, TableRules};

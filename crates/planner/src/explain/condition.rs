@@ -1,4 +1,4 @@
-//! What Extra says of the condition on a table that is read by an index.
+//! The column Extra for the condition on a table that is read by an index.
 
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::IsNullExpr;

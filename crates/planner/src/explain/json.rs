@@ -1,4 +1,4 @@
-//! EXPLAIN FORMAT=JSON: the lines of the table form as MySQL's document of query blocks.
+//! EXPLAIN FORMAT=JSON: the lines of the table form, as MySQL's document of query blocks.
 
 use super::table::ExplainRow;
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! `key_len`: how many bytes of a key MySQL would say are used.
+//! `key_len`: the used bytes of a key, as MySQL counts them.
 
 use squall_catalog::{IndexDef, TableDef};
 use squall_types::{SqlType, StringKind};

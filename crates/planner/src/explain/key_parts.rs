@@ -1,6 +1,6 @@
 //! Names of functional key parts: their expressions, in place of the hidden columns that hold the values.
 //!
-//! Hidden columns are named after their keys, so that those of two tables may have one name and different expressions. The table of
+//! Hidden columns are named after their keys, so two tables may have hidden columns of one name and different expressions. The table of
 //! a plan's column is found by its position among the columns of the same name.
 
 use super::literals::over_rows;
@@ -72,7 +72,7 @@ pub(super) fn name_own_key_parts(plan: &Arc<dyn ExecutionPlan>, text: &mut Strin
     }
 }
 
-/// The same with those of any table below, for texts of which it is not known what they are about.
+/// The same with the names of any table below, for texts without a known table.
 pub(super) fn name_key_parts(plan: &Arc<dyn ExecutionPlan>, text: &mut String) {
     name_own_key_parts(plan, text);
     for child in plan.children() {

@@ -1,4 +1,4 @@
-//! Literals in conditions as people read them: inside of a plan dates and times are numbers, and long texts are calls.
+//! Prints literals in conditions for people. In a plan, dates and times are numbers, and long texts are calls.
 
 use arrow::datatypes::Schema;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};

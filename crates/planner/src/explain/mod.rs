@@ -1,5 +1,4 @@
-//! EXPLAIN: MySQL's table form, the same as JSON, and the tree, to which EXPLAIN ANALYZE adds measured rows and
-//! times.
+//! EXPLAIN in MySQL's forms: the table, JSON, and the tree. EXPLAIN ANALYZE adds measured rows and times to the tree.
 //!
 //! Reading order: [`table`], [`json`], [`tree`], `key_parts` (names in it).
 

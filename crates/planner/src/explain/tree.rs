@@ -204,8 +204,8 @@ fn sort_key(key: &PhysicalSortExpr, rows: &Arc<dyn ExecutionPlan>) -> String {
     format!("{}{}", shown(&key.expr, rows), whole.strip_prefix(&value).unwrap_or_default())
 }
 
-/// An expression without what only DataFusion wants to know: places of columns, numbers of those that the plan computes and the
-/// making of sort keys.
+/// An expression without parts that only DataFusion needs: positions of columns, numbers of calculated columns, and calls that make
+/// sort keys.
 pub(super) fn readable(expr: impl std::fmt::Display) -> String {
     const SORT_KEY: &str = "convert to sort key(";
     const LITERALS: [&str; 6] = ["Int64(", "UInt64(", "Float64(", "Boolean(", "Utf8(", "Utf8View("];
@@ -336,7 +336,7 @@ fn measured(plan: &Arc<dyn ExecutionPlan>) -> String {
     }
 }
 
-/// The counts of the star kernel: what it read, and what it answered without reading.
+/// The counts of the star kernel: zones that it read, and zones that it answered without reading.
 fn answered(metrics: &MetricsSet) -> String {
     let count = |name: &str| metrics.sum_by_name(name).map_or(0, |value| value.as_usize());
     let (read, known, dictionaries) = (count(ZONES_READ), count(ZONES_ANSWERED), count(SEGMENTS_OF_DICTIONARIES));

@@ -1,7 +1,7 @@
-//! The hash of KEY.
+//! The hash of PARTITION BY KEY.
 //!
-//! That of MySQL's binary collation, taken over the bytes that its engines keep a value as (`Field::hash`, ALGORITHM = 2). Texts are hashed by
-//! their sort keys, so that equal values are in one partition.
+//! It is the hash of MySQL's binary collation over the stored bytes of a value in MySQL (`Field::hash`, ALGORITHM = 2). Texts are
+//! hashed by their sort keys, so that equal values are in one partition.
 
 use squall_types::collation::sort_key;
 use squall_types::convert::to_text;

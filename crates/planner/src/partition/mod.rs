@@ -1,7 +1,6 @@
-//! The partitioning function of a table: bound from its definition, and applied to values.
+//! The partitioning function of a table, bound from its definition.
 //!
-//! Rows are in the partitions where MySQL would put them, except for KEY over columns that are no integers, whose
-//! hash is our own.
+//! Rows are in the same partitions as in MySQL, except for KEY over columns that are not integers: their hash is our own.
 
 mod key_hash;
 mod scheme;

@@ -1,4 +1,4 @@
-//! What rows are divided by, bound.
+//! The bound partitioning expression or columns.
 
 use super::key_hash::KeyHash;
 use super::own_exprs;
@@ -314,7 +314,7 @@ impl BoundScheme {
         }
     }
 
-    /// The number of what a row belongs to.
+    /// The number of the partition of a row.
     ///
     /// # Errors
     /// 1526 if there is none; those of the expression.
@@ -543,7 +543,7 @@ fn range_between(
     };
     (first..=last).for_each(|number| found.insert(number));
     if !expr.is_column() && !bounds.is_empty() {
-        // Dates that are none give NULL, whatever lies around them.
+        // Invalid dates give NULL, also inside other expressions.
         found.insert(0);
     }
     Some(found)

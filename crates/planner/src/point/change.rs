@@ -1,7 +1,7 @@
-//! Changes whose bound plan can be kept, because it does not depend on the values of their parameters.
+//! Changes whose bound plan can be cached, because it does not depend on the values of their parameters.
 //!
-//! Elsewhere a parameter is bound as a literal, since the type of `ROUND(x, ?)` or the index that `x > ?` reads depends on
-//! its value. Here values are only stored, added to a column, or looked up in the primary key.
+//! In other statements a parameter is bound as a literal, since the type of `ROUND(x, ?)` or the index for `x > ?` depends on its
+//! value. Here values are only stored, added to a column, or looked up in the primary key.
 
 use super::key::operand_of;
 use squall_parser::ast;

@@ -1,5 +1,5 @@
-//! Queries of one row that comes from no table: `SELECT 1`, `SELECT version, DATABASE()`. Clients and connection pools
-//! send them often, and DataFusion's planning takes much longer than the answer.
+//! Queries without a table that give one row: `SELECT 1`, `SELECT version, DATABASE()`. Clients and connection pools send them often,
+//! and DataFusion's planning takes much longer than the answer.
 
 use crate::bind::{Binder, OutputColumn, announced_type};
 use datafusion::common::Column;

@@ -1,4 +1,4 @@
-//! Key look-ups: recognizing them in a condition, and filling in a statement's values.
+//! Key look-ups: recognizes them in a condition, and fills in a statement's values.
 
 use squall_catalog::{IndexId, TableDef};
 use squall_executor::access::path::is_usable;

@@ -1,10 +1,10 @@
-//! Point plans: key look-ups and short ranges of one table, recognised in the syntax tree and run straight on the store.
+//! Point plans: key look-ups and short ranges of one table, recognized in the syntax tree and run directly on the store.
 //!
-//! A point plan holds no expression and no DataFusion plan, only ordinals and operands, so it is made in a microsecond
-//! and costs nothing to keep. The binder takes everything else: [`recognize`] gives `None`, and so does
-//! [`PointSelect::prepare`] for parameters that a plan cannot use.
+//! A point plan holds no expression and no DataFusion plan, only ordinals and operands, so it is made in a microsecond and costs
+//! nothing to cache. The binder takes all other statements: [`recognize`] gives `None`, and so does [`PointSelect::prepare`] for
+//! parameters that a plan cannot use.
 //!
-//! Reading order: `key`, `recognize`, `select`, `change`; `constant` stands by itself.
+//! Reading order: `key`, `recognize`, `select`, `change`; `constant` is independent of these.
 
 mod change;
 mod constant;

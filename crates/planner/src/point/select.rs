@@ -1,4 +1,4 @@
-//! Running point plans.
+//! Runs point plans.
 
 use super::key::{Lookup, Operand, PointAccess};
 use super::order::in_order;

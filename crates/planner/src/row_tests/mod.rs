@@ -16,7 +16,7 @@ use datafusion::catalog::TableProvider;
 use datafusion::logical_expr::LogicalPlan;
 use squall_catalog::{
     Authorized, Catalog, ColumnDef, ColumnDefault, ColumnId, ConstraintCheck, Database, DatabaseId, ForeignKey,
-    GeneratedKind, IndexDef, IndexId, IndexPart, IndexType, ReferencedColumns, TableDef, TableEntry, TableId,
+    GeneratedKind, IndexDef, IndexId, IndexPart, ReferencedColumns, TableDef, TableEntry, TableId,
 };
 use squall_executor::access::RowTable;
 use squall_executor::env::StatementEnv;
@@ -299,23 +299,10 @@ fn table(name: &str, columns: &[(&str, SqlType, bool)], key: usize) -> TableDef 
 }
 
 fn with_index(mut def: TableDef, name: &str, columns: &[&str], unique: bool) -> TableDef {
-    let parts = columns
-        .iter()
-        .map(|column| IndexPart { column: def.column(column).expect("a column").1.id, prefix: None, descending: false })
-        .collect();
+    let parts = columns.iter().map(|column| IndexPart::of(def.column(column).expect("a column").1.id)).collect();
     let id = IndexId(def.next_index_id);
     def.next_index_id += 1;
-    def.indexes.push(IndexDef {
-        id,
-        name: name.into(),
-        parts,
-        unique,
-        primary: name == "PRIMARY",
-        invisible: false,
-        comment: String::new(),
-        index_type: IndexType::BTree,
-        generated: false,
-    });
+    def.indexes.push(IndexDef { unique, primary: name == "PRIMARY", ..IndexDef::new(id, name, parts) });
     def
 }
 

@@ -1,4 +1,4 @@
-//! Which way tables are read, and that every way gives the same rows.
+//! Access paths of tables: the chosen one is named, and all give the same rows.
 
 use super::{TestDatabase, table, text, with_index};
 use squall_row_store::{LockWait, OnDuplicate};

@@ -1,4 +1,4 @@
-//! Which queries are small enough to be run row by row, on an event loop that other connections wait for.
+//! Tests which queries are small enough to run row by row, on an event loop that other connections wait for.
 
 use super::{Resolver, TestDatabase, parse, table, text, with_index};
 use crate::rowwise::{self, RowPlan};

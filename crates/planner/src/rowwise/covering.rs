@@ -1,7 +1,7 @@
-//! Indexes that have all of a table's columns that a small query reads: their entries are read, and no row.
+//! Covering indexes: they have all columns of a table that a small query reads, so their entries are read and no row.
 //!
-//! Keys have sort keys of texts, not the texts. A text column that is only compared with a constant equals it in all entries of the constant's
-//! range, so the constant is used instead.
+//! Keys have the sort keys of texts, not the texts. A text column that is only compared with a constant is equal to it in the
+//! constant's range, so the constant is used instead.
 
 use super::from::{FromClause, PlanTable};
 use super::loops::Level;

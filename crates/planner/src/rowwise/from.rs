@@ -1,4 +1,4 @@
-//! FROM and WHERE of a small query: base tables, how they are joined, and conditions taken apart.
+//! FROM and WHERE of a small query: base tables, their joins, and the parts of conditions.
 
 use super::loops::all_of;
 use super::{FoundTable, TABLES_MAX};

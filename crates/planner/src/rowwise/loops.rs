@@ -36,8 +36,8 @@ pub(super) struct Level {
     pub(super) covering: Option<CoveringIndex>,
 }
 
-/// A way to read a table in a loop.
-struct Way {
+/// The path by which a loop reads its table.
+struct LoopPath {
     index: Option<usize>,
     index_id: IndexId,
     rows: f64,
@@ -46,8 +46,8 @@ struct Way {
     counted: bool,
 }
 
-impl Way {
-    /// Whether so few rows are read that it is worth a try.
+impl LoopPath {
+    /// Whether it reads few enough rows for this route.
     fn is_small(&self) -> bool {
         let certain = self.full || self.counted;
         self.rows <= ROWS_MAX as f64 * if certain { 1.0 } else { DOUBT }
@@ -110,54 +110,54 @@ pub(super) fn no_row<'a>(binder: &Binder<'a>) -> ParameterisedRow<'a, EmptyRow> 
 }
 
 impl Arranger<'_> {
-    /// Puts the tables in an order: next is the one of which the fewest rows are left. `start` is the first one and the way to read it.
-    fn arrangement(&self, start: Option<(usize, Way, Direction)>) -> SqlResult<Arrangement> {
+    /// Orders the tables: next is the table with the fewest rows left. `start` is the first table and its path.
+    fn arrangement(&self, start: Option<(usize, LoopPath, Direction)>) -> SqlResult<Arrangement> {
         let from = self.from;
         let mut left: Vec<usize> = (0..from.tables.len()).filter(|at| from.tables[*at].on.is_none()).collect();
         let mut levels: Vec<Level> = Vec::with_capacity(from.tables.len());
         let mut placed = 0_u32;
         let (mut rows, mut rows_read) = (1.0, 0.0);
         let (mut ordered, mut is_small) = (false, true);
-        let place = |levels: &mut Vec<Level>, placed: &mut u32, table, way: Way, direction| {
-            levels.push(self.level(table, way, direction, *placed, &from.filters));
+        let place = |levels: &mut Vec<Level>, placed: &mut u32, table, loop_path: LoopPath, direction| {
+            levels.push(self.level(table, loop_path, direction, *placed, &from.filters));
             *placed |= 1 << table;
         };
         let first = match start {
-            Some((table, way, direction)) => {
+            Some((table, loop_path, direction)) => {
                 ordered = true;
-                Some((table, way, direction))
+                Some((table, loop_path, direction))
             }
             None => match self.next(&left, placed)? {
-                Some((table, mut way)) => {
-                    let direction = self.in_order(table, &mut way)?;
+                Some((table, mut loop_path)) => {
+                    let direction = self.in_order(table, &mut loop_path)?;
                     ordered = direction.is_some();
-                    Some((table, way, direction.unwrap_or(Direction::Forward)))
+                    Some((table, loop_path, direction.unwrap_or(Direction::Forward)))
                 }
                 None => None,
             },
         };
-        if let Some((table, way, direction)) = first {
+        if let Some((table, loop_path, direction)) = first {
             // Column tables are for reading many rows by column, not each by itself.
-            is_small &= !(way.full && self.table(table).table.traits().reads_by_column);
+            is_small &= !(loop_path.full && self.table(table).table.traits().reads_by_column);
             // The first rows may be enough.
             let few = self.wanted.bounded && (ordered || self.wanted.order.is_empty());
-            is_small &= few || way.is_small();
-            rows = if few { 1.0 } else { way.rows };
+            is_small &= few || loop_path.is_small();
+            rows = if few { 1.0 } else { loop_path.rows };
             rows_read += rows;
             left.retain(|other| *other != table);
-            place(&mut levels, &mut placed, table, way, direction);
+            place(&mut levels, &mut placed, table, loop_path, direction);
         }
-        while let Some((table, way)) = self.next(&left, placed)? {
-            rows *= way.rows;
+        while let Some((table, loop_path)) = self.next(&left, placed)? {
+            rows *= loop_path.rows;
             rows_read += rows;
             left.retain(|other| *other != table);
-            place(&mut levels, &mut placed, table, way, Direction::Forward);
+            place(&mut levels, &mut placed, table, loop_path, Direction::Forward);
         }
         for (table, on) in from.tables.iter().enumerate().filter_map(|(at, table)| Some((at, table.on.as_ref()?))) {
-            let way = self.way(table, on, placed)?;
-            rows *= way.rows.max(1.0);
+            let loop_path = self.loop_path(table, on, placed)?;
+            rows *= loop_path.rows.max(1.0);
             rows_read += rows;
-            let mut level = self.level(table, way, Direction::Forward, placed, &from.filters);
+            let mut level = self.level(table, loop_path, Direction::Forward, placed, &from.filters);
             // What WHERE says of the table comes after the missing rows.
             let filters = std::mem::replace(&mut level.condition, all_of(on.iter().collect()));
             level.left_join = Some(filters);
@@ -168,24 +168,24 @@ impl Arranger<'_> {
         Ok(Arrangement { levels, ordered, rows_read, is_small })
     }
 
-    /// The table of which the fewest rows are left, and the way to read it.
-    fn next(&self, left: &[usize], placed: u32) -> SqlResult<Option<(usize, Way)>> {
-        let mut best: Option<(usize, Way)> = None;
+    /// The table with the fewest rows left, and its path.
+    fn next(&self, left: &[usize], placed: u32) -> SqlResult<Option<(usize, LoopPath)>> {
+        let mut best: Option<(usize, LoopPath)> = None;
         for table in left {
-            let way = self.way(*table, &self.from.filters, placed)?;
-            if best.as_ref().is_none_or(|(_, known)| way.rows < known.rows) {
-                best = Some((*table, way));
+            let loop_path = self.loop_path(*table, &self.from.filters, placed)?;
+            if best.as_ref().is_none_or(|(_, known)| loop_path.rows < known.rows) {
+                best = Some((*table, loop_path));
             }
         }
         Ok(best)
     }
 
     /// A table along an index of which the rows come in the order that is wanted.
-    fn ordered_start(&self) -> SqlResult<Option<(usize, Way, Direction)>> {
+    fn ordered_start(&self) -> SqlResult<Option<(usize, LoopPath, Direction)>> {
         for table in (0..self.from.tables.len()).filter(|at| self.from.tables[*at].on.is_none()) {
-            let mut way = self.way(table, &self.from.filters, 0)?;
-            if let Some(direction) = self.in_order(table, &mut way)? {
-                return Ok(Some((table, way, direction)));
+            let mut loop_path = self.loop_path(table, &self.from.filters, 0)?;
+            if let Some(direction) = self.in_order(table, &mut loop_path)? {
+                return Ok(Some((table, loop_path, direction)));
             }
         }
         Ok(None)
@@ -195,8 +195,8 @@ impl Arranger<'_> {
         &self.from.tables[at]
     }
 
-    /// The best way to read a table after those placed.
-    fn way(&self, at: usize, conditions: &[Condition], placed: u32) -> SqlResult<Way> {
+    /// The best path to a table after the placed ones.
+    fn loop_path(&self, at: usize, conditions: &[Condition], placed: u32) -> SqlResult<LoopPath> {
         let table = self.table(at);
         let usable: Vec<&Condition> = conditions
             .iter()
@@ -206,7 +206,7 @@ impl Arranger<'_> {
         let path = self.path(at, &constant)?;
         let counted = path.index_def(table.table.def()).is_some_and(IndexDef::files_by_terms);
         let (index, index_id, rows, full) = (path.index, path.index_id, path.rows, path.is_full());
-        let mut best = Way { index, index_id, rows, full, counted };
+        let mut best = LoopPath { index, index_id, rows, full, counted };
         // Values of tables placed before are as good as constants.
         let equal: Vec<usize> = usable.iter().filter_map(|condition| self.equal_column(at, condition)).collect();
         if placed == 0 || equal.is_empty() {
@@ -226,8 +226,13 @@ impl Arranger<'_> {
             }
             let rows = estimate.rows_per_key(self.store, &table.table, index, known);
             if best.full || rows < best.rows {
-                best =
-                    Way { index: Some(position), index_id: storage_index_id(index), rows, full: false, counted: false };
+                best = LoopPath {
+                    index: Some(position),
+                    index_id: storage_index_id(index),
+                    rows,
+                    full: false,
+                    counted: false,
+                };
             }
         }
         Ok(best)
@@ -274,8 +279,8 @@ impl Arranger<'_> {
         reads
     }
 
-    /// The direction in which a way gives the rows in the order wanted, perhaps along another index than it had.
-    fn in_order(&self, at: usize, way: &mut Way) -> SqlResult<Option<Direction>> {
+    /// The direction in which a path gives the rows in the wanted order, perhaps along another index than it had.
+    fn in_order(&self, at: usize, loop_path: &mut LoopPath) -> SqlResult<Option<Direction>> {
         let order = self.wanted.order.iter();
         let keys: Option<Vec<(&BoundExpr, bool)>> = order
             .map(|(key, descending)| match key {
@@ -289,27 +294,42 @@ impl Arranger<'_> {
         let known = self.from.filters.iter().filter(|condition| condition.tables == 1 << at);
         let constant: Vec<usize> = known.filter_map(|condition| self.equal_column(at, condition)).collect();
         let direction = |position: usize| order_direction(def, &def.indexes[position], &keys, table.first, &constant);
-        if let Some(direction) = way.index.and_then(direction) {
+        if let Some(direction) = loop_path.index.and_then(direction) {
             return Ok(Some(direction));
         }
-        if !way.full {
+        if !loop_path.full {
             return Ok(None);
         }
         let found = def.indexes.iter().enumerate().filter(|(_, index)| is_usable(index));
         let found = found.filter_map(|(position, _)| Some((position, direction(position)?))).next();
         Ok(found.map(|(position, direction)| {
-            way.index = Some(position);
-            way.index_id = storage_index_id(&def.indexes[position]);
+            loop_path.index = Some(position);
+            loop_path.index_id = storage_index_id(&def.indexes[position]);
             direction
         }))
     }
 
     /// A loop, with the filters that can be decided in it and not before.
-    fn level(&self, table: usize, way: Way, direction: Direction, placed: u32, filters: &[Condition]) -> Level {
+    fn level(
+        &self,
+        table: usize,
+        loop_path: LoopPath,
+        direction: Direction,
+        placed: u32,
+        filters: &[Condition],
+    ) -> Level {
         let now = placed | 1 << table;
         let decided = filters.iter().filter(|filter| filter.tables & !now == 0 && filter.tables & (1 << table) != 0);
         let condition = all_of(decided.collect());
-        Level { table, index: way.index, index_id: way.index_id, direction, condition, left_join: None, covering: None }
+        Level {
+            table,
+            index: loop_path.index,
+            index_id: loop_path.index_id,
+            direction,
+            condition,
+            left_join: None,
+            covering: None,
+        }
     }
 }
 

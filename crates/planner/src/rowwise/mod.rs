@@ -1,13 +1,12 @@
-//! Small queries, run row by row: nested loops over indexes, with conditions, groups and an order, straight on the store.
+//! Small queries, run row by row: nested loops over indexes, with conditions, groups and an order, directly on the store.
 //!
-//! Planning such a query in DataFusion takes many times as long as answering it. Here its tables are put in an order by
-//! greedy choice, each is read along an index for every row of those before it, and rows are evaluated one at a time by
-//! the same expressions that changes of rows use. Nothing is written before the whole answer is complete. So a query
-//! that turns out to be large, or that fails, can still go to the full planner, which reports errors and warnings; this
-//! module never reports any.
+//! For such a query, DataFusion's planning takes many times as long as the answer. Here a greedy choice orders the tables. Each table
+//! is read along an index for every row of the tables before it, and the expressions that changes of rows use evaluate the rows one at
+//! a time. Nothing is written before the answer is complete. So a query that is large after all, or fails, can still go to the full
+//! planner, which reports errors and warnings; this module never reports any.
 //!
-//! Reading order: [`plan`] (which queries), `from` (their tables), `outputs` (select list, groups, order), `loops` (the
-//! order of tables, and their indexes), `covering` (indexes that have all that is read), `run`, `collect` (groups, order, what is written).
+//! Reading order: [`plan`] (the queries that qualify), `from` (their tables), `outputs` (select list, groups, order), `loops` (the
+//! order of tables, and their indexes), `covering` (covering indexes), `run`, `collect` (groups, order, output).
 
 mod collect;
 mod covering;
@@ -94,10 +93,9 @@ impl RowPlan {
         self.tables.iter().any(|table| table.table.is_retired())
     }
 
-    /// Whether the plan means the same for all parameters of the kinds that it was bound with. It does where they are
-    /// compared with plain columns. Elsewhere types may depend on values: those of the result's columns, and how a number
-    /// that looks like a date compares with one.
-    pub fn keeps_meaning(&self) -> bool {
+    /// Whether the plan is valid for all parameters of the kinds that it was bound with. It is if they are compared with plain
+    /// columns. Otherwise types may depend on values: types of the result's columns, and the comparison of a number with a date.
+    pub fn is_valid_for_kinds(&self) -> bool {
         !self.shown().any(has_parameter)
             && self.conditions().all(compares_plainly)
             && !self.outputs.iter().any(|output| output.name.contains('?'))
@@ -147,7 +145,7 @@ fn compares_plainly(condition: &BoundExpr) -> bool {
         (text @ BoundExpr::Call(_), BoundExpr::Parameter { ty, .. }) => {
             text.sql_type().is_string() && ty.sql_type.is_string() && !has_parameter(text)
         }
-        // A text that is made what the column is, or a number that is made unsigned as the column is.
+        // A text that is converted to the column's type, or a number that is made unsigned like the column.
         (BoundExpr::Column(_), BoundExpr::Call(call)) => match call.args.as_slice() {
             [BoundExpr::Parameter { ty, non_negative, .. }] => {
                 ty.sql_type.is_string()

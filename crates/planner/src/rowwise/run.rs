@@ -1,4 +1,4 @@
-//! The loops.
+//! Runs the nested loops of a small query.
 
 use super::collect::{Answer, Collector};
 use super::covering::EntryRow;

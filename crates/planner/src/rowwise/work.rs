@@ -1,4 +1,4 @@
-//! The number of bytes up to which a query is small: it depends on what is done with the rows.
+//! The number of bytes up to which a query is small. It depends on the work for each row.
 
 use super::ROWS_MAX;
 use squall_functions::expr::{BoundExpr, Call};

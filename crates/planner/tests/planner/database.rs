@@ -1,12 +1,12 @@
-//! A database in memory: just enough of CREATE TABLE, CREATE VIEW and INSERT to have rows to ask for.
+//! A database in memory, with as much of CREATE TABLE, CREATE VIEW and INSERT as the tests need.
 
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use datafusion::catalog::{MemTable, TableProvider};
 use datafusion::physical_plan::collect;
 use squall_catalog::{
-    Catalog, ColumnDef, ColumnDefault, ColumnId, Database, DatabaseId, IndexDef, IndexId, IndexPart, IndexType,
-    TableDef, TableEntry, TableId, ViewDef,
+    Catalog, ColumnDef, ColumnDefault, ColumnId, Database, DatabaseId, IndexDef, IndexId, IndexPart, TableDef,
+    TableEntry, TableId, ViewDef,
 };
 use squall_executor::StatementEnv;
 use squall_executor::engine::{EngineOptions, physical_plan, session_state, task_context};
@@ -249,18 +249,7 @@ impl TestDatabase {
 }
 
 fn primary_key(columns: Vec<ColumnId>) -> IndexDef {
-    let parts = columns.into_iter().map(|column| IndexPart { column, prefix: None, descending: false }).collect();
-    IndexDef {
-        id: IndexId(0),
-        name: "PRIMARY".to_string(),
-        parts,
-        unique: true,
-        primary: true,
-        invisible: false,
-        comment: String::new(),
-        index_type: IndexType::BTree,
-        generated: false,
-    }
+    IndexDef::primary(IndexId(0), columns.into_iter().map(IndexPart::of).collect())
 }
 
 fn schema_of(definition: &TableDef) -> SchemaRef {

@@ -1,7 +1,7 @@
 //! Golden scripts: queries over tables in memory, bound, optimized and run.
 //!
-//! `queries/*.sql` hold blocks that blank lines part: a statement, then after `----` what it gives. With
-//! `UPDATE_EXPECT=1` the files are written anew.
+//! `queries/*.sql` hold blocks that blank lines separate: a statement, then `----` and its result. `UPDATE_EXPECT=1` rewrites the
+//! files.
 
 mod database;
 mod script;

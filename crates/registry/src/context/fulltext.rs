@@ -1,5 +1,4 @@
-//! What MATCH … AGAINST reads from a FULLTEXT key while a statement runs: how often words occur, and the texts of some
-//! rows.
+//! The data that MATCH … AGAINST reads from a FULLTEXT key: how often words occur, and the texts of some rows.
 
 use parking_lot::RwLock;
 use squall_catalog::TableDef;

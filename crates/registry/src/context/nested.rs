@@ -9,11 +9,10 @@ use std::sync::Arc;
 
 /// The way from a function into SQL, which is [`StatementContext::nested`].
 ///
-/// The statements run on a session of their own that begins as a copy of the caller's: its account with the active roles,
-/// default database, session variables (`sql_mode`, `time_zone` …) and user variables. What they set stays with that
-/// session, except that user variables are the caller's very own. They run in transactions of their own: what the caller
-/// has not committed is not seen, row locks of the caller are waited for (1205), and what they commit stays when the
-/// caller rolls back. KILL of the caller ends them.
+/// The statements run on a session of their own that begins as a copy of the caller's: its account with the active roles, default
+/// database, session variables (`sql_mode`, `time_zone` …) and user variables. Their settings stay in that session, but they share
+/// the caller's user variables. They run in their own transactions: they do not see the caller's uncommitted changes, they wait for
+/// its row locks (1205), and their commits stay when the caller rolls back. KILL of the caller ends them.
 ///
 /// They are waited for, so a kernel that uses this must say so with
 /// [`ScalarKernel::waits`](crate::ScalarKernel::waits), and its function is [`Volatile`](crate::Volatility::Volatile).
@@ -41,8 +40,8 @@ pub trait NestedStatements: Debug + Send + Sync {
     /// 1227, 1210 and 1336 as [`NestedStatements::run_list`]; when it cannot be queued.
     fn queue_list(&self, text: &str, context: &StatementContext) -> SqlResult<()>;
 
-    /// The columns that [`NestedStatements::append`] takes values of in this statement, those that are not generated;
-    /// `None` if there is no such base table. From the second time on in a statement this costs next to nothing.
+    /// The columns for the values of [`NestedStatements::append`] in this statement: all that are not generated; `None` if there is
+    /// no such base table. From the second time on in a statement this costs next to nothing.
     ///
     /// # Errors
     /// 1142 without INSERT on the table.

@@ -1,4 +1,4 @@
-//! Stored programs that a statement calls and that run statements themselves: in its transaction, as parts of it.
+//! Stored programs that a statement calls. If they run statements, these are parts of its transaction.
 
 use squall_types::SqlResult;
 use std::any::Any;

@@ -1,4 +1,4 @@
-//! Locks that users name: `GET_LOCK` and its family.
+//! Locks by name: `GET_LOCK` and related functions.
 
 use crate::context::KillState;
 use parking_lot::{Condvar, Mutex};

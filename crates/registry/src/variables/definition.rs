@@ -1,4 +1,4 @@
-//! What one system variable is: scope, type, range, default and doc, in a form that can be written as a constant.
+//! The declaration of one system variable: scope, type, range, default and text, written as a constant.
 
 use squall_types::{CollationId, ErrorCode, SqlError, SqlType, Value};
 use std::fmt;
@@ -174,10 +174,12 @@ pub struct VariableDef {
     pub hidden: bool,
     /// Whether sessions have the global value of their start and cannot set it (1238).
     pub fixed_in_session: bool,
-    /// What is to be used instead of a variable whose use is warned of (1287); empty where nothing takes its place.
+    /// The replacement of a deprecated variable, for the warning 1287; empty if there is none.
     pub replacement: Option<&'static str>,
     /// The form of its values, where its kind does not say all.
     pub form: Option<FormCheck>,
+    /// Switches that another server has and clients set: kept behind the others once they are set, by their whole names.
+    pub foreign_switches: &'static [&'static str],
 }
 
 const fn define(name: &'static str, scope: Scope, kind: Kind, default: DefaultValue, doc: &'static str) -> VariableDef {
@@ -195,6 +197,7 @@ const fn define(name: &'static str, scope: Scope, kind: Kind, default: DefaultVa
         fixed_in_session: false,
         replacement: None,
         form: None,
+        foreign_switches: &[],
     }
 }
 
@@ -329,6 +332,12 @@ impl VariableDef {
     /// as they are, so whoever uses one still has to say what one that cannot be read means.
     pub const fn of_form(mut self, accepts: fn(&Value) -> bool) -> Self {
         self.form = Some(FormCheck(accepts));
+        self
+    }
+
+    /// It also keeps these switches of another server.
+    pub const fn with_foreign_switches(mut self, names: &'static [&'static str]) -> Self {
+        self.foreign_switches = names;
         self
     }
 

@@ -1,4 +1,4 @@
-//! Names that MySQL 8.4 no longer has, or only MariaDB, and that clients still read. They are not shown.
+//! Variables that MySQL 8.4 no longer has, or that only MariaDB has, and that clients still read. They are not shown.
 
 use super::definition::{
     Scope::{Both, Global},
@@ -7,13 +7,13 @@ use super::definition::{
 
 pub(super) const VARIABLES: &[VariableDef] = &[
     unsigned("query_cache_size", Global, 0, 0, u64::MAX, "Size of the query cache; there is none.")
-        .read_only()
+        .compatibility()
         .hidden(),
     choice("query_cache_type", Both, "OFF", &["OFF", "ON", "DEMAND"], "Use of the query cache; there is none.")
-        .read_only()
+        .compatibility()
         .hidden(),
     unsigned("query_cache_limit", Global, 1_048_576, 0, u64::MAX, "Longest result of the query cache; there is none.")
-        .read_only()
+        .compatibility()
         .hidden(),
     choice("ssl_fips_mode", Global, "OFF", &["OFF", "ON", "STRICT"], "Whether TLS is restricted to FIPS.")
         .deprecated("")

@@ -1,4 +1,4 @@
-//! Storage: engines, and InnoDB's names for what clients and tools read.
+//! Storage: engines, and the variables of InnoDB that clients and tools read.
 
 use super::definition::{
     Scope::{Both, Global},

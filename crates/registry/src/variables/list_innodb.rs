@@ -1,4 +1,5 @@
-//! InnoDB's variables that tune what Squall's stores do otherwise, or not at all: pages, the doublewrite and change buffers, undo logs, spin locks.
+//! InnoDB's variables for parts that Squall's stores do not have, or tune otherwise: pages, the doublewrite and change buffers, undo
+//! logs, spin locks.
 
 use super::definition::{
     Scope::{Both, Global},

@@ -1,4 +1,4 @@
-//! Logs, the binary log and replication, as clients and backup tools ask about them.
+//! Logs, the binary log and replication: the variables that clients and backup tools read.
 
 use super::definition::{
     Scope::{Both, Global, Session},

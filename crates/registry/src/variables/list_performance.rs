@@ -1,4 +1,4 @@
-//! Sizes of performance_schema. They can be read only: Squall's tables grow with what they show, within bounds of their own.
+//! Sizes of performance_schema. They are read-only, because Squall's tables grow with their content, within their own bounds.
 
 use super::definition::{Scope::Global, VariableDef, boolean, signed, unsigned};
 

@@ -1,4 +1,4 @@
-//! How statements are understood and run.
+//! Parsing, planning and running of statements.
 
 use super::definition::{
     Kind,
@@ -182,8 +182,9 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         Both,
         Kind::Switches(OPTIMIZER_SWITCHES),
         OPTIMIZER_SWITCH_DEFAULT,
-        "Switches of MySQL's optimizer.",
+        "Switches of MySQL's optimizer; those of MariaDB's are shown behind them once they are set.",
     )
+    .with_foreign_switches(super::list_mariadb::OPTIMIZER_SWITCHES)
     .compatibility(),
     unsigned("optimizer_prune_level", Both, 1, 0, 1, "How MySQL prunes join orders.").compatibility(),
     unsigned("optimizer_search_depth", Both, 62, 0, 62, "How deep MySQL searches join orders.").compatibility(),

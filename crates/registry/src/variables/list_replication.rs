@@ -1,4 +1,4 @@
-//! Replicas and the binary log: what tools of replication set and read. There is neither in Squall.
+//! Replicas and the binary log: the variables that tools of replication set and read. Squall has neither.
 
 use super::definition::{
     Scope::{Both, Global, Session},

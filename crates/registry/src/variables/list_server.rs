@@ -1,4 +1,4 @@
-//! The server itself: where it runs, how it is reached, what it admits.
+//! The server itself: its folders, its network, its limits.
 
 use super::definition::{
     Kind,

@@ -10,6 +10,7 @@ mod list_engine;
 mod list_fulltext;
 mod list_innodb;
 mod list_log;
+mod list_mariadb;
 mod list_performance;
 mod list_query;
 mod list_replication;
@@ -39,6 +40,7 @@ const FAMILIES: &[&[VariableDef]] = &[
     list_replication::VARIABLES,
     list_performance::VARIABLES,
     list_compat::VARIABLES,
+    list_mariadb::VARIABLES,
 ];
 
 const fn equal(left: &str, right: &str) -> bool {

@@ -1,4 +1,4 @@
-//! The values of all variables as a statement sees them.
+//! The values of all variables for a statement.
 
 use super::{VariableId, VariableRegistry};
 use squall_types::Value;

@@ -1,4 +1,4 @@
-//! Values become stored rows and index entries.
+//! Encodes values as stored rows and index entries.
 
 use crate::engine::Slice;
 use crate::index_key::{Entry, TermScratch};
@@ -6,7 +6,7 @@ use crate::sorter::Sorter;
 use crate::store::RowStore;
 use crate::table::Table;
 use crate::table::row::{ValueRef, append_borrowed};
-use crate::table::sealed::{BlockKeys, SealedBlock};
+use crate::table::segment_level::{BlockKeys, SegmentBlock};
 use crate::table_part::mark_key;
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub struct BulkEncoder {
 #[derive(Default)]
 pub struct EncodedRows {
     /// Rows in the form of the level below the store, with their keys, if they come in order and the level takes such.
-    block: Option<(Box<dyn SealedBlock>, BlockKeys)>,
+    block: Option<(Box<dyn SegmentBlock>, BlockKeys)>,
     /// Keys and rows, if they come in the order of their keys; otherwise the encoder's sorter has them.
     bytes: Vec<u8>,
     /// Where each key and each row end in `bytes`.
@@ -60,7 +60,7 @@ impl EncodedRows {
     }
 
     /// Takes out rows in the form of the level below the store.
-    pub(super) fn take_block(&mut self) -> Option<(Box<dyn SealedBlock>, BlockKeys)> {
+    pub(super) fn take_block(&mut self) -> Option<(Box<dyn SegmentBlock>, BlockKeys)> {
         self.block.take()
     }
 
@@ -173,7 +173,7 @@ impl BulkEncoder {
         }
         let comes_in_order = comes_in_order || table.is_loaded_in_order();
         if comes_in_order && self.rows.count == 0 && table.secondary_codecs().is_empty() {
-            let block = table.sealed_source().and_then(|source| source.block(table));
+            let block = table.segment_source().and_then(|source| source.block(table));
             self.rows.block = block.map(|block| (block, BlockKeys::default()));
         }
         if let Some((block, keys)) = &mut self.rows.block {

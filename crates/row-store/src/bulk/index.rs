@@ -1,4 +1,4 @@
-//! Indexes over existing rows.
+//! Builds indexes over existing rows.
 
 use crate::conflicts::Conflicts;
 use crate::engine::AbstractTree;

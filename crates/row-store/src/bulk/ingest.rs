@@ -1,4 +1,4 @@
-//! Sorted records become files of a table.
+//! Writes sorted records to files of a table.
 
 use super::EncodedRows;
 use crate::batch::Batch;
@@ -8,7 +8,7 @@ use crate::sorter::{Merge, Record, Sorted};
 use crate::store::RowStore;
 use crate::table::Table;
 use crate::table::row::Row;
-use crate::table::sealed::{BlockKeys, ManifestEntry, SealedBlock, SealedRows, SealedWriter};
+use crate::table::segment_level::{BlockKeys, ManifestEntry, SegmentBlock, SegmentRowWriter, SegmentSnapshot};
 use crate::table_files::{FilePlan, MadeFile, TableFiles, add_files, check_order, for_ranges, parts_max, path_in};
 use crate::table_part::TablePart;
 use crate::validation::{CommitLog, Keys};
@@ -64,14 +64,13 @@ impl Ingesting {
 
     /// The rows that have been made, of a table that is [ordered by levels](Table::is_ordered_by_levels). What comes next may have
     /// any keys but theirs.
-    pub fn made(&mut self, table: &Table) -> SqlResult<Arc<dyn SealedRows>> {
+    pub fn made(&mut self, table: &Table) -> SqlResult<Arc<dyn SegmentSnapshot>> {
         let list = self.ask(Step::Tell)?;
-        let source = table.sealed_source().ok_or_else(|| SqlError::internal("a table that cannot be sealed"))?;
+        let source = table.segment_source().ok_or_else(|| SqlError::internal("a table that cannot be sealed"))?;
         source.open(list)
     }
 
-    /// Leaves rows out of [those that have been made](Ingesting::made), by their keys; tells which ones they were, counted from 0 in the
-    /// order that they came.
+    /// Removes [finished rows](Ingesting::made) by their keys. Gives their numbers, counted from 0 in the order of input.
     pub fn leave_out(&mut self, keys: Vec<Vec<u8>>) -> SqlResult<Vec<u64>> {
         self.ask(|sender| Step::LeaveOut(keys, sender))
     }
@@ -124,13 +123,13 @@ enum Files<'t> {
     /// The engine's.
     Engine(Box<TableFiles<'t>>, Vec<MadeFile>),
     /// Those of the level below, for tables that have one, and no keys but that of the rows.
-    Sealed(Box<dyn SealedWriter>),
+    Segments(Box<dyn SegmentRowWriter>),
 }
 
 impl<'t> Files<'t> {
     fn begin(plan: &'t FilePlan<'t>, table: &Arc<Table>) -> Files<'t> {
-        match table.sealed_source().filter(|_| table.secondary_codecs().is_empty()) {
-            Some(source) => Files::Sealed(source.clone().writer(table)),
+        match table.segment_source().filter(|_| table.secondary_codecs().is_empty()) {
+            Some(source) => Files::Segments(source.clone().writer(table)),
             None => Files::Engine(Box::new(TableFiles::new(plan)), Vec::new()),
         }
     }
@@ -138,7 +137,7 @@ impl<'t> Files<'t> {
     fn write(&mut self, table: &Table, key: Slice, value: Slice) -> SqlResult<()> {
         match self {
             Files::Engine(files, _) => files.write(key, Some(value)),
-            Files::Sealed(writer) => writer.push(Row::check(table, key, value)?),
+            Files::Segments(writer) => writer.push(Row::check(table, key, value)?),
         }
     }
 
@@ -152,17 +151,17 @@ impl<'t> Files<'t> {
     ) -> SqlResult<()> {
         match self {
             Files::Engine(_, made) => made.extend(files_of_sorted(plan, sorted, left_out)?),
-            Files::Sealed(_) => {
+            Files::Segments(_) => {
                 write_sorted(sorted, left_out, &mut |key, value| self.write(table, key, value))?;
             }
         }
         Ok(())
     }
 
-    fn write_block(&mut self, block: Box<dyn SealedBlock>, keys: &BlockKeys) -> SqlResult<()> {
+    fn write_block(&mut self, block: Box<dyn SegmentBlock>, keys: &BlockKeys) -> SqlResult<()> {
         match self {
             Files::Engine(..) => Err(SqlError::internal("rows of another form than the engine's")),
-            Files::Sealed(writer) => writer.push_block(block, keys),
+            Files::Segments(writer) => writer.push_block(block, keys),
         }
     }
 
@@ -170,14 +169,14 @@ impl<'t> Files<'t> {
     fn made(&mut self) -> SqlResult<Vec<ManifestEntry>> {
         match self {
             Files::Engine(..) => Err(SqlError::internal("files of the engine that are not complete")),
-            Files::Sealed(writer) => writer.finish(),
+            Files::Segments(writer) => writer.finish(),
         }
     }
 
     fn leave_out(&mut self, keys: &[Vec<u8>]) -> SqlResult<Vec<u64>> {
         match self {
             Files::Engine(..) => Err(SqlError::internal("files of the engine that are not complete")),
-            Files::Sealed(writer) => writer.leave_out(keys),
+            Files::Segments(writer) => writer.leave_out(keys),
         }
     }
 
@@ -192,7 +191,7 @@ impl<'t> Files<'t> {
                     false => add_made(store, table, made),
                 })
             }
-            Files::Sealed(mut writer) => {
+            Files::Segments(mut writer) => {
                 let list = writer.finish()?;
                 let mut batch = Batch::default();
                 for entry in list {
@@ -277,11 +276,11 @@ impl RowStore {
         self.committer().sync()?;
         let snapshot = {
             // A reader of what is newest must not see half a list.
-            let _moving = table.data.sealed().map(|level| level.move_rows());
+            let _moving = table.data.segment_level().map(|level| level.move_rows());
             finish(&mut log)?;
             table.data.vectors.note_all();
             let snapshot = self.0.db.snapshot();
-            if let Some(level) = table.data.sealed() {
+            if let Some(level) = table.data.segment_level() {
                 level.manifest_changed(snapshot.seqno());
             }
             snapshot

@@ -1,11 +1,11 @@
 //! Loading many rows at once, and building indexes over existing rows.
 //!
-//! [`BulkEncoder`]s, one for each thread that makes rows, turn values into stored rows and index entries. Rows of a table
-//! without a primary key come in the order of their keys: a [`BulkWriter`] makes files of the table of them while others
-//! are still being made. All other records are sorted, and merged at the end. The files become the table's in one atomic
-//! step, without the log. Memory is bounded by the sort buffer, however many rows there are.
+//! Each thread that makes rows has a [`BulkEncoder`], which encodes stored rows and index entries. Rows of a table without a primary
+//! key come in the order of their keys, so a [`BulkWriter`] writes files of the table during the load. All other records are sorted,
+//! and merged at the end. The files become part of the table in one atomic step, without the log. The sort buffer bounds the memory for
+//! any number of rows.
 //!
-//! [`BulkLoad`] does all this for callers that have one row after the other.
+//! [`BulkLoad`] does all this for callers that make one row after the other.
 
 mod encoder;
 mod index;
@@ -28,7 +28,7 @@ use crate::sorter::{Record, Sorted, Sorter};
 use crate::store::{RowStore, SessionLocks};
 use crate::table::Table;
 use crate::table::row::{Row, ValueRef};
-use crate::table::sealed::SealedRows;
+use crate::table::segment_level::SegmentSnapshot;
 use ingest::Ingesting;
 use rustc_hash::FxHashSet;
 use squall_types::work_meter::carried;
@@ -48,7 +48,7 @@ const BATCHES_AHEAD: usize = 4;
 pub enum OnDuplicate {
     /// Nothing is loaded; the first such row's error is returned.
     Fail,
-    /// The row is left out (IGNORE): rows that are there, and those that came earlier, stay.
+    /// The row is left out (IGNORE): existing rows, and earlier rows of the load, stay.
     Skip,
     /// The same for so many rows; nothing is loaded if there are more.
     SkipAtMost(u64),
@@ -246,7 +246,7 @@ impl BulkWriter {
         outcome.loaded = rows - outcome.skipped.len() as u64;
         outcome.skipped.sort_unstable();
         table.data.count_changes(outcome.loaded as i64, outcome.loaded, 0);
-        for level in table.data.sealed().cloned().into_iter().chain(table.data.copy()) {
+        for level in table.data.segment_level().cloned().into_iter().chain(table.data.copy()) {
             level.source().note_changes(outcome.loaded);
         }
         let mut batch = Batch::default();
@@ -265,7 +265,7 @@ fn keys_of_others(
     store: &RowStore,
     table: &Arc<Table>,
     first_key: &[u8],
-    made: &dyn SealedRows,
+    made: &dyn SegmentSnapshot,
     skipped_max: u64,
 ) -> StoreResult<Vec<Vec<u8>>> {
     let mut keys = Vec::new();

@@ -1,7 +1,7 @@
 //! Bulk loads of tables with partitions: rows go through transactions of a bounded number of rows.
 //!
-//! A load for each partition would be faster for a few partitions. For eight thousand it would need as many threads, sort buffers and open
-//! files.
+//! One load for each partition would be faster for a few partitions. But eight thousand partitions would need as many threads, sort
+//! buffers and open files.
 
 use super::{BulkOutcome, OnDuplicate};
 use crate::error::{StoreError, StoreResult};

@@ -1,7 +1,7 @@
-//! Folders of the engine that was used before, which kept a list of its keyspaces in one of them (fjall 3).
+//! Folders of the earlier engine (fjall 3), which kept a list of its keyspaces in one of them.
 //!
-//! Each definition rewrote that list and removed nothing, so it may be large. It is read once; then records of the
-//! store name the keyspaces, and its folder is removed like any folder that no record names.
+//! Each definition rewrote that list and removed nothing, so it may be large. It is read once. Then records of the store name the
+//! keyspaces, and the folder of the list is removed as any folder that no record names.
 
 use super::{AbstractTree, EarlierList, Error, Result, SeqNo};
 use lsm_tree::{Config, Guard as _};

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors of the engine.
 
 /// The result of an operation of the engine.
 pub(crate) type Result<T> = std::result::Result<T, Error>;

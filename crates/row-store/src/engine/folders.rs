@@ -1,9 +1,9 @@
-//! Folders of keyspaces: some are made ahead, and those in which no file was made are used again.
+//! Folders of keyspaces. Some are made ahead, and a folder without a table file is used again.
 //!
-//! When the tree makes its own files it takes seven syncs, most of the cost of a definition. Removing its folder waits for the
-//! file system's journal as well. An empty tree is always the same two small files, and these are never written again: the tree
-//! replaces them as a whole. So they are made once, and a folder has links to them, for which one commit of the journal makes many
-//! folders durable.
+//! A new tree takes seven syncs to make its files, which is most of the cost of a definition. Removing its folder waits for the file
+//! system's journal too. But an empty tree is always the same two small files, and the tree never writes to them again: it replaces
+//! them as a whole. So they are made once, and each folder has links to them. One commit of the journal makes many such folders
+//! durable.
 
 use super::Result;
 use lsm_tree::Config;

@@ -1,4 +1,4 @@
-//! One tree, and what is done with it.
+//! One keyspace: a tree, and the operations on it.
 
 use super::{AbstractTree, Result, SeqNo, Shared, Slice, Snapshot};
 use lsm_tree::compaction::Factory;

@@ -1,12 +1,12 @@
 //! The key-value engine: one log-structured merge tree of `lsm_tree` for each keyspace.
 //!
-//! A keyspace is a tree in a folder of its own, a name, and the number that the redo log knows it by. The engine keeps no list of them: the
-//! store's own records say which folder belongs to which table, and become durable with the definition that makes or drops it. A folder
-//! that no record names is removed. So the cost of a definition does not depend on how many there are and were, and a dropped one leaves
+//! A keyspace is a tree in its own folder, a name, and its number in the redo log. The engine keeps no list of keyspaces. Records of
+//! the store tell which folder belongs to which table, and become durable with the definition that makes or drops it. A folder that no
+//! record names is removed. So the cost of a definition does not depend on the number of keyspaces, and a dropped keyspace leaves
 //! nothing behind (`docs/decisions/0039-dropped-keyspaces.md`).
 //!
-//! One counter numbers all changes of all keyspaces, snapshots are sequence numbers of it, and [worker threads](workers) make files of
-//! buffers and merge files.
+//! One counter numbers all changes of all keyspaces. A snapshot is a sequence number of that counter. [Worker threads](workers) write
+//! buffers to files and merge files.
 
 mod earlier;
 mod error;

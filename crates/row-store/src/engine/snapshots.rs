@@ -1,4 +1,4 @@
-//! Snapshot sequence numbers in use. Versions that none of them needs may be removed.
+//! The snapshot sequence numbers in use. Versions that no snapshot needs may be removed.
 
 use super::{AbstractTree, Iter, Keyspace, Result, SeqNo, Slice};
 use crossbeam_utils::CachePadded;

@@ -1,4 +1,4 @@
-//! Threads that make files of buffers, merge files, and remove folders.
+//! Threads that write buffers to files, merge files, and remove folders.
 
 use super::{AbstractTree, Keyspace, Result, Shared};
 use lsm_tree::compaction::Leveled;

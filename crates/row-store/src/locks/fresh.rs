@@ -3,8 +3,8 @@
 use super::modes::Mode;
 use super::{Acquired, LockKey, LockTable, Owner};
 
-/// A lock as the read that found a row had it. A caller that does not want the row gives this back, which undoes what the read
-/// did and no more: a lock that its transaction had before stays, as strong as it was.
+/// A lock as the read that found a row had it. A caller that does not want the row releases this, which undoes only this read: a
+/// lock that its transaction had before stays, with its former mode.
 #[derive(Debug, Default)]
 pub struct RowLock(Option<FreshLock>);
 

@@ -1,4 +1,4 @@
-//! Implicit locks, as InnoDB has them: a transaction locks the rows that it has written without a lock for each.
+//! Implicit locks, as in InnoDB: a transaction locks the rows that it has written without an entry for each.
 //!
 //! A statement that locks very many rows releases the locks of rows that it has written, and its transaction becomes a large writer of the table. A
 //! transaction that locks a key of such a table searches the write sets of the large writers. If one has written the key, its lock is made explicit,

@@ -1,4 +1,4 @@
-//! The locks as a list, for tables that show what a statement waits for.
+//! The list of all locks, for tables that show waits.
 
 use super::{LockTable, OWN_FAMILY, Owner};
 use crate::index_key::KeyRange;
@@ -25,7 +25,7 @@ pub struct LockInfo {
     pub strength: LockStrength,
     /// It is waited for and not held yet.
     pub is_waiting: bool,
-    /// Owners that it waits for: those that hold an incompatible lock, and those before it in the queue.
+    /// The owners that it waits for: holders of an incompatible lock, and owners before it in the queue.
     pub blocked_by: Vec<u64>,
 }
 

@@ -212,7 +212,7 @@ impl LockTable {
         others.filter_map(|holder| Some((holder.owner, holder.written?))).collect()
     }
 
-    /// Gives another transaction a lock that it has had all along by what it has written, so that others can wait for its end.
+    /// Makes the implicit lock of another transaction explicit, so that others can wait for its end.
     pub fn make_explicit(&self, owner: Owner, written: &dyn UncommittedWrites, key: &LockKey) {
         let in_line: Vec<u64> = {
             let mut shard = self.shard(key).lock();
@@ -314,14 +314,14 @@ impl LockTable {
         self.waited.take(family)
     }
 
-    /// Gives a lock back and hands it on.
-    pub fn release(&self, owner: Owner, key: &LockKey) {
-        self.set_mode(owner, key, None);
+    /// Gives a lock back and hands it on. Tells whether the owner held it.
+    pub fn release(&self, owner: Owner, key: &LockKey) -> bool {
+        self.set_mode(owner, key, None).is_some()
     }
 
     /// Makes a lock that an owner holds a weaker one, or gives it back, and hands on what others can have of it.
-    /// Tells what a transaction has written whose lock of a table is gone.
-    fn set_mode(&self, owner: Owner, key: &LockKey, mode: Option<Mode>) -> Option<Arc<dyn UncommittedWrites>> {
+    /// Tells which one is gone.
+    fn set_mode(&self, owner: Owner, key: &LockKey, mode: Option<Mode>) -> Option<Holder> {
         let mut shard = self.shard(key).lock();
         let entry = shard.get_mut(key)?;
         let gone = match mode {
@@ -335,15 +335,16 @@ impl LockTable {
         if entry.is_empty() {
             shard.remove(key);
         }
-        gone?.written
+        gone
     }
 
-    /// Gives a table lock back, and what others have made explicit of a transaction's locks.
-    pub fn release_table(&self, owner: Owner, table: TableId) {
-        let written = self.set_mode(owner, &table_key(table), None);
-        for key in written.map(|written| written.take_explicit()).unwrap_or_default() {
+    /// Gives a table lock back, and what others have made explicit of a transaction's locks. Tells whether the owner held it.
+    pub fn release_table(&self, owner: Owner, table: TableId) -> bool {
+        let Some(gone) = self.set_mode(owner, &table_key(table), None) else { return false };
+        for key in gone.written.map(|written| written.take_explicit()).unwrap_or_default() {
             self.release(owner, &key);
         }
+        true
     }
 
     /// Whether a family holds a table's lock in a mode.
@@ -418,8 +419,8 @@ impl LockTable {
         self.shards.iter().all(|shard| shard.lock().is_empty())
     }
 
-    /// Looks for cycles through a family that has just begun to wait, or to wait for another owner, and ends the wait of each one's
-    /// youngest member: an owner that waits for several may be in a cycle with each of them.
+    /// Looks for cycles through a family that has just begun to wait, or waits for another owner. It ends the wait of the youngest
+    /// member of each cycle. An owner that waits for several may be in a cycle with each of them.
     ///
     /// A waiter that closes a cycle comes here after all its members are in `waiting`, so each cycle is seen.
     fn break_deadlocks(&self, start: u64) {

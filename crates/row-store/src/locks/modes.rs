@@ -1,4 +1,4 @@
-//! Lock modes, and which are compatible.
+//! Lock modes and their compatibility.
 
 use crate::options::{LockMode, TableLock};
 

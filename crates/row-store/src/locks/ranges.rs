@@ -1,12 +1,12 @@
 //! Ranges of keys that open transactions have searched: no other transaction inserts there until they end.
 //!
-//! A searched range is kept with its table, and is a lock whose key is the range. Searches share that lock; a transaction that
-//! inserts a key there wants it exclusively. So waiting, time-outs, deadlocks and KILL are those of all locks. Searches of
-//! overlapping ranges do not wait for each other.
+//! The table keeps a searched range, which is also a lock with the range as its key. Searches share that lock; a transaction that
+//! inserts a key there needs it exclusively. So waiting, time-outs, deadlocks and KILL work as for all locks. Searches of overlapping
+//! ranges do not wait for each other.
 //!
-//! A search cannot see uncommitted rows of other transactions. When it locks the range, it looks into their write sets,
-//! and each that has written there gets the lock first, until it ends. A writer looks for ranges while its own write set
-//! is locked, and a searcher publishes the range before it looks into write sets; so one of the two finds the other.
+//! A search cannot see uncommitted rows of other transactions. When it locks the range, it searches their write sets, and each
+//! transaction that has written there gets the lock first, until it ends. A writer looks for ranges while its own write set is locked,
+//! and a searcher publishes the range before it searches write sets. So one of the two finds the other.
 
 use super::{LockKey, Owner};
 use crate::index_key::{KeyRange, split_index_id};

@@ -1,3 +1,5 @@
+//! Locks of several owners: compatibility, queues, time-outs and deadlocks.
+
 use super::*;
 use std::time::Duration;
 

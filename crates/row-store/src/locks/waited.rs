@@ -1,4 +1,4 @@
-//! The locks that sessions have waited for, and how long.
+//! The locks that sessions have waited for, and the times of the waits.
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;

@@ -1,4 +1,4 @@
-//! Making graphs, and folding changes into them.
+//! Makes graphs, and adds changes to them.
 
 use crate::engine::Slice;
 use crate::index_key::{Direction, ValueRange};
@@ -189,7 +189,7 @@ impl Vectors {
         self.charge.set(bytes)
     }
 
-    /// Whether what is removed is more than what is there.
+    /// Whether the graph has more removed nodes than others.
     fn is_worn(&self) -> bool {
         self.graph.as_ref().is_some_and(|graph| graph.removed_count() > graph.len() + REMOVED_MIN)
     }
@@ -212,7 +212,7 @@ impl<'t> Source<'t> {
         found.ok_or_else(|| SqlError::internal(format_args!("table {} has no vector index {}", def.name, index.0)))
     }
 
-    /// A row is what it is now: gone where there is none.
+    /// Uses the current version of a row; without one, the row is removed.
     fn put(&self, vectors: &mut Vectors, key: &[u8], row: Option<&Row>) -> SqlResult<()> {
         let Vectors { graph, others, .. } = vectors;
         others.remove(key);

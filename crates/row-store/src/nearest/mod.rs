@@ -1,6 +1,6 @@
-//! Vector indexes: which rows' vectors are nearest to one.
+//! Vector indexes: they find the rows whose vectors are nearest to a given one.
 //!
-//! A vector index is not stored. Its graph is in memory. It is made of the rows at the first query, and follows commits:
+//! A vector index is not stored. Its graph is in memory. The first query makes it of the rows, and commits update it:
 //!
 //! ```text
 //!   commits ──► changes: (sequence number, row key), noted before anybody can see them
@@ -10,9 +10,9 @@
 //!               graph ──────────►  keys of rows  ──► the reader's own version of each row
 //! ```
 //!
-//! So a reader gets the keys that the graph finds, and the keys of all rows that have changed since, those of its own transaction too. It
-//! reads these rows in its snapshot and measures their vectors. If no graph can serve it (it is being made, the snapshot is too old, too
-//! much has changed at once), it reads all rows.
+//! So a reader gets the keys that the graph finds, and the keys of all rows that have changed since, also in its own transaction. It
+//! reads these rows in its snapshot and measures their vectors. It reads all rows if no graph can serve it: the graph is being made,
+//! the snapshot is too old, or too much has changed at once.
 //!
 //! Reading order: [`crate::vector_graphs`], `build`, `search`.
 

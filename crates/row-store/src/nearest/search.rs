@@ -1,4 +1,4 @@
-//! Searches of readers.
+//! Runs searches of readers.
 
 use super::build::OTHERS_MAX;
 use crate::index_key::index_range;
@@ -14,7 +14,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Rows that are read by their keys beside those that the graph finds; where more have changed, all rows are read.
+/// The most changed rows that are read by their keys besides those of the graph; if more have changed, all rows are read.
 const CHANGED_MAX: usize = 4096;
 /// Changes that the graph does not have from which on they are folded into it.
 const PENDING_MAX: usize = 64;

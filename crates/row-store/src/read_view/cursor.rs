@@ -8,7 +8,7 @@ use crate::forward_scan::ForwardScan;
 use crate::index_key::{Direction, KeyRange, is_row_key};
 use crate::table::Table;
 use crate::table::row::Row;
-use crate::table::sealed::{DELETED, Merged};
+use crate::table::segment_level::{DELETED, Merged};
 use crate::written::Change;
 use squall_catalog::TableId;
 use squall_types::{SqlError, SqlResult};
@@ -61,13 +61,14 @@ impl Committed {
         direction: Direction,
     ) -> Committed {
         let entries = Committed::open_entries(view, table, start, end, direction);
-        let (Some(_), Bound::Included(key) | Bound::Excluded(key)) = (table.data.sealed(), &range.start) else {
+        let (Some(_), Bound::Included(key) | Bound::Excluded(key)) = (table.data.segment_level(), &range.start) else {
             return entries;
         };
         if !is_row_key(key) {
             return entries;
         }
-        match view.sealed_rows(table).and_then(|rows| rows.map(|rows| rows.scan(table, range, direction)).transpose()) {
+        match view.segment_rows(table).and_then(|rows| rows.map(|rows| rows.scan(table, range, direction)).transpose())
+        {
             Ok(Some(sealed)) => Committed::Merged(Box::new(Merged::new(entries, sealed, direction))),
             Ok(None) => entries,
             Err(error) => Committed::Ended(Some(error)),

@@ -1,4 +1,4 @@
-//! Reading in one snapshot: committed rows as of a sequence number, with a transaction's own writes over them.
+//! Reads in one snapshot: committed rows as of a sequence number, merged with a transaction's own writes.
 
 mod cursor;
 mod merged;
@@ -10,7 +10,7 @@ use crate::index_key::{Direction, KeyRange, row_key_of_entry};
 use crate::locks::{LockKey, UncommittedWrites};
 use crate::table::Table;
 use crate::table::row::Row;
-use crate::table::sealed::{DeltaRow, SealedRows, changed_manifest};
+use crate::table::segment_level::{DeltaRow, SegmentSnapshot, changed_manifest};
 use crate::table_part::TablePart;
 use crate::validation::ReadSet;
 use crate::write_set::WriteSet;
@@ -53,7 +53,7 @@ pub(crate) struct OwnManifest {
     seqno: SeqNo,
     /// When it was changed last.
     step: u64,
-    rows: Arc<dyn SealedRows>,
+    rows: Arc<dyn SegmentSnapshot>,
 }
 
 impl Uncommitted {
@@ -87,8 +87,8 @@ impl Uncommitted {
 
     /// The segment rows of a table as the transaction has changed them up to a step, from what they were at a sequence number; `None`
     /// if it has not.
-    pub fn sealed_rows(&self, table: &Table, seqno: SeqNo, step: u64) -> SqlResult<Option<Arc<dyn SealedRows>>> {
-        let Some(level) = table.data.sealed().filter(|_| self.any_manifest.load(Ordering::Acquire)) else {
+    pub fn segment_rows(&self, table: &Table, seqno: SeqNo, step: u64) -> SqlResult<Option<Arc<dyn SegmentSnapshot>>> {
+        let Some(level) = table.data.segment_level().filter(|_| self.any_manifest.load(Ordering::Acquire)) else {
             return Ok(None);
         };
         let mut kept = self.manifest.lock();
@@ -199,7 +199,7 @@ impl ReadView {
         table.data.check_seqno(key, self.snapshot.seqno())?;
         let value = match self.own_change(table, key)? {
             Some(own) => own,
-            None => match self.own_sealed_rows(table)? {
+            None => match self.own_segment_rows(table)? {
                 Some(rows) => table.row_above(key, self.snapshot.seqno(), &*rows)?,
                 None => table.row_at(key, self.snapshot.seqno(), keep)?,
             },
@@ -238,24 +238,24 @@ impl ReadView {
     }
 
     /// The rows of a table that are sealed, in whatever version of them; `None` if it has no such level.
-    pub fn sealed_rows(&self, table: &Table) -> SqlResult<Option<Arc<dyn SealedRows>>> {
-        if let Some(own) = self.own_sealed_rows(table)? {
+    pub fn segment_rows(&self, table: &Table) -> SqlResult<Option<Arc<dyn SegmentSnapshot>>> {
+        if let Some(own) = self.own_segment_rows(table)? {
             return Ok(Some(own));
         }
         table.data.check_seqno(&[], self.snapshot.seqno())?;
-        let level = table.data.sealed();
+        let level = table.data.segment_level();
         level.map(|level| level.at(&table.data.keyspace, self.snapshot.seqno())).transpose()
     }
 
-    fn own_sealed_rows(&self, table: &Table) -> SqlResult<Option<Arc<dyn SealedRows>>> {
+    fn own_segment_rows(&self, table: &Table) -> SqlResult<Option<Arc<dyn SegmentSnapshot>>> {
         match &self.own {
-            Some(own) => own.sealed_rows(table, self.snapshot.seqno(), self.step),
+            Some(own) => own.segment_rows(table, self.snapshot.seqno(), self.step),
             None => Ok(None),
         }
     }
 
     /// The rows that the store itself has, the transaction's own among them, and the keys of segment rows that are hidden
-    /// by others or deleted: together with [`ReadView::sealed_rows`] all rows of the table.
+    /// by others or deleted: together with [`ReadView::segment_rows`] all rows of the table.
     pub fn delta_rows(&self, table: &Arc<Table>) -> SqlResult<DeltaRows> {
         let range = crate::index_key::index_range(IndexId(0));
         self.note(table, || range.clone());
@@ -263,15 +263,15 @@ impl ReadView {
     }
 
     /// The rows that a copy of columns has, in whatever version of them; `None` if the table has no copy.
-    pub fn copied_rows(&self, table: &Table) -> SqlResult<Option<Arc<dyn SealedRows>>> {
+    pub fn copied_rows(&self, table: &Table) -> SqlResult<Option<Arc<dyn SegmentSnapshot>>> {
         // Where the copy itself came later, its manifest at that sequence number says that it is not complete.
         table.data.check_seqno(&[], self.snapshot.seqno())?;
         let level = table.data.copy();
         level.map(|level| level.at(&table.data.keyspace, self.snapshot.seqno())).transpose()
     }
 
-    /// The rows that have changed since they were copied, as they are now, and the keys of those that are gone: together with
-    /// [`ReadView::copied_rows`] all rows of the table.
+    /// The current versions of rows that have changed since they were copied, and the keys of deleted ones. With
+    /// [`ReadView::copied_rows`] these are all rows of the table.
     pub fn changes_since_copied(&self, table: &Arc<Table>) -> SqlResult<DeltaRows> {
         let level = table.data.copy().ok_or_else(|| SqlError::internal("a table without a copy"))?;
         self.note(table, || crate::index_key::index_range(IndexId(0)));

@@ -1,18 +1,18 @@
-//! The checkpoint: from where on the log is needed.
+//! The checkpoint: the position from which the log is needed.
 //!
-//! The file `checkpoint` names the place; what comes before it is in the tables' files. It is replaced as a whole, before any segment
-//! below it is removed or used again. So a segment below it is left over; a missing segment above it is damage, and so is a batch
+//! The file `checkpoint` has the position; changes before it are in the tables' files. It is replaced as a whole, before any segment
+//! below it is removed or used again. So a segment below it is a remainder. A missing segment above it is damage, and so is a batch
 //! without its beginning.
 //!
 //! ```text
 //! magic      8 bytes
-//! salt       u64  of the seeds of checksums, another in each run of the server
+//! salt       u64  of the seeds of checksums, different in each run of the server
 //! segment    u64
 //! byte       u64
 //! fragment   u64
 //! flags      u64  1: the segment is there; 2: the log was ended on purpose
-//! end        u64  where: the first fragment that is not read
-//! checksum   u64  XXH3-64 of what is before it
+//! end        u64  the position of that end: the first fragment that is not read
+//! checksum   u64  XXH3-64 of all bytes before it
 //! ```
 //!
 //! The file has all of this twice, 4096 bytes apart, because without the salt the log cannot be read.

@@ -1,12 +1,12 @@
-//! The redo log: committed changes that are not in the tables' files yet.
+//! The redo log: committed changes that are not yet in the tables' files.
 //!
-//! Changes are here before they are in the engine's buffers, in the order of their sequence numbers. A commit appends to a buffer in
-//! memory; a commit that has to wait for the disk writes that buffer and syncs, once for all that wait. The log is a row of files of
-//! one size that were written before they are used (see `docs/decisions/0021-redo-log.md`). Files whose changes have all become part
-//! of the tables' files are used again, under a new number.
+//! Changes are in the log before they are in the engine's buffers, in the order of their sequence numbers. A commit appends to a buffer
+//! in memory. The commit thread writes that buffer and syncs it, once for all waiting commits. The log is a sequence of files of one
+//! size, which are filled before they are used (see `docs/decisions/0021-redo-log.md`). When all changes of a file are in the tables'
+//! files, it is used again under a new number.
 //!
-//! Every fragment says up to where the log was durable when it was made, and a [checkpoint](checkpoint) from where on it is needed, so
-//! that a reader can tell its end from damage (`replay`).
+//! Every fragment says how far the log was durable when it was made, and a [checkpoint](checkpoint) says from where it is needed. So a
+//! reader can tell the log's end from damage (`replay`).
 
 mod checkpoint;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Random logs, cut and damaged: whatever was durable is read, as a whole, and damage to it is never taken for the log's end.
+//! Random logs, cut and damaged: all durable batches are read as a whole, and damage to them is never taken for the log's end.
 //!
 //! `SQUALL_LOG_ROUNDS=2000` makes a long run, `SQUALL_SEED=7` repeats one.
 

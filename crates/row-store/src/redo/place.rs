@@ -1,4 +1,4 @@
-//! A position in the log, and what is wrong there.
+//! A position in the log, and the error found there.
 
 use std::fmt;
 use std::io;

@@ -1,19 +1,19 @@
 //! The records of the log.
 //!
-//! A batch is one or more fragments, each small enough to be held in memory:
+//! A batch is one or more fragments, each small enough for memory:
 //!
 //! ```text
-//! header checksum  u32  the low half of XXH3 of the header behind it, seeded: see `Checkpoint::seed`. What is
-//!                       left from before a segment was used again, and what is in somebody's rows, is not
+//! header checksum  u32  the low half of XXH3 of the header after it, seeded: see `Checkpoint::seed`. The seed
+//!                       keeps old bytes of a segment that is used again, and bytes in users' rows, from being
 //!                       taken for a fragment
 //! length           u32  of the changes
 //! checksum         u64  XXH3 of the changes, with the same seed
 //! number           u64  of the fragment, counted from the beginning of the log
 //! durable          u64  all fragments before this one were on the disk when this fragment was made
-//! sequence         u64  the engine's sequence number of the batch; 0 if it is none's
+//! sequence         u64  the engine's sequence number of the batch; 0 if it has none
 //! flags            u8   1: a batch's first fragment, 2: its last one, 4: the segment's last, whose changes are
 //!                       the next segment's number (u64), 8: without changes
-//! changes               0, keyspace u64: of what follows
+//! changes               0, keyspace u64: of the changes that follow
 //!                       1, key length u16, value length u32, key, value
 //!                       2, key length u16, key: removed
 //!                       3, number u64, checksum u128: a file of the keyspace, see `crate::pending_files`

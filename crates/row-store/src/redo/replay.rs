@@ -1,11 +1,10 @@
-//! Reading the log after a crash.
+//! Reads the log after a crash.
 //!
-//! The log ends at the first fragment that is not as it was written, if a crash explains that: it was never durable, so no
-//! client was told of its commit. The disk may have any part of what was written and never synced: earlier blocks may be
-//! missing where later ones exist. So whole fragments behind the end are no damage. The fragments themselves tell the
-//! difference: each names the fragment before which all were durable when it was made
-//! ([`FragmentHeader::durable`](super::record::FragmentHeader)). If any later fragment says that the unreadable one was
-//! durable, it was on the disk once, and this is damage.
+//! The log ends at the first unreadable fragment, if a crash explains it: the fragment was never durable, so no client was told of its
+//! commit. The disk may have any part of the bytes that were written and never synced, so earlier blocks may be missing while later
+//! ones exist. So whole fragments after the end do not mean damage. The fragments themselves tell the difference: each names the
+//! fragment before which all were durable when it was made ([`FragmentHeader::durable`](super::record::FragmentHeader)). If any later
+//! fragment says that the unreadable one was durable, the disk once had it, and this is damage.
 
 use super::checkpoint::{Checkpoint, Found};
 use super::place::{LogContents, LogDamage, LogError, LogPlace};
@@ -40,10 +39,10 @@ pub(crate) fn replay(folder: &Path, apply: Apply<'_>) -> Result<LogContents, Log
     }
 }
 
-/// As [`replay`], and tells what was found.
+/// As [`replay`], and reports its findings.
 ///
 /// # Errors
-/// That of a file that cannot be read.
+/// If a file cannot be read.
 pub(crate) fn read_log(folder: &Path, apply: Apply<'_>) -> io::Result<LogContents> {
     let lost = |what| {
         let damage = LogDamage { file: Checkpoint::path(folder), byte: 0, fragment: 0, what };
@@ -75,9 +74,9 @@ pub(crate) fn read_log(folder: &Path, apply: Apply<'_>) -> io::Result<LogContent
     Ok(replay.contents)
 }
 
-/// Makes durable what was read of a log and the last server may not have synced: the system's memory may have what the disk has not, and after a
-/// sync that failed it takes that to be written, so it is written again. The last segment can have such, and the one before, whose end says
-/// that there is another.
+/// Makes the log that was read durable, since the last server may not have synced it. The page cache may have bytes that the disk
+/// lacks. After a failed sync the system treats them as written, so they are written again. The last segment can have such, and the
+/// one before, whose end says that there is another.
 ///
 /// # Errors
 /// The system's.

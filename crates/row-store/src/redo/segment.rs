@@ -14,8 +14,8 @@ const EXTENSION: &str = "redo";
 /// Bytes written at a time where zeros are.
 const ZEROS_BYTES: usize = 1 << 20;
 
-/// A file of the log. If there was time, all of it is written before the first record comes, with zeros or with what it had
-/// in an earlier life: then a sync is of data alone, and the file system has nothing of its own to write for it.
+/// A file of the log. If there was time, all of it is filled before the first record, with zeros or with old content. Then a sync
+/// writes only data, and nothing of the file system.
 #[derive(Debug)]
 pub(super) struct Segment {
     pub number: u64,

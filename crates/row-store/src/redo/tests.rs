@@ -1,3 +1,5 @@
+//! The log is written, replayed, cut and damaged.
+
 use super::record::HEADER_BYTES;
 use super::segment::{numbers, path_of};
 use super::*;
@@ -305,7 +307,7 @@ fn a_log_without_its_checkpoint_is_not_empty() {
     assert_eq!(fixture.replayed().unwrap(), [(1, 2)]);
 }
 
-/// What is written again is what was there, from where the log begins to where it ends, over several segments and blocks.
+/// Bytes that are written again are unchanged, from the beginning of the log to its end, over several segments and blocks.
 #[test]
 fn what_is_made_durable_is_what_was_read() {
     let fixture = Fixture::new();

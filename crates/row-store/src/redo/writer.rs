@@ -1,4 +1,4 @@
-//! Bytes of the log on their way to its files.
+//! Writes bytes of the log to its files.
 
 use super::segment::LogFile;
 use std::fs::File;

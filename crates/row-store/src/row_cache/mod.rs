@@ -1,14 +1,13 @@
-//! Rows that were read by key a short while ago, for the next reader of them.
+//! The row cache: rows that were read by key a short while ago.
 //!
-//! A hit takes no lock and writes nothing that another core reads, not even a reference count: the row is copied out of
-//! the log that it lies in. The structure is the lossy hash index over circular logs of MICA (H. Lim et al., "MICA: A
-//! Holistic Approach to Fast In-Memory Key-Value Storage", NSDI 2014), with readers that look afterwards whether the log
-//! has come round meanwhile ([`shard`]). Only a reader that has missed writes, under its shard's lock, and gives up at once
-//! if another one is there.
+//! A hit takes no lock and writes nothing that another core reads, not even a reference count: it copies the row from a circular log.
+//! The structure is the lossy hash index over circular logs of MICA (H. Lim et al., "MICA: A Holistic Approach to Fast In-Memory
+//! Key-Value Storage", NSDI 2014). A reader checks after the copy whether the log has overwritten the row meanwhile ([`shard`]). Only a
+//! reader that has missed writes. It does so under its shard's lock, and gives up at once if another thread has the lock.
 //!
-//! The cache has the newest committed version of a row: a commit removes the rows that it changes ([`RowCache::forget`])
-//! after it is applied and before it can be seen. A reader of an earlier snapshot takes a version only if it is old enough.
-//! The stamp of the commit rejects a reader that wants to add an older version.
+//! The cache has the newest committed version of a row. A commit removes the rows that it changes ([`RowCache::forget`]) after it is
+//! applied and before it is visible. A reader of an earlier snapshot takes a version only if it is old enough. The stamp of the commit
+//! rejects a reader that would add an older version.
 
 mod shard;
 #[cfg(test)]

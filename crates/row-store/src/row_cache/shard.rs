@@ -1,9 +1,9 @@
 //! One part of the row cache: an index of buckets over a circular log.
 //!
-//! Everything that readers look at is an atomic word, so reading what a writer is overwriting is defined behaviour, with a
-//! useless result. A writer moves the log's head on before it overwrites anything; a reader copies an entry and then looks
-//! at the head: if it has come round to the entry, the copy is thrown away (a seqlock; H.-J. Boehm, "Can Seqlocks Get Along
-//! With Programming Language Memory Models?", MSPC 2012).
+//! All memory that readers use is atomic words. So a read during a write is defined behaviour, though its result is useless. A writer
+//! moves the log's head before it overwrites anything. A reader copies an entry and then looks at the head: if it has come round to the
+//! entry, the reader drops the copy (a seqlock; H.-J. Boehm, "Can Seqlocks Get Along With Programming Language Memory Models?", MSPC
+//! 2012).
 
 use super::{Place, Version};
 use crate::engine::Slice;
@@ -121,7 +121,7 @@ impl Shard {
             return;
         }
         let Some(stamps) = self.stamps.try_lock() else { return };
-        // A change may have come in between: what was read then is no longer the newest.
+        // A change may have happened meanwhile: then the row that was read is not the newest.
         if stamps[stamp_of(place)] > version.read {
             return;
         }

@@ -1,3 +1,5 @@
+//! The row cache gives each reader the version of its snapshot, and keeps its size.
+
 use super::*;
 use std::sync::atomic::AtomicBool;
 

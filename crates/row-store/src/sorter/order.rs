@@ -1,9 +1,8 @@
 //! The order of records in memory: by key, then number, then as they came.
 //!
-//! Keys of an index have long common beginnings: the index, then the same name or value. So they are sorted by eight cached
-//! bytes at a time, and only those that are equal so far by the next eight: multikey sorting with cached characters (Bentley
-//! and Sedgewick 1997; Ng and Kakehi 2007). So a comparison does not read the keys themselves, which are all over the
-//! memory.
+//! Keys of an index have long common beginnings: the index, then the same name or value. So they are sorted by eight cached bytes at a
+//! time, and keys that are still equal by the next eight: multikey sorting with cached characters (Bentley and Sedgewick 1997; Ng and
+//! Kakehi 2007). So a comparison does not read the keys themselves, which are scattered in memory.
 
 use std::cmp::Ordering;
 

@@ -145,7 +145,7 @@ impl RowStore {
         }
         *current = next.clone();
         drop(current);
-        let seqno = inner.show_definition(
+        let seqno = inner.publish_definition(
             !moved.is_empty() || !filled.is_empty() || !changes.truncated.is_empty() || !defined.is_empty(),
         )?;
         inner.forget_moved(&moved, seqno)?;
@@ -155,7 +155,7 @@ impl RowStore {
             inner.forget_table(def.id);
             for storage in def.storages() {
                 let data = inner.data_of(storage, &logical)?;
-                if let Some(level) = data.sealed().filter(|_| !built.is_empty()) {
+                if let Some(level) = data.segment_level().filter(|_| !built.is_empty()) {
                     level.source().indexes_added();
                 }
                 built.iter().for_each(|index| data.built_from(*index, seqno));
@@ -280,8 +280,8 @@ impl StoreInner {
         Ok(moved)
     }
 
-    /// Has storages that have changed tables opened anew, as their new tables'. Users of an old table are told that it is outdated, and
-    /// those that read at an earlier snapshot that its rows are elsewhere.
+    /// Has storages that have changed tables opened anew, as their new tables'. Tells users of an old table that it is outdated,
+    /// and readers of an earlier snapshot that its rows are elsewhere.
     fn forget_moved(&self, moved: &[Moved], seqno: u64) -> SqlResult<()> {
         for Moved { storage, from, to } in moved {
             let from = self.data(*from)?.logical.clone();
@@ -367,7 +367,7 @@ impl StoreInner {
 
     /// The first sequence number that has a definition which has just been written; readers that begin from now on read at that sequence number
     /// or a later one.
-    fn show_definition(&self, is_asked_for: bool) -> SqlResult<u64> {
+    fn publish_definition(&self, is_asked_for: bool) -> SqlResult<u64> {
         if !is_asked_for {
             return Ok(0);
         }

@@ -1,4 +1,4 @@
-//! Dictionaries for packed rows: when they are made, and how they become durable.
+//! Makes the dictionaries for packed rows, and makes them durable.
 
 use super::{RowStore, StoreInner};
 use crate::batch::Batch;

@@ -1,4 +1,4 @@
-//! The storage engines of a store, and questions to the engine of a table.
+//! The storage engines of a store, and calls of a table's engine.
 
 use super::table_engine::{LevelBytes, LevelFault, Optimized, ReplacedEngine, TableEngine, WorkFailed};
 use super::{HeldTable, RowStore};
@@ -58,7 +58,7 @@ impl Engines {
         })
     }
 
-    /// The engine in whose place another server's engine stands, and what is known of that; for a table that is temporary, or may be.
+    /// The engine that replaces another server's engine, and the known properties of that; for a table that may be temporary.
     pub fn in_place_of(&self, name: &str, temporary: bool) -> Option<(&dyn TableEngine, ReplacedEngine)> {
         let (engine, replaced) = self.all().find_map(|engine| {
             let replaced = engine.replaces().iter().find(|replaced| replaced.name.eq_ignore_ascii_case(name))?;

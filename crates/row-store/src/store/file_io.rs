@@ -1,11 +1,12 @@
-//! Counts reads and writes of each table's files, which the engine does by itself.
+//! Counts reads and writes of each table's files. The engine does them without a call of this crate.
 //!
-//! - *Blocks that queries read* the engine counts for each table: those that its cache does not have.
-//! - *Files that are written*, by buffers, merges and loads, are found in the engine's list of a table's files: a new file since the last look was
-//!   written, and a file that is gone was read by a merge. No file is missed. Only merges take files away, and each has its table's list looked at in
-//!   between, when it has read its files and they are still there: the engine lets a filter of a merge's records know when there are no more of them.
+//! - *Reads of queries*: the engine counts the blocks of each table that its cache does not have.
+//! - *Written files* of buffers, merges and loads: this module compares the engine's list of a table's files with the last one. A new
+//!   file was written, and a missing file was read by a merge. No file is missed: only merges remove files, and each merge calls this
+//!   module when it has read its files and they are still in the list (the engine tells a filter of the merge's records when they end).
 //!
-//! The time is not known. Not counted: reads when a file is opened, the engine's own lists of files, and files of loads and merges that fail.
+//! The time is unknown. Not counted are reads when a file is opened, the engine's own lists of files, and files of loads and merges
+//! that fail.
 
 use crate::engine::{AbstractTree, Keyspace, MakeFilters};
 use crate::store::{RowStore, table_of_keyspace};
@@ -134,7 +135,7 @@ impl FileWatch {
 }
 
 impl Watched {
-    /// Adds up what is left of dropped keyspaces: those whose settings, and the filters in them, are gone.
+    /// Adds the counts of dropped keyspaces to the sums, when their settings and filters no longer exist.
     fn forget_gone(&mut self) {
         let gone = &mut self.gone;
         self.keyspaces.retain(|files| {

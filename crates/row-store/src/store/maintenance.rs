@@ -64,7 +64,7 @@ impl Maintenance {
 
 impl StoreInner {
     fn maintain(&self, period: u32) {
-        self.committer.show_present();
+        self.committer.advance_to_newest();
         self.bound_write_buffer();
         self.drop_old_versions();
         self.db.drop_old_lists();
@@ -107,10 +107,10 @@ impl StoreInner {
     /// merge keeps its sources until it is done; it is at most as large as its table.
     pub fn reserve_space(&self) {
         let written = self.committer.written_bytes.load(Ordering::Relaxed);
-        let sealed_bytes_max = self.options.table_buffer_bytes_max.min(self.options.write_buffer_bytes_max);
+        let segment_bytes_max = self.options.table_buffer_bytes_max.min(self.options.write_buffer_bytes_max);
         let (mut buffers, mut largest) = (0, 0);
         for data in self.data.read().values() {
-            let sealed = data.keyspace.sealed_memtable_count() as u64 * sealed_bytes_max;
+            let sealed = data.keyspace.sealed_memtable_count() as u64 * segment_bytes_max;
             buffers += data.keyspace.tree.active_memtable().size() + sealed;
             largest = largest.max(data.keyspace.disk_space());
         }
@@ -161,8 +161,8 @@ impl StoreInner {
         }
     }
 
-    /// Sends buffers to files so that the log stays short: what is in files is not replayed after a crash, and the
-    /// engine drops log files that no buffer needs. Left to itself it looks at each table alone.
+    /// Writes buffers to files so that the log stays short: changes in files are not replayed after a crash, and the engine drops
+    /// log files that no buffer needs. Left to itself it looks at each table alone.
     fn bound_write_buffer(&self) {
         let written = self.committer.written_bytes.load(Ordering::Relaxed);
         if written < self.options.write_buffer_bytes_max {

@@ -1,4 +1,4 @@
-//! The store: opening, tables, transactions.
+//! The store: it opens directories, finds tables and begins transactions.
 
 mod ddl;
 mod dictionaries;
@@ -34,7 +34,7 @@ use crate::options::{LockWait, StoreOptions, TableLock};
 use crate::read_view::first_found;
 use crate::row_cache::{RowCache, RowCacheStatus};
 use crate::table::row::Row;
-use crate::table::sealed::read_manifest;
+use crate::table::segment_level::read_manifest;
 use crate::table::{LogicalTable, Partitions, Table, TableData};
 use crate::table_part::TablePart;
 use crate::vector_graphs::VectorMemory;
@@ -100,8 +100,8 @@ impl std::fmt::Debug for RowStore {
 }
 
 impl RowStore {
-    /// Opens the store in a directory, which is made if it is not there. Whatever was committed is there, whatever was
-    /// not is gone, and files of tables that are in no catalog are removed.
+    /// Opens the store in a directory, which is made if it is not there. All commits are there, uncommitted changes are gone, and
+    /// files of tables that no catalog has are removed.
     pub fn open(directory: impl AsRef<Path>, options: StoreOptions) -> SqlResult<RowStore> {
         RowStore::open_with(directory, options, Vec::new())
     }
@@ -318,7 +318,7 @@ impl RowStore {
         // The newest version needs no snapshot to be registered and is never collected. That of a commit which is not
         // durable yet is not to be seen, so then, and where nothing is found (which may be such a commit's DELETE), the
         // answer is a snapshot's.
-        let newest = match table.data.sealed() {
+        let newest = match table.data.segment_level() {
             None => table.data.newest_visible_row(key, || self.0.committer.visible.seqno())?,
             Some(_) => None,
         };
@@ -326,7 +326,7 @@ impl RowStore {
             None => {
                 let snapshot = self.snapshot();
                 let entry = snapshot.get(&table.data.keyspace, key).map_err(engine_error)?;
-                table.or_sealed(entry, key, snapshot.seqno())?
+                table.or_in_segment(entry, key, snapshot.seqno())?
             }
             found => found,
         };

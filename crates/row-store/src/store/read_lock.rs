@@ -1,14 +1,14 @@
-//! The global read lock: while a session holds it, no commit and no definition of another one takes place.
+//! The global read lock: while a session holds it, no other session commits or changes a definition.
 //!
-//! It is two locks of the lock table, as in MySQL. `GLOBAL` is taken by definitions, by LOCK TABLES … WRITE and by bulk loads, so that
-//! the read lock waits for them; a change of rows waits at it while a session holds or wants the read lock, and does not keep it.
-//! Commits take `COMMIT` and keep it until they are done.
+//! It is two locks of the lock table, as in MySQL. Definitions, LOCK TABLES … WRITE and bulk loads take `GLOBAL`, so the read lock
+//! waits for them. A change of rows waits for it while a session holds or wants the read lock, and does not keep it. Commits take
+//! `COMMIT` and keep it until they are done.
 //!
-//! Changes of rows take neither while no session has or wants the read lock: they look at one number that only those sessions write.
-//! A commit that checked before the read lock was taken, and comes to the log after it, is deferred there until the lock is
+//! While no session has or wants the read lock, changes of rows take neither: they read one number that only those sessions write. A
+//! commit may check this number before the read lock is taken, and reach the log after it. Then it waits at the log until the lock is
 //! released; the log's lock orders the two.
 //!
-//! The backup lock (LOCK INSTANCE FOR BACKUP) is a third one, `BACKUP_LOCK`: definitions wait at it, changes of rows and commits do
+//! The backup lock (LOCK INSTANCE FOR BACKUP) is a third lock, `BACKUP_LOCK`: definitions wait for it, changes of rows and commits do
 //! not. Several sessions may hold it at once.
 
 use super::{RowStore, SessionLocks};
@@ -72,7 +72,7 @@ impl RowStore {
     pub fn global_read_lock(&self, session: u64, wait: LockWait) -> StoreResult<GlobalReadLock> {
         let locks = self.new_owner(Some(session));
         locks.table.begin_read_lock();
-        // Releases what it has, and ends what has begun, also where waiting fails.
+        // Releases its locks, and ends an acquisition that has begun, also if waiting fails.
         let mut lock = GlobalReadLock { store: self.clone(), locks };
         for what in [GLOBAL_LOCK, COMMIT_LOCK] {
             let held = &mut lock.locks;

@@ -1,4 +1,4 @@
-//! Opening a store: its files, the changes that only the log has, and the remains of unfinished work.
+//! Opens a store: its files, the changes that only the log has, and the remains of unfinished work.
 
 use crate::batch::Batch;
 use crate::commit::Committer;
@@ -44,7 +44,7 @@ pub(crate) struct Recovered {
     pub catalog: Catalog,
 }
 
-/// Opens the files in a directory, or makes them, and brings back what was committed; whatever was not is gone.
+/// Opens or makes the files in a directory, restores all commits, and removes uncommitted changes.
 pub(crate) fn recover(
     directory: &Path,
     options: &StoreOptions,
@@ -94,12 +94,12 @@ fn begin_epoch(committer: &Committer) -> SqlResult<()> {
     committer.write(batch, true)
 }
 
-/// Brings back what was committed and not in the tables' files yet, and begins a new log.
+/// Restores the commits that are not yet in the tables' files, and begins a new log.
 ///
-/// All of it goes to files at once: the numbers that the log knows keyspaces by may be given again in this run, and after a
-/// failed sync the system's memory may have what the disk has not.
+/// It writes them to files at once, for two reasons: this run may use the log's numbers of keyspaces again, and after a failed sync
+/// the page cache may have bytes that the disk lacks.
 ///
-/// The store's own records come first: they say which keyspaces there are.
+/// The store's own records come first, because they name the keyspaces.
 fn replay(
     db: &Engine,
     meta: &Keyspace,
@@ -128,8 +128,8 @@ fn replay(
     Ok(log)
 }
 
-/// Puts what the log has of some keyspaces, and no file has, into their buffers, and makes the files theirs that it names; the number of the
-/// log's newest batch, and what was read.
+/// Puts the log's changes of some keyspaces into their buffers, unless a file has them, and registers the files that the log names.
+/// Gives the number of the log's newest batch, and the part that was read.
 fn replay_into(db: &Engine, folder: &Path, keyspaces: &[Keyspace]) -> SqlResult<(Option<SeqNo>, LogContents)> {
     let known: FxHashMap<u64, (&Keyspace, Option<SeqNo>)> = keyspaces
         .iter()

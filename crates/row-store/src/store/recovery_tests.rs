@@ -1,3 +1,5 @@
+//! Recovery adds the files that the log names to their tables, once.
+
 use super::*;
 use crate::engine::Slice;
 use crate::pending_files::PendingFiles;

@@ -1,8 +1,8 @@
-//! What a storage engine must do.
+//! [`TableEngine`]: the interface that a storage engine implements.
 
 use super::{HeldTable, RowStore};
 use crate::gate::DiskRoom;
-use crate::table::sealed::{ManifestEntry, SealedSource};
+use crate::table::segment_level::{ManifestEntry, SegmentSource};
 use crate::table::{EngineTraits, Table};
 use crate::table_part::TablePart;
 use squall_catalog::{TableDef, TableId};
@@ -16,16 +16,16 @@ pub type WorkFailed = Arc<dyn Fn(&str, &SqlError) + Send + Sync>;
 ///
 /// All tables are tables of the [`RowStore`]: it has their definitions, locks, transactions, versions, redo log and the keys that are trees,
 /// and each change is made in it first. An engine says what its tables are like, and may keep rows that do not change in a form of its own,
-/// a *level* below the store ([`SealedSource`]).
+/// a *level* below the store ([`SegmentSource`]).
 ///
 /// | What | Who does it |
 /// |---|---|
 /// | CREATE, ALTER, SHOW ENGINES | ask [`name`](TableEngine::name) and [`traits`](TableEngine::traits) |
-/// | open, drop, truncate | [`open`](TableEngine::open) gives a table's level; [`SealedSource::discard`] ends it; [`retain`](TableEngine::retain) is for what a crash has left |
-/// | read by key and range | the store, its own rows merged with those of [`SealedRows`](crate::SealedRows) |
+/// | open, drop, truncate | [`open`](TableEngine::open) gives a table's level; [`SegmentSource::discard`] ends it; [`retain`](TableEngine::retain) is for what a crash has left |
+/// | read by key and range | the store, its own rows merged with those of [`SegmentSnapshot`](crate::SegmentSnapshot) |
 /// | read by column | `executor`, from segments of column tables, if the traits say so |
-/// | change | the store; the level is told by [`SealedSource::note_changes`] and takes rows over by a [`Sealing`](crate::Sealing) |
-/// | load | [`SealedSource::writer`] and [`SealedSource::block`] |
+/// | change | the store; the level is told by [`SegmentSource::note_changes`] and takes rows over by a [`Sealing`](crate::Sealing) |
+/// | load | [`SegmentSource::writer`] and [`SegmentSource::block`] |
 /// | statistics | the store, which counts and samples; [`level_bytes`](TableEngine::level_bytes) |
 /// | check, optimize | the store for indexes; [`check`](TableEngine::check) and [`optimize`](TableEngine::optimize) for the level |
 /// | work in the background | [`start`](TableEngine::start) and [`stop`](TableEngine::stop) |
@@ -58,7 +58,7 @@ pub trait TableEngine: Send + Sync {
     ///
     /// # Errors
     /// When the level's files cannot be opened or made.
-    fn open(&self, def: &TableDef, _place: LevelPlace) -> SqlResult<Arc<dyn SealedSource>> {
+    fn open(&self, def: &TableDef, _place: LevelPlace) -> SqlResult<Arc<dyn SegmentSource>> {
         Err(SqlError::internal(format_args!("engine {} has no level for table {}", self.name(), def.name)))
     }
 

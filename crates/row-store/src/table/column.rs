@@ -1,4 +1,4 @@
-//! One column of many rows at a time: its position is looked up once, and a value is a copy of a few bytes.
+//! Reads one column of many rows: finds its position once, and copies a few bytes for each value.
 
 use crate::error::corrupted;
 use crate::layout::{Place, Slot};

@@ -1,4 +1,4 @@
-//! What plans, changes and definitions have to know of a table's engine.
+//! The properties of a table's engine that plans, changes and definitions need.
 
 use squall_catalog::{IndexType, TableCompression};
 

@@ -1,4 +1,4 @@
-//! Storage keys of a table: of its rows, and of entries of its indexes.
+//! Storage keys of a table's rows, and of the entries of its indexes.
 
 use super::Table;
 use crate::index_key::*;

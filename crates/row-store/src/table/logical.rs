@@ -1,4 +1,4 @@
-//! What all partitions of a table have in common.
+//! The common state of all partitions of a table.
 
 use crate::locks::{LargeWriters, SearchedRanges};
 use squall_catalog::TableId;
@@ -16,7 +16,7 @@ pub(crate) struct LogicalTable {
     pub next_row_id: AtomicU64,
     /// The ranges that open transactions have searched.
     pub searched: SearchedRanges,
-    /// Those that have written so much that they do not keep locks of it.
+    /// The large writers: transactions without explicit locks of the rows that they have written.
     pub large_writers: LargeWriters,
     /// The version of the newest definition: a statement with an older one would leave entries of new indexes out, and not see to
     /// new constraints.

@@ -1,4 +1,4 @@
-//! A table as its readers and writers hold it.
+//! A table, as its readers and writers use it.
 
 mod column;
 mod engine_traits;
@@ -7,7 +7,7 @@ mod logical;
 pub(crate) mod packing;
 mod partitions;
 pub(crate) mod row;
-pub(crate) mod sealed;
+pub(crate) mod segment_level;
 
 pub use self::column::FixedColumn;
 pub use self::engine_traits::{EngineTraits, TableFeature};
@@ -16,11 +16,11 @@ use self::packing::Packing;
 pub(crate) use self::partitions::Partitions;
 use self::row::encode_row;
 pub use self::row::{Row, RowKey, RowView, ValueRef};
-pub use self::sealed::{
-    BlockKeys, DeltaRow, ManifestEntry, SealedBlock, SealedRows, SealedScan, SealedSource, SealedWriter,
+pub use self::segment_level::{
+    BlockKeys, DeltaRow, ManifestEntry, SegmentBlock, SegmentRowWriter, SegmentScan, SegmentSnapshot, SegmentSource,
     UncommittedRows,
 };
-use self::sealed::{DELETED, SealedLevel};
+use self::segment_level::{DELETED, SegmentLevel};
 use crate::engine::{AbstractTree, Keyspace, SeqNo, Slice};
 use crate::error::{corrupted, engine_error};
 use crate::forward_scan::FilesSeen;
@@ -72,16 +72,16 @@ pub(crate) struct TableData {
     pub scanned: AtomicBool,
     /// Dropped or truncated: nothing may be written any more.
     pub retired: AtomicBool,
-    /// The first sequence number at which readers find everything: a copy that took the place of a table, or what is left of a truncated
-    /// one, has nothing of what was there before. 0 if it was so at the start.
+    /// The first sequence number at which readers find all rows. The copy that replaced a table, or a truncated table, has no
+    /// earlier versions. 0 if it has been complete since the start.
     complete_since: AtomicU64,
     /// The same of indexes that were built since the start, and the newest of their sequence numbers.
     built_since: RwLock<FxHashMap<IndexId, u64>>,
     newest_built: AtomicU64,
     /// Rows outside of the store, if there can be any.
-    sealed: OnceLock<Arc<SealedLevel>>,
+    sealed: OnceLock<Arc<SegmentLevel>>,
     /// A copy of columns.
-    copy: RwLock<Option<Arc<SealedLevel>>>,
+    copy: RwLock<Option<Arc<SegmentLevel>>>,
     /// The last index that was a copy and is none any more; 0 if there was none.
     copy_dropped: AtomicU32,
     /// The graphs of vector indexes.
@@ -182,12 +182,12 @@ impl TableData {
     }
 
     /// The level below the store's rows.
-    pub fn sealed(&self) -> Option<&Arc<SealedLevel>> {
+    pub fn segment_level(&self) -> Option<&Arc<SegmentLevel>> {
         self.sealed.get()
     }
 
     /// The copy of columns.
-    pub fn copy(&self) -> Option<Arc<SealedLevel>> {
+    pub fn copy(&self) -> Option<Arc<SegmentLevel>> {
         self.copy.read().clone()
     }
 
@@ -203,8 +203,8 @@ impl TableData {
     }
 
     /// Gives the table a level of a part: of its rows once, of a copy whenever there is another.
-    pub fn add_level(&self, part: TablePart, source: Arc<dyn SealedSource>) {
-        let level = Arc::new(SealedLevel::new(part, source));
+    pub fn add_level(&self, part: TablePart, source: Arc<dyn SegmentSource>) {
+        let level = Arc::new(SegmentLevel::new(part, source));
         match part {
             TablePart::Rows => _ = self.sealed.get_or_init(|| level),
             TablePart::Copy(_) => *self.copy.write() = Some(level),
@@ -409,12 +409,12 @@ impl Table {
     }
 
     /// The level below the store, if the table has one.
-    pub fn sealed_source(&self) -> Option<&Arc<dyn SealedSource>> {
-        self.data.sealed().map(|level| level.source())
+    pub fn segment_source(&self) -> Option<&Arc<dyn SegmentSource>> {
+        self.data.segment_level().map(|level| level.source())
     }
 
     /// The level of the table's column copy, if it has one.
-    pub fn copy_source(&self) -> Option<Arc<dyn SealedSource>> {
+    pub fn copy_source(&self) -> Option<Arc<dyn SegmentSource>> {
         self.data.copy().map(|level| level.source().clone())
     }
 
@@ -443,12 +443,12 @@ impl Table {
 
     /// The committed row at a key as it is in a snapshot; `keep` for the next reader of it too.
     pub(crate) fn row_at(&self, key: &[u8], seqno: SeqNo, keep: bool) -> SqlResult<Option<Slice>> {
-        self.or_sealed(self.data.entry_at(key, seqno, keep)?, key, seqno)
+        self.or_in_segment(self.data.entry_at(key, seqno, keep)?, key, seqno)
     }
 
-    /// The row that the store's entry at a key stands for, or the sealed one if there is no entry.
-    pub(crate) fn or_sealed(&self, entry: Option<Slice>, key: &[u8], seqno: SeqNo) -> SqlResult<Option<Slice>> {
-        let Some(level) = self.data.sealed() else { return Ok(entry) };
+    /// The row that the store's entry at a key stands for, or the one in a segment if there is no entry.
+    pub(crate) fn or_in_segment(&self, entry: Option<Slice>, key: &[u8], seqno: SeqNo) -> SqlResult<Option<Slice>> {
+        let Some(level) = self.data.segment_level() else { return Ok(entry) };
         match entry {
             Some(entry) => Ok((*entry != DELETED).then_some(entry)),
             None if is_row_key(key) => Ok(level.at(&self.data.keyspace, seqno)?.get(self, key)?.map(Slice::from)),
@@ -457,7 +457,7 @@ impl Table {
     }
 
     /// The committed row at a key as it is in a snapshot, with these segment rows below it.
-    pub(crate) fn row_above(&self, key: &[u8], seqno: SeqNo, sealed: &dyn SealedRows) -> SqlResult<Option<Slice>> {
+    pub(crate) fn row_above(&self, key: &[u8], seqno: SeqNo, sealed: &dyn SegmentSnapshot) -> SqlResult<Option<Slice>> {
         match self.data.entry_at(key, seqno, false)? {
             Some(entry) => Ok((*entry != DELETED).then_some(entry)),
             None if is_row_key(key) => Ok(sealed.get(self, key)?.map(Slice::from)),
@@ -476,15 +476,15 @@ impl Table {
             }
             return Ok((None, None));
         }
-        let _still = self.data.sealed().map(|level| level.hold_still());
+        let _still = self.data.segment_level().map(|level| level.hold_still());
         let entry = self.data.keyspace.tree.get_internal_entry(key, SeqNo::MAX);
         let entry = entry.map_err(|error| engine_error(error.into()))?;
         let written = entry.as_ref().map(|entry| entry.key.seqno);
-        Ok((self.or_sealed(entry.map(|entry| entry.value), key, SeqNo::MAX)?, written))
+        Ok((self.or_in_segment(entry.map(|entry| entry.value), key, SeqNo::MAX)?, written))
     }
 
     /// The newest row at a key, with these segment rows below it.
-    pub(crate) fn newest_above(&self, key: &[u8], sealed: &dyn SealedRows) -> SqlResult<Option<Slice>> {
+    pub(crate) fn newest_above(&self, key: &[u8], sealed: &dyn SegmentSnapshot) -> SqlResult<Option<Slice>> {
         let entry = self.data.keyspace.tree.get_internal_entry(key, SeqNo::MAX);
         match entry.map_err(|error| engine_error(error.into()))? {
             Some(entry) => Ok((*entry.value != DELETED).then_some(entry.value)),
@@ -495,7 +495,7 @@ impl Table {
 
     /// Whether the newest version of the table has something at a key, of a row or of an index entry.
     pub(crate) fn has_now(&self, key: &[u8]) -> SqlResult<bool> {
-        match self.data.sealed() {
+        match self.data.segment_level() {
             None => self.data.keyspace.contains_key(key).map_err(engine_error),
             Some(_) => self.newest(key).map(|(newest, _)| newest.is_some()),
         }
@@ -527,18 +527,18 @@ impl Table {
 
     /// The greatest hidden row id that a storage has.
     fn last_row_number(&self) -> SqlResult<u64> {
-        let _still = self.data.sealed().map(|level| level.hold_still());
+        let _still = self.data.segment_level().map(|level| level.hold_still());
         let mut prefix = Vec::new();
         push_index_id(IndexId(0), &mut prefix);
         let stored = self.data.keyspace.prefix(&prefix).next_back().map(|guard| guard.key().map_err(engine_error));
-        match stored.transpose()?.max(self.last_sealed_key()?) {
+        match stored.transpose()?.max(self.last_segment_key()?) {
             Some(key) => hidden_row_number(&key),
             None => Ok(0),
         }
     }
 
-    fn last_sealed_key(&self) -> SqlResult<Option<Slice>> {
-        let Some(level) = self.data.sealed() else { return Ok(None) };
+    fn last_segment_key(&self) -> SqlResult<Option<Slice>> {
+        let Some(level) = self.data.segment_level() else { return Ok(None) };
         let rows = level.at(&self.data.keyspace, SeqNo::MAX)?;
         Ok(rows.last_key(self)?.map(Slice::from))
     }
@@ -623,16 +623,16 @@ impl Table {
     /// Whether rows are kept in the order of their primary key by a level below the store's alone, so that a load whose rows
     /// come in that order needs no sorting.
     pub(crate) fn is_ordered_by_levels(&self) -> bool {
-        !self.has_hidden_row_id() && self.data.sealed().is_some() && self.secondary_codecs().is_empty()
+        !self.has_hidden_row_id() && self.data.segment_level().is_some() && self.secondary_codecs().is_empty()
     }
 
     /// Whether the newest version of the table has no row at a key or behind it.
     pub(crate) fn ends_before(&self, key: &[u8]) -> SqlResult<bool> {
-        let _still = self.data.sealed().map(|level| level.hold_still());
+        let _still = self.data.segment_level().map(|level| level.hold_still());
         let mut prefix = Vec::new();
         push_index_id(IndexId(0), &mut prefix);
         let stored = self.data.keyspace.prefix(&prefix).next_back().map(|guard| guard.key().map_err(engine_error));
-        let last = stored.transpose()?.max(self.last_sealed_key()?);
+        let last = stored.transpose()?.max(self.last_segment_key()?);
         Ok(last.is_none_or(|last| last[..] < *key))
     }
 

@@ -1,16 +1,16 @@
 //! Rows packed by Zstandard with a dictionary of their table, for tables with `COMPRESSION='zstd'`.
 //!
-//! A row is too short to be compressed by itself: rows are like each other. So a dictionary is made of the first rows of a table (a load makes it
-//! while it runs, other writes leave that to the background), kept beside the table's layouts, and each row from then on is packed with it. A read
-//! by key unpacks the one row it is about, and rows stay packed in the log, in the cache of blocks and in that of rows. The engine compresses
-//! blocks of packed rows with LZ4 beyond that, which compresses the keys.
+//! A single row is too short to compress well, but rows are like each other. So the first rows of a table make a dictionary: a load
+//! makes it while it runs, and the background thread makes it for other writes. It is stored beside the table's layouts, and packs each
+//! later row. A read by key unpacks only its row. Rows stay packed in the log, in the cache of blocks and in the row cache. The engine
+//! also compresses blocks of packed rows with LZ4, which compresses the keys.
 //!
 //! ```text
-//! format u8 | checksum u32 | layout, LEB128 | length of what was packed, LEB128 | Zstandard's blocks
+//! format u8 | checksum u32 | layout, LEB128 | unpacked length, LEB128 | Zstandard's blocks
 //! ```
 //!
-//! What is packed is everything behind a row's checksum. What a frame of Zstandard has before its blocks is the same for all rows, so it is
-//! not stored. The checksum is over what is behind it.
+//! The packed part of a row is all after its checksum. The header of Zstandard's frame is the same for all rows, so it is not stored.
+//! The checksum covers all bytes after it.
 
 use crate::bytes::{Reader, Writer};
 use crate::engine::Slice;

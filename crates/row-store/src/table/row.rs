@@ -1,4 +1,4 @@
-//! The row codec: one column can be read without the others, and everything read is checked.
+//! The row codec: it reads one column without the others, and checks everything that it reads.
 //!
 //! ```text
 //! format u8 | layout u16 | checksum u32 | null bitmap | fixed part | ends of variable values | variable values

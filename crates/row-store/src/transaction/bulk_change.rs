@@ -1,4 +1,4 @@
-//! Changes many segment rows of a column table at a time: by its manifest, and by entries of its indexes.
+//! Changes many segment rows of a column table at a time, by its manifest and by entries of its indexes.
 
 use super::Transaction;
 use crate::StoreError;
@@ -8,7 +8,7 @@ use crate::locks::BACKGROUND_FAMILY;
 use crate::options::{LockWait, TableLock};
 use crate::read_view::ReadView;
 use crate::table::Table;
-use crate::table::sealed::read_manifest;
+use crate::table::segment_level::read_manifest;
 use crate::table_part::TablePart;
 use crate::write_set::ManifestChange;
 use squall_catalog::IndexId;
@@ -34,10 +34,10 @@ impl Transaction {
         Ok(unchanged.then(|| self.view_at(snapshot)))
     }
 
-    /// The same for a statement that has found rows already, in a view of its own: whether it can go on.
+    /// The same for a statement that has already found rows in its own view. Tells whether it can continue.
     ///
     /// # Errors
-    /// 1020 if the table has changed since that view, be it only where its rows lie, and the statement may begin anew.
+    /// 1020 if the table has changed since that view, even if only rows have moved, and the statement may begin again.
     pub fn begin_bulk_change_since(&mut self, table: &Arc<Table>, view: &ReadView) -> StoreResult<bool> {
         if !self.take_alone(table)? {
             return Ok(false);
@@ -51,7 +51,7 @@ impl Transaction {
 
     /// Locks a table that has segment rows for the transaction alone, without waiting for other sessions.
     fn take_alone(&mut self, table: &Table) -> StoreResult<bool> {
-        if table.data.sealed().is_none() || self.store.gate().is_stopped() {
+        if table.data.segment_level().is_none() || self.store.gate().is_stopped() {
             return Ok(false);
         }
         self.check_writable(table)?;
@@ -125,7 +125,7 @@ impl Transaction {
     pub fn change_list(&mut self, table: &Table, change: ManifestChange) -> StoreResult<()> {
         self.check_alive()?;
         if !self.locks.tables.contains(&(table.id(), TableLock::Exclusive)) {
-            return Err(SqlError::internal("a list of sealed rows that others may change").into());
+            return Err(SqlError::internal("a list of Segment rows that others may change").into());
         }
         // A change that only removes rows frees space, as the DELETE of a row does.
         if change.row_delta.unsigned_abs() < change.changed {

@@ -90,8 +90,8 @@ impl Transaction {
         Ok(RowKey(key))
     }
 
-    /// Writes a row of a table of the server's own that is never defined anew, has no index but its primary key, and whose rows have
-    /// one writer each: nothing is locked, and what was there is not looked at. `is_new` says that nothing was.
+    /// Writes a row of one of the server's own tables. Such a table is never redefined, has no index but its primary key, and each
+    /// of its rows has one writer. So nothing is locked, and the old row is not read. `is_new` says that nothing was.
     pub fn put(&mut self, table: &Table, values: &[Value], is_new: bool) -> SqlResult<()> {
         if !table.secondary_codecs().is_empty() || table.has_hidden_row_id() || table.is_retired() {
             return Err(SqlError::internal(format_args!("rows of {} have to be looked at", table.def().name)));
@@ -181,8 +181,8 @@ impl Transaction {
         Ok(RowKey(key))
     }
 
-    /// What happens to the entries of a row that gets another place or other values, with new unique ones looked for among those
-    /// that are there. Unless the table is the transaction's alone, they are locked.
+    /// Changes the entries of a row that gets another key or other values. Checks new unique entries against existing ones. Unless
+    /// the table is the transaction's alone, they are locked.
     pub(super) fn entry_changes(
         &mut self,
         table: &Table,

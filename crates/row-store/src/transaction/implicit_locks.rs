@@ -1,4 +1,4 @@
-//! A transaction that has locked very many rows keeps no locks of the rows that it has written.
+//! A transaction that has locked very many rows gives up the locks of the rows that it has written.
 
 use super::Transaction;
 use crate::error::{StoreError, StoreResult};
@@ -6,7 +6,7 @@ use crate::locks::LockKey;
 use crate::options::LockWait;
 use crate::table::Table;
 
-/// Locks of rows from which on a transaction lets those go that it has by what it has written.
+/// Number of row locks from which a transaction releases the locks of rows that it has written.
 const LOCKS_MAX: usize = 100_000;
 
 impl Transaction {
@@ -32,10 +32,9 @@ impl Transaction {
         Ok(any)
     }
 
-    /// Gives locks back whose keys have been written, if there are very many; `table` is the one that a row has just been locked of.
+    /// Gives locks back whose keys have been written, if there are very many; `table` is the table whose row was locked last.
     ///
-    /// Those of earlier statements stay: their rows may have been shown to the client, which may roll back what was written
-    /// since.
+    /// Locks of earlier statements stay: the client may have seen their rows, and may roll back the writes since.
     pub(super) fn let_written_locks_go(&mut self, table: Option<&Table>) {
         let locks = &mut self.locks;
         if locks.rows.len() < LOCKS_MAX && locks.large.is_empty() {
@@ -46,7 +45,7 @@ impl Transaction {
             locks.large.push(table.data.logical.clone());
         }
         let writes = self.own.writes.read();
-        // Locks that were released may have been among those that were looked at.
+        // The released locks may have been among the locks that were examined.
         let looked_at = locks.rows_looked_at.min(locks.rows.len());
         let mut kept = looked_at;
         for at in looked_at..locks.rows.len() {

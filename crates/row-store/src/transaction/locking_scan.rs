@@ -1,4 +1,4 @@
-//! Scans that lock what they yield.
+//! Scans that lock the rows they give.
 
 use super::Transaction;
 use crate::engine::Slice;

@@ -20,7 +20,7 @@ use crate::read_view::{ReadView, Uncommitted, first_found};
 use crate::store::RowStore;
 use crate::table::Table;
 use crate::table::row::Row;
-use crate::table::sealed::SealedRows;
+use crate::table::segment_level::SegmentSnapshot;
 use crate::ticket::{CommitTicket, TicketSender};
 use crate::validation::ReadSet;
 use locking_scan::is_held;
@@ -206,7 +206,7 @@ impl Transaction {
             None => {
                 let seqno = self.snapshot().seqno();
                 table.data.check_seqno(key, seqno)?;
-                match self.own_sealed_rows(table)? {
+                match self.own_segment_rows(table)? {
                     Some(rows) => table.row_above(key, seqno, &*rows)?,
                     None => table.row_at(key, seqno, true)?,
                 }
@@ -374,7 +374,7 @@ impl Transaction {
             return Ok(change);
         }
         // No other session changes a table whose list this transaction has changed.
-        if let Some(rows) = self.own_sealed_rows(table)? {
+        if let Some(rows) = self.own_segment_rows(table)? {
             return Ok(table.newest_above(key, &*rows)?);
         }
         let keyspace = &table.data.keyspace;
@@ -382,14 +382,14 @@ impl Transaction {
             // The newest may be what could not be synced, which no session may see.
             let snapshot = self.store.snapshot();
             let entry = snapshot.get(keyspace, key).map_err(engine_error)?;
-            return Ok(table.or_sealed(entry, key, snapshot.seqno())?);
+            return Ok(table.or_in_segment(entry, key, snapshot.seqno())?);
         }
         let (newest, written) = table.newest(key)?;
         if let Some(snapshot) = self.snapshot.as_ref().filter(|_| fails) {
             let changed = match written {
                 Some(written) => written >= snapshot.seqno(),
                 // When a segment row was written is not known any more.
-                None if table.data.sealed().is_some() => table.row_at(key, snapshot.seqno(), false)? != newest,
+                None if table.data.segment_level().is_some() => table.row_at(key, snapshot.seqno(), false)? != newest,
                 None => snapshot.contains_key(keyspace, key).map_err(engine_error)?,
             };
             if changed {
@@ -403,9 +403,9 @@ impl Transaction {
     }
 
     /// The segment rows of a table as this transaction has changed them.
-    fn own_sealed_rows(&self, table: &Table) -> SqlResult<Option<Arc<dyn SealedRows>>> {
+    fn own_segment_rows(&self, table: &Table) -> SqlResult<Option<Arc<dyn SegmentSnapshot>>> {
         let seqno = self.snapshot.as_ref().map_or_else(|| self.store.snapshot().seqno(), Snapshot::seqno);
-        self.own.sealed_rows(table, seqno, u64::MAX)
+        self.own.segment_rows(table, seqno, u64::MAX)
     }
 
     fn newest_row(&mut self, table: &Table, key: &Slice, fails: bool) -> StoreResult<Option<Row>> {
@@ -511,7 +511,7 @@ impl Transaction {
         if writes.is_empty() {
             return CommitTicket::ready(Ok(()));
         }
-        let sealed = writes.take_sealed_rows();
+        let sealed = writes.take_segment_rows();
         let reads = self.own.reads.as_ref().map(ReadSet::take).zip(self.validated_since);
         let locks = self.locks.take();
         let ticket = TicketSender(CommitTicket::new());

@@ -1,4 +1,4 @@
-//! Searches whose ranges are locked piece by piece as they go on, because LIMIT may end them before the end.
+//! Searches that lock their range piece by piece, because LIMIT may end them early.
 
 use super::{LockingScan, Transaction};
 use crate::error::StoreResult;
@@ -35,8 +35,8 @@ impl PiecewiseSearch {
         PiecewiseSearch { rest: Some(range.clone()), range, direction, looked_at: 0, step: None }
     }
 
-    /// How many entries the next piece should have if it is not known how many rows have to be looked at. What it has too many makes others
-    /// wait; but each piece has a cost of its own, so pieces grow with what has been looked at.
+    /// How many entries the next piece should have if it is not known how many rows have to be looked at. Surplus locks make others
+    /// wait; but each piece has a cost, so pieces grow with the number of entries read.
     pub fn next_count(&self) -> usize {
         (self.looked_at / 16).clamp(1, 256)
     }
@@ -58,11 +58,11 @@ impl PiecewiseSearch {
 }
 
 impl Transaction {
-    /// The next piece of a search, of `count` entries unless others come or go meanwhile; `None` behind the last. What has been come to
-    /// is locked first, as [`Transaction::lock_ranges`] does.
+    /// The next piece of a search, of `count` entries unless others come or go meanwhile; `None` behind the last. The range up to
+    /// here is locked first, as by [`Transaction::lock_ranges`].
     ///
     /// # Errors
-    /// Those of waiting; the search stands where it was.
+    /// Errors of waiting; the search keeps its position.
     pub fn lock_piece(
         &mut self,
         table: &Arc<Table>,

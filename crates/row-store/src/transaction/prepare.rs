@@ -1,4 +1,4 @@
-//! A transaction that is prepared: its writes and locks stay until any session commits it or rolls it back.
+//! Prepared transactions: their writes and locks stay until any session commits them or rolls them back.
 
 use super::Transaction;
 use crate::commit::{CommitRequest, HeldLocks};
@@ -28,11 +28,11 @@ pub(crate) enum PreparedItem<'a> {
 }
 
 impl Transaction {
-    /// Makes sure that it can be committed whatever others do until then: what a SERIALIZABLE transaction has read is as it was, and stays so.
+    /// Makes sure that a later commit cannot fail: checks the reads of a SERIALIZABLE transaction, and locks them.
     ///
     /// # Errors
-    /// 1213 where it is not, and those of waiting; 4091 for TEMPORARY tables, which end with their session, and 1235 for bulk changes of
-    /// column tables.
+    /// 1213 if a read has changed, and errors of waiting; 4091 for TEMPORARY tables, which end with their session; 1235 for bulk
+    /// changes of column tables.
     pub(crate) fn ready(&mut self) -> StoreResult<()> {
         self.check_alive()?;
         {
@@ -66,10 +66,10 @@ impl Transaction {
         Ok(())
     }
 
-    /// Gives all that it has written, table by table, and all keys that it has locked.
+    /// Gives all its writes, table by table, and all keys that it has locked.
     ///
     /// # Errors
-    /// That of reading what has left memory, and what `take` gives.
+    /// Errors of reading spilled writes, and errors of `take`.
     pub(crate) fn for_each_prepared(&self, take: &mut dyn FnMut(PreparedItem<'_>) -> SqlResult<()>) -> SqlResult<()> {
         let mut writes = self.own.writes.write();
         writes.for_each_table(&mut |table, row_delta, newest| {

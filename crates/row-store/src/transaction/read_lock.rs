@@ -1,4 +1,4 @@
-//! What a transaction does while a session has the global read lock; see [`crate::store::read_lock`].
+//! Lets a transaction wait while a session has the global read lock; see [`crate::store::read_lock`].
 
 use super::Transaction;
 use crate::error::StoreResult;

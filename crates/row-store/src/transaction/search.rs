@@ -1,4 +1,4 @@
-//! Ranges that a transaction has searched stay as they are, and its writes respect the ranges of others.
+//! Locks the ranges that a transaction has searched, and lets its writes respect the ranges of others.
 
 use super::change::EntryChange;
 use super::{LockedRow, Transaction, table_lock};
@@ -16,8 +16,7 @@ use std::ops::Bound;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// How long a caller that does not want to wait still waits for a running commit, of which it is not known any more what it
-/// writes: a few syncs.
+/// The time that even a caller with NOWAIT waits for a running commit, whose writes can no longer be searched: a few syncs.
 const COMMIT_WAIT: Duration = Duration::from_secs(1);
 
 /// Ranges of one search that are locked each by itself.
@@ -39,7 +38,7 @@ fn hull(ranges: &[KeyRange]) -> KeyRange {
         Bound::Included(key) | Bound::Excluded(key) => Some(key.clone()),
         Bound::Unbounded => None,
     };
-    // An end that is in or out makes no difference that matters: what is locked may be more.
+    // Whether an end is inside or outside does not matter, because the locked range may be larger.
     let starts: Option<Vec<_>> = ranges.iter().map(start).collect();
     let ends: Option<Vec<_>> = ranges.iter().map(end).collect();
     KeyRange {
@@ -65,10 +64,10 @@ impl Transaction {
 
     /// Locks ranges of keys, of the table itself or of an index, before they are searched for rows to lock or to change: no other
     /// transaction puts anything there until the transaction ends, and transactions that have done so already are waited for. Many
-    /// ranges are locked together with what lies between them. Does nothing at READ COMMITTED, in a statement of its own, and where
-    /// locked rows are skipped, for what is found then is no answer to keep.
+    /// ranges are locked together with what lies between them. Does nothing at READ COMMITTED, in an autocommit statement, and with
+    /// SKIP LOCKED, because their answers need no protection.
     ///
-    /// Tells whether they are locked: a [view](Transaction::change_view) that is taken then sees what was committed before.
+    /// Tells whether it has locked them: then a new [view](Transaction::change_view) sees all earlier commits.
     ///
     /// # Errors
     /// Those of waiting.
@@ -150,9 +149,8 @@ impl Transaction {
         Ok(RowLock::of(acquired, &LockKey::new(table.id(), key)))
     }
 
-    /// Gives the lock of a row back that turned out not to be wanted: the lock is what it was before the row was found.
-    /// That of a row which has been written stays, and so do those of all rows that were looked at where
-    /// [what was searched stays as it is](Transaction::lock_ranges).
+    /// Gives the lock of a row back that turned out not to be wanted: the lock is what it was before the row was found. The lock of
+    /// a written row stays. If [searched ranges are locked](Transaction::lock_ranges), the locks of all rows that were read stay.
     pub fn give_back(&mut self, lock: RowLock) {
         // What cannot be read is taken to have been written.
         let is_written =

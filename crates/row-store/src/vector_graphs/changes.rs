@@ -1,4 +1,4 @@
-//! What has been committed since a graph was made.
+//! The commits since a graph was made.
 
 use crate::engine::{SeqNo, Slice};
 use std::collections::VecDeque;

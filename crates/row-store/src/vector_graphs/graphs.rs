@@ -40,7 +40,7 @@ impl Charge {
         Charge { memory: memory.clone(), bytes: 0 }
     }
 
-    /// Takes so many bytes in place of those before; whether that is within what is allowed.
+    /// Charges this number of bytes in place of the former one. Tells whether the limit allows it.
     pub fn set(&mut self, bytes: usize) -> bool {
         let used = &self.memory.used;
         let before = std::mem::replace(&mut self.bytes, bytes);

@@ -1,4 +1,4 @@
-//! The graphs of a table's vector indexes, and what has been committed since they were made. [`crate::nearest`] makes and asks them.
+//! The graphs of a table's vector indexes, and the commits since they were made. [`crate::nearest`] makes and searches them.
 
 mod changes;
 mod graphs;

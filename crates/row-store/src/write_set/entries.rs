@@ -1,7 +1,7 @@
 //! The keys that a transaction has written in one table, in order.
 //!
-//! Rows mostly come in the order of their keys, and each index has an order of its own. So each index has a vector to
-//! which keys behind the last are appended, and a tree for the others.
+//! Rows mostly come in the order of their keys, and each index has its own order. So each index has a vector for keys that follow the
+//! last one, and a tree for the others.
 
 use super::{Change, Written};
 use crate::engine::Slice;

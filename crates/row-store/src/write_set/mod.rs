@@ -1,10 +1,9 @@
 //! The uncommitted writes of a transaction.
 //!
-//! Every write carries the number of the step it belongs to. A savepoint is such a number: rolling back to it drops the
-//! later ones. A scan is opened at a number too, so a statement never meets its own later writes.
+//! Every write has the number of its step. A savepoint is such a number: rolling back to it drops the later steps. A scan is opened at
+//! a number too, so a statement never sees its own later writes.
 //!
-//! Writes beyond the memory bound go to [files](spill). They keep their steps there; steps that are rolled back are remembered as
-//! dead.
+//! Writes beyond the memory bound go to [files](spill). They keep their steps there; the set remembers which steps are rolled back.
 
 mod entries;
 mod postings;
@@ -17,7 +16,7 @@ pub(crate) use spill::{DeadSteps, Newest, SpillPlace};
 use crate::engine::Slice;
 use crate::sorter::Taken;
 use crate::table::TableData;
-use crate::table::sealed::UncommittedRows;
+use crate::table::segment_level::UncommittedRows;
 use crate::table_part::TablePart;
 use crate::written::{Change, Written};
 use entries::{Entries, Version, Versions};
@@ -49,7 +48,7 @@ pub(crate) struct TableWrites {
     /// Rows inserted less rows deleted.
     pub row_delta: i64,
     /// Segment rows that were changed many at a time.
-    pub sealed_changes: u64,
+    pub segment_changes: u64,
 }
 
 #[derive(Debug)]
@@ -58,7 +57,7 @@ struct Undo {
     table: TableId,
     key: Slice,
     row_delta: i64,
-    sealed_changes: u64,
+    segment_changes: u64,
 }
 
 /// The rest of undo records whose writes were spilled.
@@ -66,7 +65,7 @@ struct SpilledCount {
     step: u64,
     table: TableId,
     row_delta: i64,
-    sealed_changes: u64,
+    segment_changes: u64,
 }
 
 /// A change of a table's manifest.
@@ -212,16 +211,16 @@ impl WriteSet {
     }
 
     /// Takes out what new entries of manifests stand for, to be kept if they are committed.
-    pub fn take_sealed_rows(&mut self) -> Vec<Box<dyn UncommittedRows>> {
+    pub fn take_segment_rows(&mut self) -> Vec<Box<dyn UncommittedRows>> {
         self.manifest_changes.drain(..).filter_map(|(_, rows)| rows).collect()
     }
 
-    fn put_counted(&mut self, data: &Arc<TableData>, key: Slice, change: Change, row_delta: i64, sealed_changes: u64) {
+    fn put_counted(&mut self, data: &Arc<TableData>, key: Slice, change: Change, row_delta: i64, segment_changes: u64) {
         let step = self.step;
         let table = self.tables.entry(data.id).or_insert_with(|| TableWrites::new(data.clone()));
         table.row_delta += row_delta;
-        table.sealed_changes += sealed_changes;
-        self.undo.push(Undo { step, table: data.id, key: key.clone(), row_delta, sealed_changes });
+        table.segment_changes += segment_changes;
+        self.undo.push(Undo { step, table: data.id, key: key.clone(), row_delta, segment_changes });
         let before = table.memory();
         table.put(Written { key, step, change });
         self.bytes = self.bytes + table.memory() - before;
@@ -330,7 +329,7 @@ impl WriteSet {
             self.spilled_counts.retain(|count| {
                 if let Some(table) = tables.get_mut(&count.table).filter(|_| count.step > step) {
                     table.row_delta -= count.row_delta;
-                    table.sealed_changes -= count.sealed_changes;
+                    table.segment_changes -= count.segment_changes;
                 }
                 count.step <= step
             });
@@ -344,7 +343,7 @@ impl WriteSet {
         while let Some(undo) = self.undo.pop_if(|undo| undo.step > step) {
             let Some(table) = self.tables.get_mut(&undo.table) else { continue };
             table.row_delta -= undo.row_delta;
-            table.sealed_changes -= undo.sealed_changes;
+            table.segment_changes -= undo.segment_changes;
             table.take_back(&undo.key, step);
         }
         self.bytes = self.tables.values().map(TableWrites::memory).sum();
@@ -412,14 +411,14 @@ impl WriteSet {
         table.files.extend(file);
         let counts = &mut self.spilled_counts;
         self.undo.retain(|undo| {
-            if undo.table == id && (undo.row_delta, undo.sealed_changes) != (0, 0) {
-                let Undo { step, row_delta, sealed_changes, .. } = *undo;
+            if undo.table == id && (undo.row_delta, undo.segment_changes) != (0, 0) {
+                let Undo { step, row_delta, segment_changes, .. } = *undo;
                 match counts.last_mut().filter(|last| (last.step, last.table) == (step, id)) {
                     Some(last) => {
                         last.row_delta += row_delta;
-                        last.sealed_changes += sealed_changes;
+                        last.segment_changes += segment_changes;
                     }
-                    None => counts.push(SpilledCount { step, table: id, row_delta, sealed_changes }),
+                    None => counts.push(SpilledCount { step, table: id, row_delta, segment_changes }),
                 }
             }
             undo.table != id
@@ -470,10 +469,10 @@ impl WriteSet {
         self.tables.get(&table).is_some_and(|table| !table.postings.is_empty() && table.postings.meet(bounds))
     }
 
-    /// Puts entries of indexes of terms where reads find them.
+    /// Moves entries of indexes of terms to a place where reads find them.
     ///
     /// # Errors
-    /// That of writing those that are many to a file.
+    /// Errors of writing many of them to a file.
     pub fn settle(&mut self, id: TableId) -> SqlResult<()> {
         self.check()?;
         self.end_postings_spill(id)?;
@@ -512,7 +511,7 @@ impl TableWrites {
             settled: Vec::new(),
             files: Vec::new(),
             row_delta: 0,
-            sealed_changes: 0,
+            segment_changes: 0,
         }
     }
 

@@ -1,7 +1,7 @@
-//! Entries of indexes of terms, as they come.
+//! Unsorted entries of indexes of terms.
 //!
-//! A row has as many of them as words, and none is looked up by its key before it is committed. So they are appended and
-//! sorted once: when the transaction reads the index, when they leave memory, or at the commit.
+//! A row has one entry for each word, and none is looked up by its key before it is committed. So they are appended, and sorted once:
+//! when the transaction reads the index, when they leave memory, or at the commit.
 
 use super::spill::{Source, SpillFile, SpillPlace, item_of, panicked};
 use super::{Change, Written};

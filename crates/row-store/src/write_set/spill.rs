@@ -1,7 +1,7 @@
 //! Spilled writes: sorted files in the temporary folder, removed with their transaction.
 //!
-//! They have the form of the engine's files, with a write's step for its sequence number. So keys and ranges as of a step are
-//! found as in the engine: by filters and indexes of blocks.
+//! They have the form of the engine's files, with a write's step as its sequence number. So keys and ranges at a step are found as in
+//! the engine: by filters and indexes of blocks.
 
 use super::{Change, Written};
 use crate::engine::{AbstractTree, Error, Keyspace, SeqNo, Slice};

@@ -1,4 +1,4 @@
-//! Random transactions whose writes spill again and again, compared with a model that keeps them all.
+//! Random transactions whose writes spill repeatedly, compared with a model that keeps all writes.
 
 use super::*;
 use crate::engine::{Engine, EngineOptions, Kind};

@@ -1,4 +1,4 @@
-//! Rows in and out, keys, ranges, savepoints, schema changes.
+//! Writing and reading rows, keys, ranges, savepoints, schema changes.
 
 use crate::fixture::*;
 use lsm_tree::{AbstractTree, AnyTree, SeqNo};

@@ -1,4 +1,4 @@
-//! CHECK TABLE finds what an index lacks and what it has too much.
+//! CHECK TABLE finds missing and surplus entries of indexes.
 
 use crate::fixture::*;
 use squall_catalog::IndexId;

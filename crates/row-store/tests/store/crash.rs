@@ -1,5 +1,5 @@
-//! Kills a process full of writers at random moments, again and again on one directory, and checks that whatever was
-//! acknowledged is there, and nothing is there by half. `SQUALL_CRASH_ROUNDS` sets the number of rounds (20).
+//! Kills a process full of writers at random times, repeatedly on one directory. Checks that each acknowledged transaction is there,
+//! and that no transaction is there in part. `SQUALL_CRASH_ROUNDS` sets the number of rounds (20).
 
 use crate::fixture::*;
 use squall_catalog::{Catalog, TableEntry};

@@ -1,4 +1,4 @@
-//! Tables that come and go leave nothing behind, and each costs what the first one did.
+//! Tables that are made and dropped leave nothing behind, and the last definition costs as much as the first.
 
 use crate::fixture::{Fixture, catalog_of, ids, options, plain_def, row};
 use crate::torn_log::copy;

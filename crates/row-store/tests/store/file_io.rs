@@ -1,4 +1,4 @@
-//! What is counted of reading and writing tables' files.
+//! The counts of reads and writes of tables' files.
 
 use crate::fixture::*;
 use squall_catalog::{IndexId, TableId};

@@ -1,9 +1,9 @@
 //! Tables and stores for tests.
 
-use crate::sealed::RowsInTheList;
+use crate::segment_level::RowsInTheList;
 use squall_catalog::{
-    Catalog, ColumnDef, ColumnDefault, ColumnId, Database, DatabaseId, IndexDef, IndexId, IndexPart, IndexType,
-    TableDef, TableEntry, TableId,
+    Catalog, ColumnDef, ColumnDefault, ColumnId, Database, DatabaseId, IndexDef, IndexId, IndexPart, TableDef,
+    TableEntry, TableId,
 };
 use squall_row_store::{
     DdlChanges, Direction, Durability, LockMode, LockRequest, LockWait, Row, RowStore, StoreOptions, Table,
@@ -39,20 +39,8 @@ pub fn column(id: u32, name: &str, sql_type: SqlType, nullable: bool) -> ColumnD
 }
 
 pub fn index(id: u32, name: &str, columns: &[u32], unique: bool) -> IndexDef {
-    IndexDef {
-        id: IndexId(id),
-        name: name.into(),
-        parts: columns
-            .iter()
-            .map(|column| IndexPart { column: ColumnId(*column), prefix: None, descending: false })
-            .collect(),
-        unique,
-        primary: name == "PRIMARY",
-        invisible: false,
-        comment: String::new(),
-        index_type: IndexType::BTree,
-        generated: false,
-    }
+    let parts = columns.iter().map(|column| IndexPart::of(ColumnId(*column))).collect();
+    IndexDef { unique, primary: name == "PRIMARY", ..IndexDef::new(IndexId(id), name, parts) }
 }
 
 pub fn table_def(id: u32, name: &str, columns: Vec<ColumnDef>, indexes: Vec<IndexDef>) -> TableDef {

@@ -1,5 +1,5 @@
-//! A history checker: transactions read lists and append their own number to some. From the lists that remain, the order
-//! of all versions is known, and with it the dependencies of transactions; a cycle of dependencies is an anomaly.
+//! A history checker: transactions read lists and append their own number to some. The final lists give the order of all versions, and
+//! so the dependencies of transactions. A cycle of dependencies is an anomaly.
 
 use crate::fixture::*;
 use parking_lot::Mutex;
@@ -94,8 +94,8 @@ fn run(level: IsolationLevel, options: StoreOptions) -> (BTreeMap<i64, Vec<u64>>
 /// Pairs of transactions of which the first must come before the second.
 type Order = Vec<(u64, u64)>;
 
-/// Checks reads against the final lists and returns which transaction must come before which: by writing or reading
-/// what the other wrote, and by having read what the other then changed.
+/// Checks reads against the final lists, and returns the dependencies of transactions: one wrote or read a version of the other, or
+/// read a version that the other then changed.
 fn dependencies(lists: &BTreeMap<i64, Vec<u64>>, history: &[Committed]) -> (Order, Order) {
     let numbers: BTreeSet<u64> = history.iter().map(|committed| committed.number).collect();
     let (mut after, mut before) = (Vec::new(), Vec::new());

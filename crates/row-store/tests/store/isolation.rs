@@ -1,4 +1,4 @@
-//! One test per anomaly and level: what is prevented, and what is allowed.
+//! One test for each anomaly and level: the level prevents it, or allows it.
 
 use crate::fixture::*;
 use squall_catalog::IndexId;

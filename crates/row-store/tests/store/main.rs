@@ -15,5 +15,5 @@ mod model;
 mod packed;
 mod read_lock;
 mod row_cache;
-mod sealed;
+mod segment_level;
 mod torn_log;

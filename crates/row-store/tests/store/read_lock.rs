@@ -1,4 +1,4 @@
-//! The global read lock among transactions that commit all the time.
+//! The global read lock, while transactions commit all the time.
 
 use crate::fixture::{Fixture, get, row};
 use squall_row_store::{Durability, IsolationLevel, LockWait, RowStore, StoreError, Table, TransactionOptions};

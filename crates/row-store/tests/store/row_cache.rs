@@ -1,4 +1,4 @@
-//! Reads by key through the row cache: what a reader may see while rows change under it.
+//! Reads by key through the row cache while the rows change.
 
 use crate::fixture::*;
 use squall_catalog::IndexId;

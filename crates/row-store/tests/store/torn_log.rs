@@ -1,5 +1,5 @@
-//! What a power cut may leave of the end of the log: cut off, or full of zeros. Whatever was synced before is there,
-//! and a commit is there as a whole or not at all.
+//! The end of the log after a power cut: cut off, or full of zeros. All synced commits are there, and each commit is there as a whole
+//! or not at all.
 
 use crate::fixture::*;
 use squall_row_store::{DdlChanges, Durability, IsolationLevel, RowStore, TransactionOptions};

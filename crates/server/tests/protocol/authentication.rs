@@ -1,4 +1,4 @@
-//! Authentication: which clients get in, and how.
+//! Authentication: the accepted and the refused clients.
 
 use squall_client::{Client, ConnectOptions, QueryResult, TlsMode};
 

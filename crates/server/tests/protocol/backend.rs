@@ -1,4 +1,4 @@
-//! A database whose statements are a fixed list: everything that a server may have to say, nothing that a database does.
+//! A database whose statements are a fixed list: it gives all kinds of answers that a server can send.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -9,16 +9,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use squall_client::{Client, ConnectOptions, Target};
+use squall_passwords::{native_auth_string, sha2_auth_string};
 use squall_server::{Server, ServerOptions};
 use squall_session::api::{
     Account, AtOnce, Backend, ColumnFlags, ColumnMeta, CompressionAlgorithms, Connection, ConnectionInfo,
-    FrontEndSettings, KillCallback, LocalFuture, NetTimeouts, OkInfo, PreparedInfo, ResultWriter, SessionChange,
-    StatusInfo, Unanswered,
+    FrontEndContext, FrontEndSettings, HandshakeSettings, KillCallback, LocalFuture, NetTimeouts, OkInfo, PreparedInfo,
+    ResultWriter, SessionChange, StatusInfo, Unanswered,
 };
 use squall_types::{
     CollationId, Date, DateTime, Decimal, ErrorCode, IntWidth, SqlError, SqlType, StringKind, TextSize, Time, Value,
 };
-use squall_wire::auth::{native_auth_string, sha2_auth_string};
 
 /// Knobs and counters of a test's database.
 #[derive(Default)]
@@ -36,22 +36,14 @@ pub struct Script {
 
 pub struct ScriptBackend(pub Arc<Script>);
 
-impl Backend for ScriptBackend {
+impl FrontEndContext for ScriptBackend {
     fn front_end_settings(&self) -> FrontEndSettings {
         FrontEndSettings {
-            version: "8.4.0-script".to_owned(),
-            collation: 255,
             max_connections: self.0.max_connections.load(Ordering::Relaxed),
             connect_timeout_seconds: self.0.connect_timeout_seconds.load(Ordering::Relaxed),
             net_write_timeout_seconds: 2,
-            max_allowed_packet: 64 << 20,
             require_secure_transport: false,
-            compression: CompressionAlgorithms { zlib: true, zstd: true, uncompressed: true },
         }
-    }
-
-    fn next_connection_id(&self) -> u64 {
-        self.0.last_id.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     fn account(&self, user: &str, _address: Option<IpAddr>) -> Option<Account> {
@@ -72,6 +64,39 @@ impl Backend for ScriptBackend {
             "native" => Some(account("mysql_native_password", native_auth_string(b"pw"))),
             _ => None,
         }
+    }
+
+    fn client_gone(&self, connection_id: u64) {
+        if let Some((killed, wake)) = self.0.kills.lock().expect("no panic").get(&connection_id) {
+            killed.store(true, Ordering::Release);
+            wake();
+        }
+    }
+
+    fn connection_aborted(&self) {}
+
+    fn connect_failed(&self) {
+        self.0.failed_connects.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn connection_moved(&self) {}
+
+    fn connection_refused(&self) {
+        self.0.refused_connections.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Backend for ScriptBackend {
+    fn handshake_settings(&self) -> HandshakeSettings {
+        HandshakeSettings {
+            version: "8.4.0-script".to_owned(),
+            collation: 255,
+            compression: CompressionAlgorithms { zlib: true, zstd: true, uncompressed: true },
+        }
+    }
+
+    fn next_connection_id(&self) -> u64 {
+        self.0.last_id.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     fn connect(
@@ -101,25 +126,6 @@ impl Backend for ScriptBackend {
             last_statement: 0,
             changes: Vec::new(),
         }))
-    }
-
-    fn client_gone(&self, connection_id: u64) {
-        if let Some((killed, wake)) = self.0.kills.lock().expect("no panic").get(&connection_id) {
-            killed.store(true, Ordering::Release);
-            wake();
-        }
-    }
-
-    fn connection_aborted(&self) {}
-
-    fn connect_failed(&self) {
-        self.0.failed_connects.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn connection_moved(&self) {}
-
-    fn connection_refused(&self) {
-        self.0.refused_connections.fetch_add(1, Ordering::Relaxed);
     }
 
     fn login_refused(&self, _connection_id: u64, _info: &ConnectionInfo, _error: &SqlError) {}

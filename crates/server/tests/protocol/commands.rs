@@ -1,4 +1,4 @@
-//! Commands besides queries, and packets that make no sense.
+//! Commands besides queries, and malformed packets.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

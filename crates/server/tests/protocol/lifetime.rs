@@ -1,4 +1,4 @@
-//! How connections end, and how the server does.
+//! The ends of connections and of the server.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};

@@ -1,5 +1,4 @@
-//! Views, triggers and events whose definer is an account: which of them lose their definer when the account is dropped, and
-//! which get one when it is made.
+//! Views, triggers and events lose their definer when the account is dropped, and get it when the account is created.
 
 use crate::database::Shared;
 use crate::session::Session;
@@ -15,7 +14,7 @@ impl Session {
         operation: &str,
         keys: impl IntoIterator<Item = &'k AccountKey>,
     ) -> SqlResult<()> {
-        let may_orphan = self.access.dynamic.contains("ALLOW_NONEXISTENT_DEFINER");
+        let may_orphan = self.identity.access.dynamic.contains("ALLOW_NONEXISTENT_DEFINER");
         let mut warnings = Vec::new();
         for key in keys {
             for kind in kinds_defined_by(&self.shared, key) {
@@ -26,7 +25,7 @@ impl Session {
                 warnings.push(SqlError::new(ErrorCode::UserReferencedAsDefiner, &[&quoted(key), &kind]));
             }
         }
-        self.pending_notes.extend(warnings.into_iter().map(|warning| (Level::Warning, warning)));
+        self.command.pending_notes.extend(warnings.into_iter().map(|warning| (Level::Warning, warning)));
         Ok(())
     }
 }

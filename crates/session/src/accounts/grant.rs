@@ -65,7 +65,7 @@ impl Session {
                 let keys = from.iter().map(|name| self.security().account_key(name)).collect::<SqlResult<Vec<_>>>()?;
                 let lenient = *if_exists;
                 let partial = self.shared.accounts.load_now().partial_revokes;
-                let (revoker, access) = (self.account.clone(), self.access.clone());
+                let (revoker, access) = (self.identity.account.clone(), self.identity.access.clone());
                 self.edit_accounts(&keys, *ignore_unknown_user, |account| {
                     if place == Place::Global {
                         restrict::check_global_revoke(&revoker, &access, account, wanted.on_place)?;
@@ -148,7 +148,7 @@ impl Session {
             let error = ErrorCode::SystemPrivilegeForMandatoryRole;
             return Err(SqlError::new(error, &[&role.user, &role.host, &"SYSTEM_USER"]));
         }
-        let access = self.access.clone();
+        let access = self.identity.access.clone();
         self.edit_accounts(&keys, false, |account| {
             grant_to(account, &place, &wanted, grant_option, &access);
             Ok(())

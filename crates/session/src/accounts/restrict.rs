@@ -17,7 +17,7 @@ pub(super) fn for_global_grant(account: &mut AccountDef, granted: Privileges, gr
     }
 }
 
-/// Privileges are granted on a database. Those that were restricted there are restricted no more, and that is all.
+/// Privileges are granted on a database. Removes the restrictions of the privileges that were restricted there.
 ///
 /// Returns the others.
 pub(super) fn lift(account: &mut AccountDef, database: &str, granted: Privileges) -> Privileges {

@@ -30,8 +30,8 @@ impl Session {
     pub(crate) fn activate_default_roles(&mut self) {
         let accounts = self.shared.accounts.load_full();
         let all = Values(&self.shared.globals.load_values()).on(ids::ACTIVATE_ALL_ROLES_ON_LOGIN);
-        let roles = accounts.get(&self.account).map(|account| accounts.roles_at_first(account, all));
-        self.active_roles = Arc::new(roles.unwrap_or_default());
+        let roles = accounts.get(&self.identity.account).map(|account| accounts.roles_at_first(account, all));
+        self.identity.active_roles = Arc::new(roles.unwrap_or_default());
         self.rebuild_access();
     }
 
@@ -121,8 +121,8 @@ impl Session {
     /// SET ROLE.
     pub(crate) fn set_role(&mut self, roles: &RoleSet) -> SqlResult<Outcome> {
         let accounts = self.shared.accounts.load_full();
-        let Some(account) = accounts.get(&self.account) else { return Ok(Outcome::done()) };
-        self.active_roles = Arc::new(default_roles_of(&self.security(), &accounts, account, roles)?);
+        let Some(account) = accounts.get(&self.identity.account) else { return Ok(Outcome::done()) };
+        self.identity.active_roles = Arc::new(default_roles_of(&self.security(), &accounts, account, roles)?);
         self.rebuild_access();
         self.track_state_change();
         Ok(Outcome::done())

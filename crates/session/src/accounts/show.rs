@@ -20,7 +20,7 @@ impl Session {
             accounts.get(&key).ok_or_else(|| SqlError::new(ErrorCode::NonexistingGrant, &[&key.user, &key.host]))?;
         let roles = match name {
             // Its own are shown as they are now.
-            None | Some(AccountName::CurrentUser) if using.is_empty() => (*self.active_roles).clone(),
+            None | Some(AccountName::CurrentUser) if using.is_empty() => (*self.identity.active_roles).clone(),
             _ => keys_of(&self.security(), using)?.into_iter().collect(),
         };
         if let Some(role) = roles.iter().find(|role| !using.is_empty() && !accounts.is_granted(role, account)) {

@@ -177,8 +177,8 @@ impl Session {
         let native = account.plugin == "mysql_native_password";
         let right = self.blocking(move |_| {
             Ok(match native {
-                true => squall_wire::auth::native_auth_string(current.as_bytes()) == verifier,
-                false => squall_wire::auth::sha2_check(&verifier, current.as_bytes()),
+                true => squall_passwords::native_auth_string(current.as_bytes()) == verifier,
+                false => squall_passwords::sha2_check(&verifier, current.as_bytes()),
             })
         });
         if right.await? {
@@ -194,7 +194,7 @@ impl Session {
         let verifier = self.blocking(move |_| {
             kill.check()?;
             match native {
-                true => Ok(squall_wire::auth::native_auth_string(password.as_bytes()).into_bytes()),
+                true => Ok(squall_passwords::native_auth_string(password.as_bytes()).into_bytes()),
                 false => hash_password(&password).ok_or_else(|| failed(operation, &[key])),
             }
         });
@@ -273,7 +273,7 @@ impl Session {
     /// SET PASSWORD.
     pub(crate) async fn set_password(&mut self, statement: &SetPassword) -> SqlResult<Outcome> {
         let key = match &statement.user {
-            None => self.account.clone(),
+            None => self.identity.account.clone(),
             Some(name) => self.security().account_key(name)?,
         };
         let mut change = self.begin_accounts().await;
@@ -298,7 +298,7 @@ impl Session {
 
     /// A note of a statement that has no context of its own at hand.
     pub(super) fn note_after(&mut self, error: SqlError) {
-        self.pending_notes.push((Level::Note, error));
+        self.command.pending_notes.push((Level::Note, error));
     }
 }
 

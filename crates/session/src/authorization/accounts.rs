@@ -1,4 +1,4 @@
-//! What statements about accounts need.
+//! The privileges that statements about accounts need.
 
 use crate::authorization::SecurityContext;
 use squall_catalog::{AccountKey, Accounts, Need, Object, Privileges};
@@ -15,8 +15,8 @@ fn create_user() -> Need {
     Need::server(Privileges::CREATE_USER, &[], "CREATE USER")
 }
 
-/// What CREATE, ALTER, DROP and RENAME of accounts and roles need, and GRANT and REVOKE of them. What is granted has to
-/// be had, which `accounts::grant` finds out when it knows what that is.
+/// What CREATE, ALTER, DROP and RENAME of accounts and roles need, and GRANT and REVOKE of them. The grantor must have the granted
+/// privileges. `accounts::grant` checks it when it knows them.
 pub(crate) fn needs_of_account_statement(
     security: &SecurityContext<'_>,
     statement: &Statement,
@@ -133,8 +133,8 @@ pub(crate) fn needs_of_default_role(
     and_changed(security, Need::server(Privileges::CREATE_USER, &["ROLE_ADMIN"], "CREATE USER"), &statement.users)
 }
 
-/// Roles are granted and revoked by those who have them WITH ADMIN OPTION, or ROLE_ADMIN; those that make a system
-/// account of their holders by system accounts alone.
+/// Granting and revoking a role needs the role WITH ADMIN OPTION, or ROLE_ADMIN. Only system accounts may grant or revoke roles
+/// that make their holder a system account.
 fn needs_of_roles(security: &SecurityContext<'_>, roles: &[AccountName]) -> SqlResult<Vec<Need>> {
     let keys = roles.iter().map(|name| security.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
     let accounts = security.shared.accounts.load_now();

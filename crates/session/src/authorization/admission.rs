@@ -1,4 +1,4 @@
-//! Limits for new connections beside those of the account: `offline_mode` and `max_user_connections`.
+//! Limits for new connections besides those of the account: `offline_mode` and `max_user_connections`.
 
 use crate::session::Session;
 use squall_catalog::{AccountKey, Accounts};
@@ -19,7 +19,7 @@ impl Session {
     /// 3032 while the server is offline, except for accounts with CONNECTION_ADMIN.
     pub(super) fn check_is_online(&self) -> SqlResult<()> {
         let is_offline = Values(&self.shared.globals.load_values()).on(ids::OFFLINE_MODE);
-        if is_offline && self.process.is_client() && !self.access.has_dynamic("CONNECTION_ADMIN") {
+        if is_offline && self.process.is_client() && !self.identity.access.has_dynamic("CONNECTION_ADMIN") {
             return Err(SqlError::new(ErrorCode::ServerOfflineMode, &[]));
         }
         Ok(())
@@ -37,12 +37,12 @@ impl Session {
         let is_alike = |other: &Process| {
             counts(other)
                 && other.user == self.process.user
-                && account_of(&accounts, other).is_some_and(|account| account == self.account)
+                && account_of(&accounts, other).is_some_and(|account| account == self.identity.account)
         };
         let count_max = usize::try_from(count_max).unwrap_or(usize::MAX);
         match processes.add_below(self.process.clone(), count_max, is_alike) {
             true => Ok(()),
-            false => Err(SqlError::new(ErrorCode::TooManyUserConnections, &[&self.info.user])),
+            false => Err(SqlError::new(ErrorCode::TooManyUserConnections, &[&self.identity.info.user])),
         }
     }
 }

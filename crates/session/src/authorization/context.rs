@@ -1,4 +1,4 @@
-//! Whose rights count in a session, and what names mean to it.
+//! The account whose privileges count in a session, and the default database for names.
 
 use crate::database::Shared;
 use crate::session::TemporaryTables;

@@ -1,4 +1,4 @@
-//! What definitions of databases, tables, keys and views need.
+//! The privileges that definitions of databases, tables, keys and views need.
 
 use crate::authorization::SecurityContext;
 use crate::authorization::accounts::system_user_need;

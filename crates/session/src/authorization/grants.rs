@@ -11,33 +11,36 @@ impl Session {
     /// Reads the session's grants anew if its account has changed, or one of its roles.
     pub(crate) fn refresh_access(&mut self) {
         let accounts = self.shared.accounts.load_now();
-        if accounts.version == self.accounts_seen {
+        if accounts.version == self.identity.accounts_seen {
             return;
         }
-        self.accounts_seen = accounts.version;
+        self.identity.accounts_seen = accounts.version;
         // Those of others are no reason to make plans anew.
-        if !self.access.holds(&accounts) {
+        if !self.identity.access.holds(&accounts) {
             self.forget_roles_taken_away(&accounts);
-            self.access = Arc::new(AccessMap::new(&accounts, &self.account, &self.active_roles));
-            self.password_expired = accounts.get(&self.account).is_some_and(|account| account.password_expired);
+            self.identity.access =
+                Arc::new(AccessMap::new(&accounts, &self.identity.account, &self.identity.active_roles));
+            self.identity.password_expired =
+                accounts.get(&self.identity.account).is_some_and(|account| account.password_expired);
         }
     }
 
     /// A role that is not granted any more is not active any more, also when it is granted again.
     fn forget_roles_taken_away(&mut self, accounts: &Accounts) {
-        let account = accounts.get(&self.account);
+        let account = accounts.get(&self.identity.account);
         let is_granted = |role: &AccountKey| account.is_some_and(|account| accounts.is_granted(role, account));
-        if !self.active_roles.iter().all(is_granted) {
-            Arc::make_mut(&mut self.active_roles).retain(is_granted);
+        if !self.identity.active_roles.iter().all(is_granted) {
+            Arc::make_mut(&mut self.identity.active_roles).retain(is_granted);
         }
     }
 
     /// Forgets the grants, because active roles changed.
     pub(crate) fn rebuild_access(&mut self) {
         let accounts = self.shared.accounts.load_now();
-        self.accounts_seen = accounts.version;
-        self.access = Arc::new(AccessMap::new(&accounts, &self.account, &self.active_roles));
-        self.password_expired = accounts.get(&self.account).is_some_and(|account| account.password_expired);
+        self.identity.accounts_seen = accounts.version;
+        self.identity.access = Arc::new(AccessMap::new(&accounts, &self.identity.account, &self.identity.active_roles));
+        self.identity.password_expired =
+            accounts.get(&self.identity.account).is_some_and(|account| account.password_expired);
         self.settings_version += 1;
         self.offer_nested_statements();
     }
@@ -46,11 +49,11 @@ impl Session {
     /// privilege for it is there.
     pub(crate) fn check_may_connect(&self) -> SqlResult<()> {
         self.check_is_online()?;
-        if self.info.beyond_limit && !self.access.has_dynamic("CONNECTION_ADMIN") {
+        if self.identity.info.beyond_limit && !self.identity.access.has_dynamic("CONNECTION_ADMIN") {
             self.shared.processes.refused_connections.fetch_add(1, Ordering::Relaxed);
             return Err(SqlError::new(ErrorCode::TooManyConnections, &[]));
         }
-        if self.info.administrative {
+        if self.identity.info.administrative {
             require_server(
                 &self.security(),
                 Privileges::NONE,
@@ -72,7 +75,7 @@ impl Session {
         if values.on(ids::SUPER_READ_ONLY) {
             return Err(SqlError::new(ErrorCode::OptionPreventsStatement, &[&"--super-read-only"]));
         }
-        if values.on(ids::READ_ONLY) && !self.access.has_dynamic("CONNECTION_ADMIN") {
+        if values.on(ids::READ_ONLY) && !self.identity.access.has_dynamic("CONNECTION_ADMIN") {
             return Err(SqlError::new(ErrorCode::OptionPreventsStatement, &[&"--read-only"]));
         }
         Ok(())

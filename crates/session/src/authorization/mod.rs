@@ -1,10 +1,9 @@
-//! Authorization: the one place that decides whether the session may run a statement.
+//! Authorization: decides whether the session may run a statement. No other module does.
 //!
-//! The objects that a statement uses are recorded as [`Need`]s: rows by the binder ([`squall_planner::needs`]),
-//! everything else by [`statement`], for every kind of statement there is. [`Session::authorize`] and
-//! [`Session::authorize_statement`] compare them with the accounts as they are now, and give an [`Authorized`] value.
-//! A plan runs only with such a value (see [`squall_catalog::authorized`]), so a way around the check does not
-//! compile.
+//! The objects that a statement uses are recorded as [`Need`]s. The binder records them for rows ([`squall_planner::needs`]), and
+//! [`statement`] for all other objects, for every kind of statement. [`Session::authorize`] and [`Session::authorize_statement`]
+//! compare them with the current accounts, and give an [`Authorized`] value. A plan runs only with such a value (see
+//! [`squall_catalog::authorized`]), so code that skips the check does not compile.
 
 pub(crate) mod accounts;
 mod admission;
@@ -36,12 +35,12 @@ impl Session {
     pub(crate) fn security(&self) -> SecurityContext<'_> {
         SecurityContext {
             shared: &self.shared,
-            account: &self.account,
-            user: &self.user,
-            access: &self.access,
+            account: &self.identity.account,
+            user: &self.identity.user,
+            access: &self.identity.access,
             default_database: self.default_database(),
             temporary_tables: &self.temporary_tables,
-            locked: self.table_locks.as_ref().map(|held| &held.names),
+            locked: self.held_locks.tables.as_ref().map(|held| &held.names),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What definitions of triggers and stored routines need.
+//! The privileges that definitions of triggers and stored routines need.
 
 use super::SecurityContext;
 use super::definition::definer_needs;

@@ -1,4 +1,4 @@
-//! What the forms of SHOW need.
+//! The privileges that the forms of SHOW need.
 
 use squall_catalog::{Need, Privileges};
 use squall_parser::ast::Show;

@@ -1,5 +1,5 @@
-//! What each kind of statement needs before it is run. The binder records the needs for rows; this module records
-//! what names alone say.
+//! The privileges that each kind of statement needs. The binder records the needs for rows; this module records the needs that names
+//! alone tell.
 
 use super::AuthorizedStatement;
 use super::show::needs_of_show;
@@ -37,7 +37,7 @@ impl Session {
         Ok(AuthorizedStatement(run))
     }
 
-    /// What the names of a statement say, for those that are bound without being dispatched.
+    /// The needs that the names of a statement tell, for statements that are bound without being dispatched.
     pub(crate) fn check_names(&self, statement: &Statement) -> SqlResult<()> {
         self.security().check_needs(&needs_of(&self.security(), statement)?)
     }
@@ -102,6 +102,7 @@ fn needs_of(security: &SecurityContext<'_>, statement: &Statement) -> SqlResult<
             let names = "SUPER or SYSTEM_VARIABLES_ADMIN";
             Ok(vec![Need::server(Privileges::NONE, &["SYSTEM_VARIABLES_ADMIN"], names)])
         }
+        Statement::Backup(_) => Ok(vec![Need::server(Privileges::RELOAD, &[], "RELOAD")]),
         Statement::Reset(_) => Ok(vec![Need::server(Privileges::RELOAD, &[], "RELOAD")]),
         Statement::TableMaintenance(maintenance) => needs_of_maintenance(security, maintenance),
         Statement::LockInstance | Statement::UnlockInstance => {

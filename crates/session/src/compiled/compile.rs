@@ -1,4 +1,4 @@
-//! Makes operations of syntax trees.
+//! Compiles syntax trees to operations.
 
 use super::{CompiledProgram, Operation, RowSlots, Slot, Variable};
 use crate::signalled::{SignalItem, state_of};
@@ -148,8 +148,8 @@ impl<'b, 'a> Compiler<'b, 'a> {
         }
     }
 
-    /// The rows that the body of a trigger names OLD and NEW, which come before all other variables. `@variables` may be set too: their types
-    /// are those that the binder's context has, which is the program's own.
+    /// The rows that the body of a trigger names OLD and NEW, which come before all other variables. `@variables` may be set too;
+    /// the program's own binder context has their types.
     pub fn rows(&mut self, rows: Vec<RowTable<'b>>) {
         for row in &rows {
             if row.alias == NEW_ALIAS {

@@ -1,7 +1,7 @@
-//! Programs that read and change nothing but their own variables, compiled to operations on values.
+//! Compiles programs that use only their own variables to operations on values.
 //!
-//! Such a program needs no session: it runs wherever an expression runs. So these functions are kernels, and these loops take only the time of
-//! their expressions. `compile` makes operations of a syntax tree, `machine` runs them.
+//! Such a program needs no session, so it runs wherever an expression runs. A function becomes a kernel, and a loop takes only the time
+//! of its expressions. `compile` turns a syntax tree into operations, `machine` runs them.
 
 mod compile;
 mod machine;

@@ -1,6 +1,6 @@
-//! An open data directory, and what extends the server: modules and their procedures.
+//! An open data directory, and the extensions of the server: modules and their procedures.
 //!
-//! Reading order: [`Database`], `Shared`, `module`, `procedure`, `statement_runner` (how a procedure runs statements).
+//! Reading order: [`Database`], `Shared`, `module`, `procedure`, `statement_runner` (statements of a procedure).
 
 mod module;
 mod procedure;
@@ -64,6 +64,8 @@ pub(crate) struct Shared {
     pub modules: Vec<Arc<dyn Module>>,
     pub listeners: Listeners,
     pub events: Arc<EventScheduler>,
+    /// Held by the session that makes a backup by stages.
+    pub backup_turn: Arc<tokio::sync::Mutex<()>>,
     /// See [`OpenOptions::shutdown`].
     pub shutdown: Option<Arc<Notify>>,
     /// The plans and statements that sessions share.

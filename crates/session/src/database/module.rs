@@ -3,6 +3,7 @@
 use super::{Database, Procedure};
 use crate::listener::Listener;
 use crate::state::image::SessionImage;
+use squall_front_end::Listeners as FrontEndListeners;
 use squall_parser::ast::{Show, Statement};
 use squall_registry::{NestedResult, Registry, StatementContext};
 use squall_types::{SqlResult, Value};
@@ -83,6 +84,11 @@ pub trait Module: Debug + Send + Sync {
     }
     /// Global variables have been set, maybe some of the module's.
     fn variables_changed(&self) {}
+    /// A front end serves the database from now on. The module may open listeners for protocols of its own, now and later, and closes those
+    /// that it has opened when it is told so ([`Module::variables_changed`]); the front end closes them when it shuts down.
+    /// What cannot be opened is a line in the error log: the server runs without it. Not called for a database without a front end, or for
+    /// one that only its owner may use (`squall` with a directory).
+    fn front_end_started(&self, _listeners: &FrontEndListeners) {}
     /// Ends background work and waits until it has ended; called once, before the database is closed.
     fn stop(&self) {}
 }

@@ -1,4 +1,4 @@
-//! Built-in procedures: how they are declared.
+//! Declarations of built-in procedures.
 
 use super::ProcedureCall;
 use crate::result::Failure;

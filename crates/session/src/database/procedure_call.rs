@@ -1,4 +1,4 @@
-//! What CALL gives a procedure to work with.
+//! The input of a procedure: its arguments, its writer, and a runner of statements.
 
 use super::{Database, StatementRunner};
 use crate::collector::{Collector, StatementResult};

@@ -1,4 +1,4 @@
-//! Running statements from inside of another one.
+//! Runs statements inside another statement.
 
 use super::Shared;
 use crate::result::writer::{LocalFuture, ResultWriter, StatusInfo};

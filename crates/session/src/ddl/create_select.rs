@@ -1,7 +1,7 @@
-//! CREATE TABLE … SELECT: the table comes into the catalog when all its rows are durable.
+//! CREATE TABLE … SELECT: the catalog gets the table when all its rows are durable.
 //!
-//! Until then only this session knows its files, under a name that no statement can write by accident. If the statement
-//! ends early (an error, KILL, a crash), no table remains: files that no catalog names are removed at the next start.
+//! Until then only this session knows its files, under a name that no statement uses by accident. If the statement ends early (an
+//! error, KILL, a crash), no table remains: the next start removes files that the catalog does not name.
 
 use crate::database::Shared;
 use crate::result::writer::OkInfo;

@@ -1,4 +1,4 @@
-//! Definition statements as a session runs them; what they do is [`squall_definitions`].
+//! Runs definition statements in a session; their work is in [`squall_definitions`].
 
 pub(crate) mod create_select;
 mod run;

@@ -1,4 +1,4 @@
-//! Definition statements as a session runs them: privileges, then the work on a thread that may block.
+//! Runs a definition statement: checks privileges, then works on a thread that may block.
 
 use crate::authorization::SecurityContext;
 use crate::authorization::definition::is_virtual_already;
@@ -8,7 +8,7 @@ use crate::authorization::programs::tables_of_triggers;
 use crate::result::writer::OkInfo;
 use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
-use squall_catalog::TableDef;
+use squall_catalog::{TableDef, TableEntry};
 use squall_definitions::alter::AlterEnv;
 use squall_definitions::execute::{DdlEnv, QualifiedName, no_such_table};
 use squall_definitions::{alter, create, database, drop, view};
@@ -36,9 +36,9 @@ impl Session {
             table_compression: values.text(ids::TABLE_COMPRESSION).to_string(),
             engines: self.shared.store.engines().clone(),
             registry: self.shared.registry.clone(),
-            account: self.account.clone(),
+            account: self.identity.account.clone(),
             client_host: self.security().client_host().into(),
-            access: self.access.clone(),
+            access: self.identity.access.clone(),
         }
     }
 
@@ -114,7 +114,7 @@ impl Session {
             Statement::CreateView(statement) => {
                 let definition = self.resolve_view(statement, run).await?;
                 note_missing_definer(&self.security(), statement.definer.as_ref(), &run.context)?;
-                let (statement, account) = (statement.clone(), self.account.clone());
+                let (statement, account) = (statement.clone(), self.identity.account.clone());
                 // Its definer is not dropped before it is known to define something.
                 let _accounts = self.shared.accounts.begin_change().await;
                 self.blocking(move |shared| view::create_view(shared, &env, &statement, definition, &account)).await?;
@@ -157,9 +157,25 @@ impl Session {
         }
         if !names.is_empty() {
             let if_exists = statement.if_exists;
+            let dropped = names.clone();
             self.blocking(move |shared| drop::drop_tables(shared, &env, &names, if_exists)).await?;
+            self.forget_locked(&dropped);
         }
         Ok(Outcome::done())
+    }
+
+    /// Tables that are dropped are not locked any more. When all are that were locked, LOCK TABLES has ended; views alone do not keep it.
+    fn forget_locked(&mut self, dropped: &[(String, String)]) {
+        let Some(held) = &mut self.held_locks.tables else { return };
+        dropped.iter().for_each(|(database, table)| held.names.forget(database, table));
+        let catalog = self.shared.catalog.load();
+        let is_left = |(database, table): &(String, String)| {
+            matches!(catalog.entry(database, table), Some(TableEntry::Table(_)))
+                || squall_system_tables::virtual_database(database).is_some()
+        };
+        if !held.names.names().any(is_left) {
+            self.held_locks.tables = None;
+        }
     }
 
     pub(crate) fn drop_temporary_tables(&mut self) {
@@ -173,7 +189,7 @@ impl Session {
 
     /// Under LOCK TABLES only tables that are locked for writing are defined anew (1099, 1100), and no database (1192).
     fn check_definition_locks(&self, statement: &Statement) -> SqlResult<()> {
-        let Some(held) = &self.table_locks else { return Ok(()) };
+        let Some(held) = &self.held_locks.tables else { return Ok(()) };
         let written = |name: &ast::ObjectName| {
             if self.security().temporary_table_named(name).is_some() {
                 return Ok(());
@@ -188,7 +204,16 @@ impl Session {
                 alter.exchanged_with().map_or(Ok(()), written)
             }
             Statement::DropTable(drop) if !drop.temporary => drop.names.iter().try_for_each(written),
-            Statement::TruncateTable(name) => written(name),
+            Statement::TruncateTable(name) => {
+                let (database, table) = self.security().qualify(name)?;
+                // It empties no view, so that a lock of one does not count.
+                match self.shared.catalog.load().entry(&database, &table) {
+                    Some(TableEntry::View(_)) if self.security().temporary_table_named(name).is_none() => {
+                        Err(SqlError::new(ErrorCode::TableNotLocked, &[&table]))
+                    }
+                    _ => written(name),
+                }
+            }
             Statement::RenameTable(rename) => rename.renames.iter().try_for_each(|(from, _)| written(from)),
             Statement::CreateIndex(create) => written(&create.table),
             Statement::DropIndex(drop) => written(&drop.table),
@@ -323,6 +348,13 @@ impl Session {
         env: DdlEnv,
     ) -> SqlResult<Outcome> {
         let (statement, alter_env) = (statement.clone(), AlterEnv { strict: self.settings.bind.sql_mode.is_strict() });
+        // It may hide any other table, but no TEMPORARY one.
+        if let Some(to) = alter::renamed_to(&env, name, &statement)?
+            && to != *name
+            && self.temporary_tables.contains_key(&to)
+        {
+            return Err(SqlError::new(ErrorCode::TableExists, &[&to.1]));
+        }
         let (old, database) = (table.clone(), name.0.clone());
         let (changed, rename, rows) = self
             .blocking(move |shared| alter::alter_temporary(shared, &env, &alter_env, &statement, &old, &database))

@@ -78,7 +78,7 @@ fn run_event(database: &Database, event: &EventDef, job: &RunningJob) -> SqlResu
     let (weak, id) = (database.downgrade(), session.id());
     job.on_cancel(Box::new(move || {
         if let Some(database) = weak.upgrade() {
-            crate::api::Backend::client_gone(&database, id);
+            crate::api::FrontEndContext::client_gone(&database, id);
         }
     }));
     let (body, span) = parse_body(&event.body, &session.parse_options()).map_err(parse_error)?;

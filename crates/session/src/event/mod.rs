@@ -1,7 +1,7 @@
-//! Statements about events, and what events do: statements that run by the clock.
+//! Events: statements that run at given times.
 //!
-//! [`crate::event_scheduler`] knows the events and when they are due. CREATE, ALTER and DROP are in `ddl`; the job that runs an event is
-//! in `handler`.
+//! [`crate::event_scheduler`] knows the events and their times. CREATE, ALTER and DROP are in `ddl`, SHOW is in `show`; the job that
+//! runs an event is in `handler`.
 
 mod ddl;
 mod handler;

@@ -1,4 +1,4 @@
-//! What an event is, when it is due, and its record.
+//! The definition of an event, the times when it is due, and its record.
 
 use squall_catalog::AccountKey;
 use squall_row_store::{Malformed, Reader, Writer};

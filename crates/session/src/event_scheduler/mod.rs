@@ -1,6 +1,6 @@
-//! All events, and the thread that sleeps until the next is due and gives it to the job system.
+//! All events, and the thread that sleeps until the next one is due and queues it as a job.
 //!
-//! An event is a record of the store's (`definition`), so CREATE, ALTER and DROP are durable and take effect at once.
+//! An event is a record of the store (`definition`), so CREATE, ALTER and DROP are durable and take effect at once.
 
 mod definition;
 

@@ -1,7 +1,7 @@
-//! Child sessions: sessions that run a list of statements for another one, beside its transaction.
+//! Child sessions: they run a list of statements for another session, outside its transaction.
 //!
-//! A child is made of who has logged in, with a few settings of the caller, and a KILL of its own. While the caller waits for it, locks of
-//! the caller are no use to wait for: the lock tables know of the call.
+//! A child has the account that has logged in, a few settings of the caller, and its own KILL. The caller waits for it, so the child
+//! can never get a lock that the caller holds. The lock tables know of the call, and end such a wait as a deadlock.
 
 use crate::api::KillCallback;
 use crate::database::{Database, Shared};
@@ -9,6 +9,7 @@ use crate::execute::list::ListEnd;
 use crate::procedure::{NestedMember, SessionStatements};
 use crate::session::Session;
 use crate::state::image::SessionImage;
+use crate::statement_kind::DYNAMIC_SQL;
 use crate::thread_runtime::run_on_this_thread;
 use bytes::Bytes;
 use squall_catalog::AccessMap;
@@ -121,7 +122,7 @@ impl SessionStatements {
             return Err(SqlError::new(ErrorCode::WrongArguments, &[&text]));
         }
         if self.is_inside {
-            return Err(SqlError::new(ErrorCode::NotAllowedInFunctionOrTrigger, &[&"Dynamic SQL"]));
+            return Err(SqlError::new(ErrorCode::NotAllowedInFunctionOrTrigger, &[&DYNAMIC_SQL]));
         }
         let shared = self.shared()?;
         let who = &self.authenticated;
@@ -162,7 +163,7 @@ impl SessionStatements {
         let _call = Call::begin(&shared, caller, id);
         let image = self.child_image(&shared, context);
         let mut child = Session::child_of_image(shared.clone(), id, image, Arc::new(|| {}), self.depth + 1)?;
-        child.is_within_read_only = self.is_read_only();
+        child.nesting.is_within_read_only = self.is_read_only();
         // KILL of the caller may have come before the child was there to be told.
         context.kill.check()?;
         let end = run_on_this_thread(child.run_child(list, parameters))?;

@@ -1,4 +1,4 @@
-//! A list of statements in one text, which is run to its end or up to the first that fails, all or nothing.
+//! Runs a list of statements in one text, to its end or to the first failure, as a whole or not at all.
 
 use crate::collector::LastError;
 use crate::plans::long_statement::Text;
@@ -6,9 +6,8 @@ use crate::session::{Request, Session, parse_error};
 use bytes::Bytes;
 use squall_parser::ast::Statement;
 use squall_registry::StatementContext;
-use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
-use squall_types::{ErrorCode, Level, SqlError, SqlResult, Value};
+use squall_types::{ErrorCode, Level, ModuleError, SqlError, SqlResult, Value};
 
 /// What errors about arguments call it.
 pub(crate) const SUBJECT: &str = "EXECUTE";
@@ -16,8 +15,8 @@ pub(crate) const SUBJECT: &str = "EXECUTE";
 const SHOWN_CHARACTERS_MAX: usize = 80;
 /// The savepoint of a list within a transaction. No identifier can name it.
 const SAVEPOINT: &str = "\u{0}execute";
-/// The number of the condition that says which statement of a list has failed.
-const FAILED_STATEMENT: u16 = 50_101;
+/// The condition that says which statement of a list has failed.
+const FAILED_STATEMENT: ModuleError = ModuleError::new(50_101, b"HY000", "Statement %s of EXECUTE failed: %s");
 
 /// How a list has ended.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,14 +41,14 @@ pub struct FailedStatement {
 }
 
 impl ListEnd {
-    /// The end of a statement that has run the list: the error of what failed, after a note that says which statement that was.
+    /// Ends a statement that has run the list: gives the error of the failed statement, after a note with its number.
     ///
     /// # Errors
-    /// That.
+    /// The error of the failed statement.
     pub(crate) fn into_result(self, context: &StatementContext) -> SqlResult<ListEnd> {
         let Some(failed) = self.failed else { return Ok(self) };
-        let message = format!("Statement {} of EXECUTE failed: {}", failed.ordinal, failed.text);
-        context.diagnostics.push(Level::Note, SqlError::of_parts(FAILED_STATEMENT, *b"HY000", message));
+        let note = SqlError::of_module(&FAILED_STATEMENT, &[&failed.ordinal, &failed.text]);
+        context.diagnostics.push(Level::Note, note);
         Err(failed.error)
     }
 }
@@ -57,24 +56,27 @@ impl ListEnd {
 impl Session {
     /// Runs a list as one: within the transaction that is open or, if none is, in one of its own. What ends that transaction (COMMIT,
     /// ROLLBACK, a definition) ends the unit; statements behind it commit by themselves, or as the list says. Whatever the list has begun
-    /// is committed at its end, and rolled back when a statement fails.
+    /// is committed at its end, and rolled back when a statement fails. A list that goes back to a savepoint from before it is in the same transaction
+    /// still; it can then be taken back only with all of that.
     pub(crate) async fn run_list_as_one(&mut self, list: &Bytes, parameters: &[Value], is_child: bool) -> ListEnd {
-        let savepoint = format!("{SAVEPOINT} {}", self.execute_depth);
-        let within = self.transaction.is_open();
-        match within {
-            true => self.mark_savepoint(&savepoint),
-            false => self.open_explicit_transaction(),
+        let savepoint = format!("{SAVEPOINT} {}", self.nesting.execute_depth);
+        let around = self.transaction.open_id();
+        match around {
+            Some(_) => self.mark_savepoint(&savepoint),
+            None => self.open_explicit_transaction(),
         }
         let mut end = ListEnd::default();
         end.failed = self.run_list(list, parameters, is_child, &mut end).await.err();
-        let is_marked = within && self.has_savepoint(&savepoint);
-        let ended = match (&end.failed, is_marked) {
-            (Some(_), true) => self.take_back_to(&savepoint),
-            (Some(_), false) => {
+        let is_within = around.is_some() && self.transaction.open_id() == around;
+        let is_marked = is_within && self.has_savepoint(&savepoint);
+        let ended = match (&end.failed, is_within) {
+            (Some(_), _) if is_marked => self.take_back_to(&savepoint),
+            (Some(_), _) => {
                 self.rollback().await;
                 Ok(())
             }
-            (None, true) => self.forget_savepoint(&savepoint),
+            (None, true) if is_marked => self.forget_savepoint(&savepoint),
+            (None, true) => Ok(()),
             (None, false) => self.commit().await,
         };
         if let Err(error) = ended
@@ -135,28 +137,12 @@ impl Session {
     /// Runs one statement of a list; gives the rows that it has changed.
     async fn run_of_list(&mut self, request: Request<'_>, parameters: &[Value], is_child: bool) -> SqlResult<u64> {
         if is_child {
-            let shown = self.shown(request.statement, request.sql);
-            self.process.begin("Execute", &String::from_utf8_lossy(&shown), now_micros());
+            self.show_command("Execute", request.sql);
         }
-        let prepared;
-        let request = match parameters {
-            [] => request,
-            _ => {
-                prepared = self.prepare_text(request.sql).await?.0;
-                Request {
-                    statement: &prepared.statement,
-                    sql: &prepared.sql,
-                    parameters,
-                    placeholders: prepared.placeholders,
-                    prepared: Some(&prepared),
-                    long: prepared.statement.long(),
-                    ..request
-                }
-            }
-        };
         let mut writer = LastError::default();
         // Nothing is sent, so nothing can be refused.
-        let ran = Box::pin(self.run(request, false, &mut writer)).await.map_err(SqlError::internal)?;
+        let ran = Box::pin(self.run_with_values(request, parameters, false, &mut writer)).await;
+        let ran = ran.map_err(SqlError::internal)?;
         match writer.error {
             Some(error) if !ran => Err(error),
             _ => Ok(writer.affected_rows),

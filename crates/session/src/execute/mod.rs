@@ -1,8 +1,9 @@
 //! EXECUTE of texts: `EXECUTE {@variable | 'text'} [USING …] [WITH NO RETURN] [CONCURRENT] [WAIT]`.
 //!
-//! A text is one statement that runs as if it stood there; with `WITH NO RETURN` a [`list`] of them, all or nothing; with `CONCURRENT`
-//! a list in a session of its own, a [`child`]. The function EXECUTE() of a module uses the same child sessions. Whatever runs, it runs as who has
-//! logged in: the text may be a caller's, so a routine's definer lends it nothing.
+//! A text is one statement, which runs in place. With `WITH NO RETURN` it is a [`list`] of statements, all or nothing. With
+//! `CONCURRENT` the list runs in its own session, a [`child`]. The function EXECUTE() of a module uses the same child sessions. All
+//! texts run with the privileges of the account that has logged in: a text may come from a caller, so it must not get the privileges of
+//! a routine's definer.
 
 pub mod child;
 pub mod list;
@@ -42,11 +43,11 @@ impl Session {
         if execute.concurrent {
             return Ok(self.execute_concurrently(text, parameters, execute.wait, run).await?);
         }
-        if self.execute_depth == DEPTH_MAX {
+        if self.nesting.execute_depth == DEPTH_MAX {
             let what = format!("{SUBJECT}: texts that execute texts go {DEPTH_MAX} deep at most");
             return Err(SqlError::new(ErrorCode::WrongArguments, &[&what]).into());
         }
-        self.execute_depth += 1;
+        self.nesting.execute_depth += 1;
         let identity = self.enter_authenticated();
         // As a prepared statement, it has none of the program's variables.
         let locals = self.locals.take();
@@ -64,7 +65,7 @@ impl Session {
         if let Some(identity) = identity {
             self.leave_identity(identity);
         }
-        self.execute_depth -= 1;
+        self.nesting.execute_depth -= 1;
         result
     }
 
@@ -111,7 +112,7 @@ impl Session {
         run: &StatementRun<'_>,
     ) -> Result<Outcome, Failure> {
         let end = self.run_list_as_one(&text, parameters, false).await;
-        run.context.last_insert_id.store(self.last_insert_id, Ordering::Relaxed);
+        run.context.last_insert_id.store(self.previous.last_insert_id, Ordering::Relaxed);
         let affected_rows = end.affected_rows;
         end.into_result(&run.context)?;
         Ok(Outcome::Ok(OkInfo { affected_rows, ..OkInfo::default() }))

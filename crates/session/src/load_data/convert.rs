@@ -1,6 +1,6 @@
-//! Fields that are written as their columns print them become stored values directly.
+//! Converts fields that have the text form of their columns directly to stored values.
 //!
-//! The binder converts all other fields: those that may change when they are stored, or that cause a warning.
+//! The binder converts all other fields: those that change when they are stored, or cause a warning.
 
 use squall_catalog::ColumnDef;
 use squall_planner::dml::InsertPlan;

@@ -1,4 +1,4 @@
-//! Where the text comes from: a file of the server, the client, or a URL.
+//! The source of the text: a file of the server, the client, or a URL.
 
 use super::xml::XmlRows;
 use crate::result::writer::ResultWriter;
@@ -95,7 +95,8 @@ impl Session {
 
     /// 3948 unless the client may be asked for files.
     pub(super) fn check_local_infile(&self) -> Result<(), SqlError> {
-        let allowed = Values(&self.shared.globals.load_values()).on(ids::LOCAL_INFILE) && self.info.local_files;
+        let allowed =
+            Values(&self.shared.globals.load_values()).on(ids::LOCAL_INFILE) && self.identity.info.local_files;
         if allowed { Ok(()) } else { Err(SqlError::new(ErrorCode::LocalInfileDisabled, &[])) }
     }
 }

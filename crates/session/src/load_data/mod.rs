@@ -1,9 +1,10 @@
 //! LOAD DATA [LOCAL] INFILE, and LOAD XML.
 //!
-//! The file's text comes through a bounded channel, from the client or from a file of the server ([`feed`]), to a thread that may block ([`run`]). A
-//! small file is cut into fields ([`reader`]) and stored row by row in the session's transaction. Files of formats whose fields have names become
-//! such text first ([`named`], [`xml`]). A large file goes into a bulk load, which becomes visible as a whole: its text is cut into blocks of whole
-//! rows ([`split`]), from which several threads make stored rows ([`parallel`], [`convert`]).
+//! The file's text comes through a bounded channel, from the client or from a file of the server ([`feed`]), to a thread that may block
+//! ([`run`]). A small file is split into fields ([`reader`]) and stored row by row in the session's transaction. Formats whose fields
+//! have names are converted to such text first ([`named`], [`xml`]). A large file goes into a bulk load, which becomes visible as a
+//! whole. Its text is split into blocks of whole rows ([`split`]), and several threads make stored rows of them ([`parallel`],
+//! [`convert`]).
 
 mod convert;
 mod feed;
@@ -315,7 +316,7 @@ impl Session {
     }
 }
 
-/// Where the file's fields go, and the names of those that are columns. Without a list of columns they are the table's.
+/// The targets of the file's fields, and the names of the columns among them. Without a list of columns they are the table's.
 fn targets_of(statement: &LoadData, definition: &TableDef) -> (Vec<Target>, Vec<Ident>) {
     let (mut targets, mut names) = (Vec::new(), Vec::new());
     let mut column = |name: Ident| {

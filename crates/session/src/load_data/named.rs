@@ -1,5 +1,5 @@
-//! LOAD DATA … FORMAT CSV, NDJSON or PARQUET: files whose fields have names. They become the text that LOAD DATA reads without
-//! clauses; the rest is as for other files.
+//! LOAD DATA … FORMAT CSV, NDJSON or PARQUET: files whose fields have names. They are converted to LOAD DATA's default format, and then
+//! loaded like other files.
 
 use super::feed::{CHUNK_BYTES, open_error, read_error};
 use crate::database::TEMPORARY_FOLDER;

@@ -1,5 +1,5 @@
-//! A bulk load on all cores: one thread cuts the text into blocks of rows, several make stored rows. Rows, warnings and
-//! the first error are taken in the order of the text.
+//! A bulk load on all cores: one thread splits the text into blocks of rows, and several threads make stored rows. Rows, warnings and
+//! the first error keep the order of the text.
 
 use super::convert::DirectRow;
 use super::reader::{LineReader, Row, Rows};

@@ -356,7 +356,7 @@ impl LineReader {
         self.format.fields_terminated.first() == Some(&byte) || self.format.lines_terminated.first() == Some(&byte)
     }
 
-    /// `\N` is NULL; so is the bare word where fields are enclosed, or where nothing escapes, and what is defined to be.
+    /// `\N` is NULL; so is the bare word if fields are enclosed or nothing escapes, and the text of DEFINED NULL BY.
     fn is_null(&self, value: &[u8], quoted: bool, null_escape: bool) -> bool {
         if null_escape && value == b"N" {
             return true;

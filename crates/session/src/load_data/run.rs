@@ -1,4 +1,4 @@
-//! The loading thread.
+//! Runs the loading thread.
 
 use super::convert::plain_integer;
 use super::parallel::load_in_parallel;

@@ -1,4 +1,4 @@
-//! Cuts text into blocks of whole rows, which several threads may then cut into fields.
+//! Splits text into blocks of whole rows, so that several threads can split these into fields.
 
 use super::reader::{LineReader, Rows};
 use crate::query::Format;

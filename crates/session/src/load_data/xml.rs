@@ -1,4 +1,4 @@
-//! LOAD XML: elements become the text that LOAD DATA reads without clauses; the rest is as for other files.
+//! LOAD XML: converts elements to LOAD DATA's default format, and then loads them like other files.
 //!
 //! A row is an element with a given name. Its fields are attributes, elements with text, and `<field name="…">` elements, in the row or
 //! around it. An empty text is no field, as in MySQL: the column is NULL.
@@ -179,7 +179,7 @@ impl XmlRows {
         }
     }
 
-    /// An element is over, and with it what was in it; what is in a row is the row's. Tells whether it was a row.
+    /// Ends an element and the elements in it; fields in a row belong to the row. Tells whether it was a row.
     fn end(&mut self, element: &Element, rows: &mut Vec<u8>) -> bool {
         let is_row = element.name == self.row;
         if is_row {

@@ -1,5 +1,5 @@
-//! Long statements: to parse them, to bind them and to drop their trees takes so long that the query pool does it. A
-//! connection's thread is shared with other connections.
+//! Long statements. Parsing them, binding them and dropping their trees takes long, so the query pool does it: a connection's thread
+//! also serves other connections.
 
 use bytes::Bytes;
 use squall_executor::runtime::{QueryRuntime, ReservedMemory};
@@ -64,7 +64,7 @@ impl ParsedStatement {
     /// Parses the statement of a text that begins at `start`, on a thread of the pool.
     ///
     /// # Errors
-    /// 1041 if there is no memory for its tree; inside, what is wrong with the text.
+    /// 1041 if there is no memory for its tree; the inner result has the errors of the text.
     pub fn parse(
         (text, start): (Bytes, usize),
         options: &ParseOptions,

@@ -1,4 +1,4 @@
-//! Routes: how a statement runs, with its plan.
+//! Routes: the ways to run a statement, with their plans.
 
 pub(crate) mod long_statement;
 pub(crate) mod prepared;

@@ -1,4 +1,4 @@
-//! A statement that was parsed once.
+//! A prepared statement: it was parsed once.
 
 use crate::plans::long_statement::LongStatement;
 use crate::result::writer::ColumnMeta;

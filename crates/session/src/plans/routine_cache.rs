@@ -5,13 +5,38 @@ use crate::plans::slot::SchemaVersions;
 use parking_lot::{Mutex, RwLock};
 use squall_catalog::{AccountKey, Invoker, RoutineDef, RoutineName};
 use squall_parser::ast::{Span, Statement};
-use squall_registry::BindSettings;
+use squall_registry::{BindSettings, RoutineLanguage};
 use squall_types::SqlResult;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Most bodies that are kept; then all are forgotten.
 const ROUTINES_MAX: usize = 1024;
+
+/// The body of a stored routine as a tree.
+#[derive(Debug)]
+pub(crate) struct ParsedBody {
+    /// The statement that runs it; an empty one for a procedure or an aggregate function in another language.
+    pub statement: Statement,
+    /// Where it is in the text of the definition.
+    pub span: Span,
+    /// The body, if it is in another language.
+    pub external: Option<ExternalRoutine>,
+}
+
+impl ParsedBody {
+    /// One in SQL.
+    pub fn of_sql((statement, span): (Statement, Span)) -> ParsedBody {
+        ParsedBody { statement, span, external: None }
+    }
+}
+
+/// A routine in another language.
+#[derive(Clone, Debug)]
+pub(crate) struct ExternalRoutine {
+    pub language: Arc<dyn RoutineLanguage>,
+    pub source: Arc<str>,
+}
 
 /// A routine with its body as a tree.
 #[derive(Debug)]
@@ -24,6 +49,8 @@ pub(crate) struct ParsedRoutine {
     pub body: Statement,
     /// Where that is in the text of the definition.
     pub span: Span,
+    /// The body, if it is in another language than SQL; `body` is that of a function then, and empty otherwise.
+    pub external: Option<ExternalRoutine>,
     /// A function's body, compiled, and what for.
     compiled: Mutex<Option<(CompiledFor, Arc<CompiledProgram>)>>,
 }
@@ -80,18 +107,19 @@ impl RoutineCache {
         &self,
         database: &str,
         def: &Arc<RoutineDef>,
-        parse: impl FnOnce() -> SqlResult<(Statement, Span)>,
+        parse: impl FnOnce() -> SqlResult<ParsedBody>,
     ) -> SqlResult<Arc<ParsedRoutine>> {
         let key: Key = (database.into(), def.key());
         if let Some(known) = self.0.read().get(&key).filter(|known| Arc::ptr_eq(&known.def, def)) {
             return Ok(known.clone());
         }
-        let (body, span) = parse()?;
+        let ParsedBody { statement: body, span, external } = parse()?;
         let parsed = Arc::new(ParsedRoutine {
             database: key.0.clone(),
             def: def.clone(),
             body,
             span,
+            external,
             compiled: Mutex::default(),
         });
         let mut routines = self.0.write();

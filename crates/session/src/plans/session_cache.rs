@@ -1,10 +1,10 @@
-//! The session plan cache: routes that a session keeps for the next time, by a prepared statement's number, or by a text's normalized
-//! statement (its text with a `?` for each plain literal).
+//! The session plan cache: a session's routes, by the number of a prepared statement, or by the normalized statement of a text (the
+//! text with a `?` for each plain literal).
 //!
 //! A route is valid while its inputs stay the same: the catalog, the accounts, and the session's settings ([`PlanVersions`]). A
 //! statement without a route is parsed and bound each time.
 //!
-//! Every session has a cache of its own, so finding a route takes no lock. Sessions share statements and plans through
+//! Every session has its own cache, so finding a route takes no lock. Sessions share statements and plans through
 //! [`crate::plans::shared_cache`].
 
 use crate::plans::prepared::PreparedStatement;

@@ -1,4 +1,4 @@
-//! The arguments of a CALL: evaluated, converted to the parameters' types, and given back.
+//! The arguments of a CALL: evaluates them, converts them to the parameters' types, and gives OUT parameters back.
 
 use super::{Parameter, ParameterMode};
 use crate::converted::converted;

@@ -1,4 +1,4 @@
-//! CALL, and what a procedure gets to work with.
+//! Runs CALL, and makes the [`ProcedureCall`](crate::database::ProcedureCall) of a procedure.
 
 use super::arguments::Destination;
 use super::stack::OnGrowingStack;
@@ -55,20 +55,20 @@ impl Session {
     ) -> Result<Outcome, Failure> {
         let (database, name) = self.security().qualify(&call.procedure)?;
         let callee = self.callee(&database, &name)?;
-        if self.inside.is_some() && matches!(callee, Callee::Own(_)) {
+        if self.nesting.inside.is_some() && matches!(callee, Callee::Own(_)) {
             return Err(SqlError::unsupported("CALL of the server's own procedures in stored functions").into());
         }
-        if self.call_depth == CALLS_MAX {
+        if self.nesting.call_depth == CALLS_MAX {
             return Err(SqlError::new(ErrorCode::SpRecursionLimit, &[&CALLS_MAX, &name]).into());
         }
         let parameters = callee.parameters();
         let destinations = self.destinations(&callee.shown_name(), &parameters, &call.arguments)?;
         let arguments = self.argument_values(&parameters, &call.arguments, run).await?;
-        // What the arguments were computed in is no transaction of the procedure's statements.
+        // The transaction that evaluated the arguments is not that of the procedure's statements.
         self.end_statement(run.request.statement).await?;
         // Results of the procedure's own go out before the statement has ended: with its conditions, not with those of the statement before.
         self.diagnostics.clear();
-        self.call_depth += 1;
+        self.nesting.call_depth += 1;
         let result = match &callee {
             Callee::Own(procedure) => {
                 let mut call = ProcedureCall::new(self, &run.context, writer, arguments);
@@ -86,7 +86,7 @@ impl Session {
                 })
             }
         };
-        self.call_depth -= 1;
+        self.nesting.call_depth -= 1;
         let (ok, arguments) = result?;
         self.give_out(&parameters, &destinations, arguments, &run.context, writer).await?;
         Ok(Outcome::Ok(ok))

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod call;
+mod external;
 mod nested;
 mod runner;
 mod stack;

@@ -1,4 +1,4 @@
-//! Sessions that are made like another: for statements that functions run, and for later work of an account.
+//! Makes sessions from another session's state: for statements that functions run, and for later work of an account.
 
 use crate::api::KillCallback;
 use crate::collector::Collector;
@@ -69,19 +69,19 @@ impl SessionStatements {
     pub fn new(session: &Session) -> Self {
         Self {
             shared: Arc::downgrade(&session.shared),
-            account: session.account.clone(),
-            active_roles: session.active_roles.clone(),
-            info: session.info.clone(),
+            account: session.identity.account.clone(),
+            active_roles: session.identity.active_roles.clone(),
+            info: session.identity.info.clone(),
             client_host: session.security().client_host().into(),
             appends: session.appends.clone(),
             memory: session.process.memory.clone(),
-            depth: session.nested_depth,
+            depth: session.nesting.session_depth,
             read_only: session.is_read_only_statement.clone(),
             asked: Mutex::default(),
             definer: Mutex::default(),
-            authenticated: session.authenticated(),
-            is_within_child: session.is_within_child || session.info.parent.is_some(),
-            is_inside: session.inside.is_some(),
+            authenticated: session.identity.authenticated(),
+            is_within_child: session.nesting.is_within_child || session.identity.info.parent.is_some(),
+            is_inside: session.nesting.inside.is_some(),
             turn: Mutex::default(),
         }
     }
@@ -138,9 +138,9 @@ impl SessionStatements {
         let _member = parent.map(|parent| NestedMember::new(parent, id));
         let (image, kill) = (self.image(context), context.kill.clone());
         let mut session = Session::of_image(shared, id, image, kill, Arc::new(|| {}), self.depth + 1)?;
-        session.is_within_read_only = self.is_read_only();
-        session.is_within_child = self.is_within_child;
-        session.authenticated = Some(self.authenticated.clone());
+        session.nesting.is_within_read_only = self.is_read_only();
+        session.nesting.is_within_child = self.is_within_child;
+        session.identity.authenticated = Some(self.authenticated.clone());
         session.offer_nested_statements();
         let mut collector = Collector::charged(&self.memory);
         let ran = run_on_this_thread(session.run_within_command(sql, &mut collector))?;
@@ -286,7 +286,7 @@ impl Session {
     ) -> SqlResult<Session> {
         let info = ConnectionInfo { database: String::new(), multi_statements: true, ..image.info };
         let mut session = Session::new_in(shared, id, image.account, info, on_kill, kill, nested_depth)?;
-        session.active_roles = image.active_roles;
+        session.identity.active_roles = image.active_roles;
         session.rebuild_access();
         session.variables.session = image.variables;
         session.set_user_variables(image.user_variables);
@@ -294,7 +294,7 @@ impl Session {
             session.use_database(&database)?;
         }
         session.settings_changed();
-        session.changes.clear();
+        session.command.changes.clear();
         Ok(session)
     }
 }

@@ -1,4 +1,4 @@
-//! A session that runs statements from inside of its own statement.
+//! Runs statements in a session inside its own statement.
 
 use crate::database::{Shared, StatementRunner};
 use crate::plans::long_statement::Text;
@@ -18,11 +18,11 @@ impl StatementRunner for Session {
     }
 
     fn account(&self) -> &AccountKey {
-        &self.account
+        &self.identity.account
     }
 
     fn access(&self) -> &AccessMap {
-        &self.access
+        &self.identity.access
     }
 
     fn check(&self, needs: &[Need]) -> SqlResult<()> {
@@ -39,9 +39,9 @@ impl StatementRunner for Session {
 
     fn image(&self, user_variables: Arc<UserVariables>) -> SessionImage {
         SessionImage {
-            account: self.account.clone(),
-            active_roles: self.active_roles.clone(),
-            info: ConnectionInfo { parent: None, ..self.info.clone() },
+            account: self.identity.account.clone(),
+            active_roles: self.identity.active_roles.clone(),
+            info: ConnectionInfo { parent: None, ..self.identity.info.clone() },
             database: self.default_database().cloned(),
             variables: self.variables.session.clone(),
             user_variables,
@@ -66,7 +66,7 @@ impl StatementRunner for Session {
 
     fn give_state_to(&self, context: &StatementContext) {
         self.diagnostics.copy_to(&context.diagnostics);
-        context.last_insert_id.store(self.last_insert_id, Ordering::Relaxed);
+        context.last_insert_id.store(self.previous.last_insert_id, Ordering::Relaxed);
     }
 }
 

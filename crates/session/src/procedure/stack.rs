@@ -1,4 +1,4 @@
-//! Deep calls: the stack of the thread does not limit them.
+//! Extends the stack for deep calls, so that the thread's stack does not limit them.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

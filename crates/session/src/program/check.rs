@@ -1,12 +1,12 @@
-//! Errors of a stored program that do not depend on its tables; CREATE reports them.
+//! Checks a stored program for errors that do not depend on its tables; CREATE reports them.
 
 use crate::program_errors as errors;
-use crate::statement_kind::{refused_for_its_rows, refused_in_function};
+use crate::statement_kind::{DYNAMIC_SQL, refused_for_its_rows, refused_in_function};
 use squall_parser::ast::{
     Block, ConditionValue, Declaration, DiagnosticsItems, HandlerAction, Ident, Parameter, ProgramStatement, Query,
     SelectInto, Set, SetItem, Signal, SignalCondition, Statement, Step, VariableTarget,
 };
-use squall_registry::VariableRegistry;
+use squall_registry::{Registry, VariableRegistry};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
 /// The kind of object whose body a program is.
@@ -40,8 +40,9 @@ struct Names<'a> {
 /// Looks at a program.
 ///
 /// # Errors
-/// 1193, 1308, 1309, 1319, 1324, 1327, 1330 to 1333, 1413: names that are not there, or twice; 1313 for RETURN where there is nothing to return, 1320
-/// for a function without; 1303, 1336, 1314, 1357, 1415, 1422, 1576: statements that may not stand there; 1235 for what is not supported.
+/// 1193, 1308, 1309, 1319, 1324, 1327, 1330 to 1333, 1413 for missing or duplicate names; 1313 for RETURN outside a function, 1320
+/// for a function without RETURN; 1303, 1336, 1314, 1357, 1415, 1422, 1576 for statements that are not allowed there; 1235 for
+/// unsupported ones.
 pub(crate) fn check_program<'a>(
     body: &'a Statement,
     kind: ProgramKind<'a>,
@@ -73,6 +74,15 @@ pub(crate) fn check_program<'a>(
             Err(SqlError::new(ErrorCode::SpNoReturn, &[&name.as_str()]))
         }
         _ => Ok(()),
+    }
+}
+
+/// Refuses a function or a trigger whose body calls a function that runs texts (1336). A view that calls one is seen when it is read.
+pub(crate) fn check_called(called: &[Box<str>], registry: &Registry) -> SqlResult<()> {
+    let runs_texts = |name: &str| registry.declared_scalar(name).is_some_and(|function| function.runs_texts());
+    match called.iter().any(|name| runs_texts(name)) {
+        true => Err(SqlError::new(ErrorCode::NotAllowedInFunctionOrTrigger, &[&DYNAMIC_SQL])),
+        false => Ok(()),
     }
 }
 
@@ -274,14 +284,14 @@ impl<'a> Names<'a> {
         match declaration {
             Declaration::Variables { names, .. } => names.iter().try_for_each(|name| {
                 if is_among(&self.variables[known.0..], name) {
-                    return Err(errors::duplicate(1331, "variable", name));
+                    return Err(errors::duplicate(ErrorCode::DuplicateVariable, name));
                 }
                 self.variables.push(name);
                 Ok(())
             }),
             Declaration::Condition { name, value } => {
                 if is_among(&self.conditions[known.1..], name) {
-                    return Err(errors::duplicate(1332, "condition", name));
+                    return Err(errors::duplicate(ErrorCode::DuplicateCondition, name));
                 }
                 self.conditions.push(name);
                 self.numbers.push(matches!(value, ConditionValue::ErrorCode(_)));
@@ -289,7 +299,7 @@ impl<'a> Names<'a> {
             }
             Declaration::Cursor { name, .. } => {
                 if is_among(&self.cursors[known.2..], name) {
-                    return Err(errors::duplicate(1333, "cursor", name));
+                    return Err(errors::duplicate(ErrorCode::DuplicateCursor, name));
                 }
                 self.cursors.push(name);
                 Ok(())

@@ -1,4 +1,4 @@
-//! Loops that only compute variables: they are compiled, and run without a statement for each step.
+//! Compiles loops that only compute variables. They run without a statement for each step.
 
 use super::interpreter::{Flow, Interpreter, Stop};
 use crate::compiled::{CompiledProgram, Compiler, Ended, Machine, Paused, may_be_compiled};

@@ -1,4 +1,4 @@
-//! Which handler a condition finds.
+//! Finds the handler of a condition.
 
 use super::interpreter::Scope;
 use squall_parser::ast::{ConditionValue, Declaration, HandlerAction, Ident, Step};

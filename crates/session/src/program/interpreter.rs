@@ -385,7 +385,7 @@ impl<'a> Interpreter<'_, 'a> {
 
     /// A statement that may stand anywhere.
     async fn statement(&mut self, statement: &'a Statement, span: Span) -> Ran<'a> {
-        if let Some(inside) = &self.session.inside {
+        if let Some(inside) = &self.session.nesting.inside {
             refused_for_its_rows(statement, inside.word)?;
         }
         let signal = self.signal_of_state(statement)?;

@@ -1,4 +1,4 @@
-//! Local variables as statements see and set them.
+//! Local variables, as statements read and set them.
 
 use crate::converted::converted;
 use crate::program_errors::undeclared_variable;
@@ -52,7 +52,7 @@ impl Session {
         Ok(true)
     }
 
-    /// Gives what SELECT … INTO names, a local variable or a column of NEW, a value of some type.
+    /// Assigns a value to a target of SELECT … INTO: a local variable or a column of NEW.
     ///
     /// # Errors
     /// 1327 if there is none of that name; those of the conversion.

@@ -9,7 +9,7 @@ use squall_registry::StatementContext;
 use squall_types::{Level, SqlError, SqlResult};
 
 impl Session {
-    /// Puts what is handled into a statement's conditions, with those that are below it still.
+    /// Adds the handled condition to a statement's conditions, with the conditions below it.
     fn keep_below(&self, handled: &SqlError, context: &StatementContext) {
         if let [below @ .., last] = self.diagnostics.rows()
             && last.error == *handled

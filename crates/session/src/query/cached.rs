@@ -1,7 +1,7 @@
-//! Repeated queries of the full planner: their plans are in the shared plan cache, by the text as it was sent.
+//! Repeated queries of the full planner. The shared plan cache has their plans, by the exact text of the query.
 //!
-//! A plan is kept when its text comes for the second time. Its inputs have to be the same: the catalog and the session's settings. No name may
-//! mean a TEMPORARY table or a variable of a stored program. The sizes of tables are compared before each run
+//! A plan is cached when its text comes for the second time. It is used while its inputs are the same: the catalog and the session's
+//! settings. No name may mean a TEMPORARY table or a variable of a stored program. The sizes of tables are compared before each run
 //! ([`ReusablePlan::holds`](squall_executor::reusable::ReusablePlan::holds)). The session that runs it checks its own privileges.
 
 use super::RunningQuery;
@@ -35,9 +35,9 @@ impl Session {
         let text = request.text();
         let tells_all = request.placeholders == 0
             && request.long_statement().is_none()
-            && self.inside.is_none()
+            && self.nesting.inside.is_none()
             && self.locals.is_none()
-            && self.table_locks.is_none()
+            && self.held_locks.tables.is_none()
             && self.temporary_tables.is_empty()
             && self.settings.select_limit == u64::MAX
             && text.len() <= TEXT_BYTES_MAX;
@@ -51,7 +51,7 @@ impl Session {
         Some(CachePlace { text: text.to_vec(), settings, versions, keeps })
     }
 
-    /// Runs a query by its kept plan; `None` if there is no valid one.
+    /// Runs a query by its cached plan; `None` if there is no valid one.
     pub(super) async fn run_cached_query(
         &mut self,
         place: &CachePlace,
@@ -74,7 +74,7 @@ impl Session {
             return Ok(None);
         }
         count(&self.process.status.plan_hits);
-        entry.note_query(self.command_micros);
+        entry.note_query(self.command.start_micros);
         let plan = cached.plan.next_execution(run.context.clone())?;
         let stream = self.shared.runtime.run(&env, plan);
         let mut running = RunningQuery { stream, lent, context: run.context.clone() };

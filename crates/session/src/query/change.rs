@@ -31,7 +31,7 @@ pub(crate) fn returned_columns(plan: &DmlPlan) -> Vec<ColumnMeta> {
 }
 
 impl Session {
-    /// Binds a data change in this session's surroundings; see [`Binder::keeps_parameters`].
+    /// Binds a data change with this session's settings; see [`Binder::keeps_parameters`].
     pub(crate) fn bind_change(
         &self,
         run: &StatementRun<'_>,
@@ -137,8 +137,8 @@ impl Session {
         Ok(self.change_outcome(result, returning, run))
     }
 
-    /// Does what a definition has come in between of, by the catalog of now; as often as there is a newer one than that which `version` says
-    /// (`None`: it is not known which one it was).
+    /// Repeats a change that met a definition, with the current catalog; as often as the catalog is newer than `version` (`None`:
+    /// the version is unknown).
     async fn change_rows_anew(
         &mut self,
         run: &StatementRun<'_>,
@@ -187,7 +187,7 @@ impl Session {
 
     pub(crate) fn dml_options(&self, lock_wait: LockWait) -> DmlOptions {
         DmlOptions {
-            found_rows: self.info.found_rows,
+            found_rows: self.identity.info.found_rows,
             foreign_key_checks: self.settings.foreign_key_checks,
             auto_increment_increment: self.settings.auto_increment_increment,
             auto_increment_offset: self.settings.auto_increment_offset,
@@ -205,7 +205,7 @@ impl Session {
         inline: bool,
     ) -> SqlResult<DmlResult> {
         // The lock that would be waited for may be one of the statement around.
-        if inline && self.inside.is_none() && !run.context.programs.are_called() {
+        if inline && self.nesting.inside.is_none() && !run.context.programs.are_called() {
             match self.change_rows_here((*plan).as_ref(), run, catalog.clone()) {
                 Err(StoreError::WouldBlock) => run.context.begin_again(),
                 result => return result.map_err(SqlError::from),
@@ -254,7 +254,7 @@ impl Session {
 
     /// 1442 for a change of what the statements around read or change.
     fn check_unused(&self, plan: &DmlPlan) -> SqlResult<()> {
-        let Some(inside) = &self.inside else { return Ok(()) };
+        let Some(inside) = &self.nesting.inside else { return Ok(()) };
         for target in plan.targets() {
             let name = target.def().name.as_str();
             if inside.used.iter().any(|(database, table)| *database == target.database && **table == *name) {

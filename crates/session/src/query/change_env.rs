@@ -1,4 +1,4 @@
-//! What a change of rows needs beside its transaction, on any thread.
+//! The environment of a change of rows, besides its transaction, on any thread.
 
 use crate::database::Shared;
 use crate::session::{Session, StatementRun};

@@ -84,7 +84,7 @@ impl Session {
 
     /// See [`server_file`].
     pub(crate) fn server_file(&self, path: &str) -> SqlResult<PathBuf> {
-        server_file(&self.shared, &self.account, &self.access, path)
+        server_file(&self.shared, &self.identity.account, &self.identity.access, path)
     }
 }
 
@@ -127,7 +127,7 @@ pub(crate) struct Format {
     pub lines_terminated: Vec<u8>,
     /// The text of a field that is NULL; LOAD DATA only.
     pub null_text: Option<Vec<u8>>,
-    /// Fields that a line has at least, for those that are missing are NULL; LOAD DATA only.
+    /// The least number of fields of a line; missing fields are NULL; LOAD DATA only.
     pub fields_min: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Columns of results as clients are told of them.
+//! The columns of a result, as a client is told of them before it runs the statement.
 
 use crate::connection::CursorBuffer;
 use crate::query::virtual_change::changed_virtual_table;
@@ -14,8 +14,8 @@ use squall_types::{CollationId, ErrorCode, SqlResult};
 use std::sync::Arc;
 
 impl Session {
-    /// Columns of the result that a statement will have, empty if it has none, and what it needs if the columns are the
-    /// same for every session that may run it.
+    /// Columns of a statement's result, empty if it has none, and its needs if the columns are the same for every session that may
+    /// run it.
     pub(crate) async fn result_columns(
         &mut self,
         request: Request<'_>,

@@ -1,4 +1,4 @@
-//! A file that gets its name when it is complete: readers never see half of it, and a failed one leaves nothing.
+//! A file that gets its name when it is complete. So readers never see a part of it, and a failed one leaves nothing.
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, open, renameat_with};
 use rustix::io::Errno;

@@ -228,14 +228,7 @@ pub(super) fn file_error(path: &Path, error: std::io::Error) -> SqlError {
     let number = error.raw_os_error().unwrap_or(0);
     match error.kind() {
         std::io::ErrorKind::AlreadyExists => SqlError::new(ErrorCode::FileExists, &[&shown]),
-        _ => SqlError::of_parts(
-            1,
-            *b"HY000",
-            format!(
-                "Can't create/write to file '{shown}' (OS errno {number} - {})",
-                squall_types::io_error_text(&error)
-            ),
-        ),
+        _ => SqlError::new(ErrorCode::CantCreateFile, &[&shown, &number, &squall_types::io_error_text(&error)]),
     }
 }
 

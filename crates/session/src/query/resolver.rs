@@ -1,4 +1,4 @@
-//! What the planner asks the session for: tables and variables.
+//! Resolves tables and variables for the planner.
 
 use crate::database::Shared;
 use crate::query::view::FoundColumns;
@@ -21,7 +21,7 @@ use squall_planner::bind::RowTriggers;
 use squall_planner::partition::selected_partitions;
 use squall_planner::{TableRequest, TableResolver};
 use squall_registry::{
-    ReadScope, Registry, ScalarFunction, StatementContext, VirtualColumn, VirtualScan, VirtualTable,
+    AggregateFunction, ReadScope, Registry, ScalarFunction, StatementContext, VirtualColumn, VirtualScan, VirtualTable,
 };
 use squall_row_store::RowStore;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
@@ -164,6 +164,11 @@ impl TableResolver for SessionTables {
         Ok(table.map(|table| Arc::new(VirtualTableProvider::new(table)) as Arc<dyn TableProvider>))
     }
 
+    fn resolved_table(&self, database: &str, name: &str) -> Option<Arc<dyn TableProvider>> {
+        let table = self.registry.resolved_table(database, name)?;
+        Some(Arc::new(VirtualTableProvider::new(table)))
+    }
+
     fn virtual_database(&self, database: &str) -> bool {
         database == RowsTable::DATABASE || squall_system_tables::virtual_database(database).is_some()
     }
@@ -188,6 +193,18 @@ impl TableResolver for SessionTables {
         let Some(functions) = &self.functions else { return Err(SqlError::unsupported("triggers here")) };
         let tables = Box::new(self.for_body(functions));
         Ok(Arc::new(BoundTriggers::new(database, definition, tables, functions.fork())?))
+    }
+
+    fn stored_aggregate(
+        &self,
+        database: &str,
+        name: &str,
+        invoker: &Invoker,
+    ) -> SqlResult<Option<Arc<dyn AggregateFunction>>> {
+        match &self.functions {
+            Some(functions) => functions.find_aggregate(database, name, invoker),
+            None => Ok(None),
+        }
     }
 
     fn stored_function(

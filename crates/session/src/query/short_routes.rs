@@ -1,4 +1,4 @@
-//! Queries that are answered on the connection's thread: point lookups, constants, and small queries row by row.
+//! Queries that run on the connection's thread: point lookups, constants, and small queries row by row.
 
 use crate::plans::{ConstantPlan, RowsPlan, SelectPlan};
 use crate::result::Outcome;

@@ -118,7 +118,7 @@ impl Session {
         let bound = self.bind_query(&super::meta::select_all(object), b"", &[], &catalog, context, None)?;
         let s = |text: &str| Value::String(text.to_string());
         let mut rows = Vec::with_capacity(bound.columns.len());
-        let is_seen = |output: &&OutputColumn| self.access.sees_column(&name.0, &name.1, &output.name);
+        let is_seen = |output: &&OutputColumn| self.identity.access.sees_column(&name.0, &name.1, &output.name);
         for output in bound.columns.iter().filter(is_seen) {
             let column = column_of_output(output);
             let mut row = vec![s(&column.name), s(&squall_system_tables::type_text::type_text(&column.sql_type))];
@@ -133,7 +133,7 @@ impl Session {
             row.push(information_schema::column_default(&column).map_or(Value::Null, Value::String));
             row.push(s(""));
             if full {
-                let own = self.access.on_table(&name.0, &name.1);
+                let own = self.identity.access.on_table(&name.0, &name.1);
                 row.extend([s(&information_schema::column_privileges(own)), s("")]);
             }
             rows.push(row);
@@ -223,8 +223,7 @@ fn column_item(output: &OutputColumn) -> SelectItem {
     }))
 }
 
-/// What names of columns were found to be, by where the names stand: the database of a table that has one, and what the
-/// table is called.
+/// The resolved names of columns, by their positions in the text: the table's database, if it has one, and the table's name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FoundColumns(Arc<Mutex<HashMap<usize, TableOfColumn>>>);
 

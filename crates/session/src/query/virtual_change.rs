@@ -1,5 +1,4 @@
-//! INSERT, UPDATE and DELETE of virtual tables that take changes: rows are found by a query, and handed to the table one
-//! by one.
+//! INSERT, UPDATE and DELETE of virtual tables that accept changes. A query finds the rows, and the table gets them one by one.
 
 use crate::authorization::SecurityContext;
 use crate::result::Outcome;
@@ -146,7 +145,7 @@ impl Session {
         // A setting that is kept waits for the disk.
         self.blocking(move |_| update_all(&*table, &changed, &context)).await?;
         let info = format!("Rows matched: {found}  Changed: {count}");
-        let affected_rows = if self.info.found_rows { found } else { count };
+        let affected_rows = if self.identity.info.found_rows { found } else { count };
         Ok(Outcome::Ok(OkInfo { affected_rows, last_insert_id: 0, info, tells_warnings: true }))
     }
 }

@@ -1,4 +1,4 @@
-//! Columns of results as clients are told of them.
+//! Descriptions of a result's columns for clients.
 
 use crate::result::writer::{ColumnFlags, ColumnMeta};
 use squall_catalog::{ColumnDefault, TableDef};

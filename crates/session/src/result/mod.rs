@@ -1,4 +1,4 @@
-//! Results that a command makes itself: a few columns and rows of values.
+//! Results that a command makes itself: a few columns, and rows of values.
 
 pub(crate) mod column_meta;
 pub(crate) mod pass_on;

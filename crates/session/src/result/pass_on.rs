@@ -1,4 +1,4 @@
-//! Results of the statements of a procedure, on their way to the client.
+//! Passes the results of a procedure's statements on to the client.
 
 use crate::result::writer::{ColumnMeta, LocalFuture, OkInfo, ResultWriter, StatusInfo};
 use squall_types::{Date, DateTime, Decimal, RowWriter, SqlError, Time};

@@ -1,17 +1,15 @@
-//! Where a session's results go, and its client: what a front end gives a session.
+//! The interface of a session to its client: a front end implements it.
 //!
-//! A front end implements [`ResultWriter`]; a session calls it. The writer lives on the connection's thread, so rows
-//! of other threads reach it through a bounded channel: a slow reader delays its own query and no other session.
+//! A front end implements [`ResultWriter`]; a session calls it. The writer lives on the connection's thread, so rows of other threads
+//! reach it through a bounded channel: a slow reader delays only its own query.
 
+use squall_front_end::Peer;
 use squall_instrumentation::{SocketUse, TlsUse};
 use squall_types::{ErrorCode, RowWriter, SqlError, SqlType};
-use std::future::Future;
 use std::net::IpAddr;
-use std::pin::Pin;
 use std::sync::Arc;
 
-/// A future that need not be sent to another thread.
-pub type LocalFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+pub use squall_front_end::LocalFuture;
 
 /// Describes one column of a result set.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +30,7 @@ pub struct ColumnMeta {
     pub flags: ColumnFlags,
 }
 
-/// Facts of a column that clients are told as flags; those that follow from the type are derived by the encoder.
+/// Properties of a column for its flags. The encoder derives the flags that follow from the type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct ColumnFlags {
     /// NOT NULL.
@@ -189,6 +187,20 @@ pub struct ConnectionInfo {
     pub parent: Option<u64>,
     /// The counters of its socket; `None` without one.
     pub socket: Option<Arc<SocketUse>>,
+}
+
+impl ConnectionInfo {
+    /// A client of a front end, with what no other protocol than MySQL's lets it choose as it is for other sessions by default.
+    pub fn new(user: String, peer: &Peer) -> ConnectionInfo {
+        let address = peer.address;
+        ConnectionInfo {
+            user,
+            address: address.map(|address| address.ip().to_canonical()),
+            port: address.map_or(0, |address| address.port()),
+            administrative: peer.administrative,
+            ..ConnectionInfo::default()
+        }
+    }
 }
 
 /// How long a client may hold a connection up in the middle of a packet or a result.

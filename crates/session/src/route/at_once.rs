@@ -1,4 +1,4 @@
-//! Statements that are answered on the connection's own thread, before anything is parsed.
+//! Answers statements on the connection's own thread, without parsing them.
 
 use crate::plans::{Answered, AtOnce, ConstantPlan, Found, Route, RowsPlan, SelectPlan, Unanswered};
 use crate::result::writer::{ResultWriter, StatusInfo};
@@ -89,12 +89,12 @@ impl Session {
         }
     }
 
-    /// Tells listeners of a query that was answered on this thread; such queries show no passwords.
+    /// Tells listeners of a query that was answered on this thread.
     fn tell_of_answer(&self, sql: &[u8]) {
         if !self.shared.listeners.is_empty() {
-            let micros = u64::try_from(now_micros() - self.command_micros).unwrap_or(0);
+            let micros = u64::try_from(now_micros() - self.command.start_micros).unwrap_or(0);
             let error = self.diagnostics.rows().last().filter(|_| self.diagnostics.errors() > 0);
-            self.tell_of_statement(None, sql, micros, error.map(|error| error.error.code));
+            self.tell_of_statement(sql, micros, error.map(|error| error.error.code));
         }
     }
 
@@ -116,10 +116,11 @@ impl Session {
     /// Whether a query may be answered on this thread, without the care that [`Session::run`] takes.
     fn may_answer_at_once(&mut self) -> bool {
         let plain = self.settings.select_limit == u64::MAX
-            && self.table_locks.is_none()
+            && self.held_locks.tables.is_none()
             && self.xa.is_none()
-            && self.pending_notes.is_empty()
-            && !self.password_expired;
+            && self.held_locks.backup_stage.is_none()
+            && self.command.pending_notes.is_empty()
+            && !self.identity.password_expired;
         if plain {
             self.process.kill.reset();
         }
@@ -128,8 +129,8 @@ impl Session {
 
     /// A statement begins that may be answered on this thread.
     fn begin_at_once(&mut self) {
-        self.command_micros = now_micros();
-        self.command_thread_nanos = self.instruments().begin_thread_time();
+        self.command.start_micros = now_micros();
+        self.command.start_thread_nanos = self.instruments().begin_thread_time();
         self.log.rows_examined = 0;
     }
 
@@ -198,8 +199,8 @@ impl Session {
         match written {
             Ok(rows) => {
                 self.diagnostics.clear();
-                self.row_count = -1;
-                self.found_rows = rows;
+                self.previous.row_count = -1;
+                self.previous.found_rows = rows;
                 self.publish_counts();
                 let status: StatusInfo = self.status_info(false);
                 writer.end_result_set(&status);
@@ -214,6 +215,6 @@ impl Session {
                 writer.error(&error);
             }
         }
-        self.process.rest(self.command_micros);
+        self.process.rest(self.command.start_micros);
     }
 }

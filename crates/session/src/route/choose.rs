@@ -1,4 +1,4 @@
-//! Choosing a route.
+//! Chooses the route of a statement.
 
 use crate::authorization::SecurityContext;
 use crate::plans::{ChangePlan, ConstantPlan, QueryRoute, Route, RowsPlan, SelectPlan};
@@ -39,7 +39,7 @@ impl Session {
             return Route::FullPlanner;
         }
         // LOCK TABLES is looked at by the full planner.
-        let may_read = self.table_locks.is_none();
+        let may_read = self.held_locks.tables.is_none();
         // Variables of a stored program hide columns, which only the binder knows.
         if allowed == QueryRoute::Auto && self.locals.is_none() {
             if may_read && let Ok(Some(plan)) = self.point_select(query, run) {
@@ -126,7 +126,7 @@ impl Session {
         }
         let view = self.view_at_once();
         let plan = self.row_plan(query, run, &view, true)?;
-        plan.keeps_meaning().then(|| Route::RowByRow(Arc::new(RowsPlan::new(plan, kinds))))
+        plan.is_valid_for_kinds().then(|| Route::RowByRow(Arc::new(RowsPlan::new(plan, kinds))))
     }
 
     /// The plan of a small query, if the session may read what it reads.

@@ -3,7 +3,7 @@
 use crate::authorization::SecurityContext;
 use crate::authorization::definition::note_missing_definer;
 use crate::authorization::programs::own_procedure_is_there;
-use crate::program::{ProgramKind, check_program};
+use crate::program::{ProgramKind, check_called, check_program};
 use crate::result::Outcome;
 use crate::routine_language::ExternalBody;
 use crate::session::{Session, StatementRun};
@@ -51,11 +51,11 @@ impl Session {
             };
         }
         let external = ExternalBody::of(create, kind, &self.shared.registry)?.map(Arc::new);
+        let (database, routine) = self.routine_of(create, kind, external.as_deref(), run)?;
         if let Some(external) = external.clone() {
             let context = context.clone();
             self.blocking(move |_| external.check(&context)).await?;
         }
-        let (database, routine) = self.routine_of(create, kind, external.as_deref(), run)?;
         note_missing_definer(&self.security(), create.definer.as_ref(), context)?;
         let registry = &self.shared.registry;
         let native = registry.declared_scalar(&routine.name).is_some() || registry.aggregate(&routine.name).is_some();
@@ -68,9 +68,9 @@ impl Session {
             (false, true) => IfThere::Keep,
             (false, false) => IfThere::Fail,
         };
-        let granted = self.access.on_routine(&database, kind.is_function(), &routine.name);
+        let granted = self.identity.access.on_routine(&database, kind.is_function(), &routine.name);
         let grants = Values(&self.variables.global).on(ids::AUTOMATIC_SP_PRIVILEGES) && !granted.contains(OF_CREATOR);
-        let creator = grants.then(|| self.account.clone());
+        let creator = grants.then(|| self.identity.account.clone());
         let existing = SqlError::new(ErrorCode::SpAlreadyExists, &[&kind.word(), &routine.name]);
         let accounts = self.shared.accounts.begin_change().await;
         let make = move |shared: &crate::database::Shared| {
@@ -99,7 +99,7 @@ impl Session {
         if create.or_replace && create.if_not_exists {
             return Err(SqlError::new(ErrorCode::WrongUsage, &[&"OR REPLACE", &"IF NOT EXISTS"]));
         }
-        if create.aggregate {
+        if create.aggregate && external.is_none() {
             return Err(SqlError::unsupported("AGGREGATE functions in SQL"));
         }
         let program = match kind {
@@ -127,6 +127,9 @@ impl Session {
             (RoutineBody::External(_), None) => return Err(SqlError::internal("a body without a language")),
         };
         check_program(body, program, &self.shared.registry.variables)?;
+        if kind.is_function() {
+            check_called(&create.called, &self.shared.registry)?;
+        }
         let text =
             |span: squall_parser::ast::Span| String::from_utf8_lossy(span.bytes(run.request.sql)).trim().to_string();
         let values = Values(&self.variables.session);
@@ -138,6 +141,7 @@ impl Session {
             parameters_text: text(create.parameters_span),
             returns,
             body: external.map(ExternalBody::prefix).unwrap_or_default() + &text(create.body_span),
+            aggregate: create.aggregate,
             deterministic: false,
             data_access: SqlDataAccess::default(),
             security_invoker: false,

@@ -1,7 +1,8 @@
-//! Stored procedures and functions, as the catalog has them.
+//! Stored procedures and functions.
 //!
-//! CREATE, ALTER and DROP are in `ddl`; how a procedure's body runs in the session that calls it is in `run`, and
-//! a function's in [`crate::stored_functions`]; SHOW and information_schema are in `show`. The statements of bodies are [`crate::program`]'s.
+//! CREATE, ALTER and DROP are in `ddl`, SHOW and information_schema in `show`. `run` runs a procedure's body in the calling session,
+//! `procedure::external` that of a procedure in another language, and [`crate::stored_functions`] runs functions. [`crate::program`] has the
+//! statements of bodies.
 
 mod ddl;
 mod run;

@@ -1,4 +1,4 @@
-//! The body of a stored procedure at work in the session that calls it.
+//! Runs the body of a stored procedure in the session that calls it.
 
 use crate::collector::Collector;
 use crate::compiled::Variable;
@@ -75,7 +75,7 @@ pub(crate) struct Identity {
 }
 
 impl Session {
-    /// Runs the body of a stored procedure, with the values of its parameters. Gives what it has left in them.
+    /// Runs the body of a stored procedure, with the values of its parameters. Gives their values at its end.
     ///
     /// # Errors
     /// 1456 for a procedure that calls itself deeper than `max_sp_recursion_depth`; 1449 for a definer that is gone; what its statements fail
@@ -88,22 +88,29 @@ impl Session {
     ) -> Result<(OkInfo, Vec<Value>), Failure> {
         self.check_recursion(routine)?;
         let outer = self.enter_body(&BodyOf::routine(routine), &routine.runs_as(&Invoker::Session))?;
-        self.calls.push(routine.clone());
+        self.nesting.calls.push(routine.clone());
+        if let Some(external) = &routine.external {
+            let ran = Box::pin(self.run_external(routine, external, arguments, writer)).await;
+            self.nesting.calls.pop();
+            self.leave_body(outer);
+            return ran;
+        }
         let parameters = routine.def.parameters.iter().zip(arguments);
         let locals = Locals::of_parameters(
             parameters.map(|(parameter, value)| (&*parameter.name, parameter.sql_type.clone(), value)),
         );
         let source = routine.def.body.as_bytes();
         let ran = self.run_program(&routine.body, routine.span, source, locals, None, writer).await;
-        self.calls.pop();
+        self.nesting.calls.pop();
         self.leave_body(outer);
         let (result, left) = ran?;
         result?;
-        let affected_rows = u64::try_from(self.row_count).unwrap_or(0);
+        let affected_rows = u64::try_from(self.previous.row_count).unwrap_or(0);
         Ok((OkInfo { affected_rows, ..OkInfo::default() }, left.locals.into_parameters()))
     }
 
-    /// Runs the body of a stored function for `invoker`, in a session inside of the statement that calls it. Gives what it returns.
+    /// Runs the body of a stored function for `invoker`, in a session inside of the statement that calls it. Gives the returned
+    /// value.
     ///
     /// # Errors
     /// 1424 for a function that calls itself, 1321 for one that ends without RETURN; what its statements fail with.
@@ -115,13 +122,13 @@ impl Session {
     ) -> SqlResult<Value> {
         let is_same =
             |other: &Arc<ParsedRoutine>| other.database == routine.database && other.def.key() == routine.def.key();
-        if self.calls.iter().any(is_same) {
+        if self.nesting.calls.iter().any(is_same) {
             return Err(SqlError::new(ErrorCode::SpNoRecursion, &[]));
         }
         let outer = self.enter_body(&BodyOf::routine(routine), runs_as)?;
-        self.calls.push(routine.clone());
+        self.nesting.calls.push(routine.clone());
         let result = self.function_value(routine, arguments).await;
-        self.calls.pop();
+        self.nesting.calls.pop();
         self.leave_body(outer);
         result
     }
@@ -150,7 +157,7 @@ impl Session {
     fn check_recursion(&self, routine: &ParsedRoutine) -> SqlResult<()> {
         let is_same =
             |other: &&Arc<ParsedRoutine>| other.database == routine.database && other.def.key() == routine.def.key();
-        let depth = self.calls.iter().filter(is_same).count() as u64;
+        let depth = self.nesting.calls.iter().filter(is_same).count() as u64;
         let depth_max = Values(&self.variables.session).number(ids::MAX_SP_RECURSION_DEPTH);
         if depth > depth_max {
             return Err(SqlError::new(ErrorCode::SpRecursionLimit, &[&depth_max, &routine.def.name]));
@@ -161,7 +168,7 @@ impl Session {
     /// Gives the session the settings and the default database of a body, and the account that it runs as.
     ///
     /// # Errors
-    /// 1449 for an account that is gone, those of what it needs.
+    /// 1449 for a missing account, and errors of its privileges.
     pub(crate) fn enter_body(&mut self, body: &BodyOf<'_>, runs_as: &Invoker) -> SqlResult<Outer> {
         let identity = self.enter_identity(&body.needed, runs_as)?;
         let values = OF_BODY.map(|id| self.variables.session.get(id).clone());
@@ -189,15 +196,15 @@ impl Session {
 
     /// Makes the session do things as who it was before.
     pub(crate) fn leave_identity(&mut self, identity: Identity) {
-        self.account = identity.account;
-        self.current_user = identity.current_user;
-        self.access = identity.access;
-        self.active_roles = identity.active_roles;
+        self.identity.account = identity.account;
+        self.identity.current_user = identity.current_user;
+        self.identity.access = identity.access;
+        self.identity.active_roles = identity.active_roles;
         self.nested = identity.nested;
-        self.password_expired = identity.password_expired;
-        self.authenticated = identity.authenticated;
+        self.identity.password_expired = identity.password_expired;
+        self.identity.authenticated = identity.authenticated;
         // The grants may have changed meanwhile.
-        self.accounts_seen = 0;
+        self.identity.accounts_seen = 0;
         self.settings_version += 1;
     }
 
@@ -218,7 +225,7 @@ impl Session {
 
     /// Makes the session do things as who has logged in, inside of a routine that runs as its definer. `None` if it does so already.
     pub(crate) fn enter_authenticated(&mut self) -> Option<Identity> {
-        let authenticated = self.authenticated.clone()?;
+        let authenticated = self.identity.authenticated.clone()?;
         Some(self.change_identity(authenticated.account.clone(), authenticated.active_roles.clone(), None))
     }
 
@@ -230,40 +237,40 @@ impl Session {
     ) -> Identity {
         let current_user = format!("{}@{}", account.user, account.host).into();
         let identity = Identity {
-            account: std::mem::replace(&mut self.account, account),
-            current_user: std::mem::replace(&mut self.current_user, current_user),
-            access: self.access.clone(),
-            active_roles: std::mem::replace(&mut self.active_roles, roles),
+            account: std::mem::replace(&mut self.identity.account, account),
+            current_user: std::mem::replace(&mut self.identity.current_user, current_user),
+            access: self.identity.access.clone(),
+            active_roles: std::mem::replace(&mut self.identity.active_roles, roles),
             nested: self.nested.clone(),
-            password_expired: self.password_expired,
-            authenticated: std::mem::replace(&mut self.authenticated, authenticated),
+            password_expired: self.identity.password_expired,
+            authenticated: std::mem::replace(&mut self.identity.authenticated, authenticated),
         };
         self.rebuild_access();
         identity
     }
 
-    /// Makes the session do things as whom a routine runs.
+    /// Makes the session work with the account that a routine runs as.
     ///
     /// # Errors
-    /// 1449 for one that is gone, those of what it needs.
+    /// 1449 for a missing account, and errors of its privileges.
     fn enter_identity(&mut self, needed: &Need, runs_as: &Invoker) -> SqlResult<Option<Identity>> {
         let key = match runs_as {
-            Invoker::Definer(key) if *key != self.account => key,
+            Invoker::Definer(key) if *key != self.identity.account => key,
             _ => return Ok(None),
         };
         let accounts = self.shared.accounts.load_full();
         let Some(definer) = accounts.get(key) else {
-            return Err(match self.access.has_dynamic("SET_ANY_DEFINER") {
+            return Err(match self.identity.access.has_dynamic("SET_ANY_DEFINER") {
                 true => SqlError::new(ErrorCode::NoSuchUser, &[&key.user, &key.host]),
-                false => accounts.access_denied(&self.account),
+                false => accounts.access_denied(&self.identity.account),
             });
         };
         let all_roles = Values(&self.variables.global).on(ids::ACTIVATE_ALL_ROLES_ON_LOGIN);
         let roles = Arc::new(accounts.roles_at_first(definer, all_roles));
-        let authenticated = self.authenticated();
+        let authenticated = self.identity.authenticated();
         let identity = self.change_identity(key.clone(), roles, Some(authenticated));
         // No client logs in as the definer.
-        self.password_expired = false;
+        self.identity.password_expired = false;
         match self.security().check_needs(std::slice::from_ref(needed)) {
             Ok(()) => Ok(Some(identity)),
             Err(error) => {

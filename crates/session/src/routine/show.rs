@@ -1,4 +1,4 @@
-//! Routines as SHOW and information_schema have them: the stored ones, and the procedures that are part of the server.
+//! Routines for SHOW and information_schema: the stored ones, and the built-in procedures.
 
 use crate::authorization::SecurityContext;
 use crate::database::{Parameter, ParameterMode, ProcedureHead, Shared};
@@ -30,6 +30,7 @@ pub(crate) struct RoutineView {
     pub body: Option<String>,
     /// Whether the reader may see how it is made.
     pub is_shown_whole: bool,
+    pub aggregate: bool,
     pub deterministic: bool,
     pub data_access: SqlDataAccess,
     pub security_invoker: bool,
@@ -74,6 +75,7 @@ fn of_server(head: &ProcedureHead, source: &Source<'_>) -> RoutineView {
         returns: None,
         body: None,
         is_shown_whole: true,
+        aggregate: false,
         deterministic: false,
         data_access: SqlDataAccess::ModifiesSqlData,
         security_invoker: true,
@@ -129,6 +131,7 @@ fn of_definition(database: &str, def: &RoutineDef, is_shown_whole: bool) -> Rout
         returns: def.returns.clone(),
         body: is_shown_whole.then(|| def.body.clone()),
         is_shown_whole,
+        aggregate: def.aggregate,
         deterministic: def.deterministic,
         data_access: def.data_access,
         security_invoker: def.security_invoker,
@@ -168,7 +171,8 @@ impl RoutineView {
     /// The statement that makes it. One of the server's own is made without a body, and so that a dump that has it can be read again.
     fn create_text(&self) -> String {
         let (user, host) = &self.definer;
-        let mut text = format!("CREATE DEFINER={}@{} {} ", quote(user), quote(host), self.kind.word());
+        let aggregate = if self.aggregate { "AGGREGATE " } else { "" };
+        let mut text = format!("CREATE DEFINER={}@{} {aggregate}{} ", quote(user), quote(host), self.kind.word());
         if self.body.is_none() {
             text.push_str("IF NOT EXISTS ");
         }

@@ -1,4 +1,4 @@
-//! Tables of information_schema about what only sessions know: events, procedures, the shared plan cache.
+//! Tables of information_schema whose data only sessions have: events, procedures, the shared plan cache.
 
 mod events;
 mod plan_cache;

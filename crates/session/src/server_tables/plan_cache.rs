@@ -1,4 +1,4 @@
-//! `information_schema.PLAN_CACHE`: the parsed statements and plans that sessions share, and how often they use them.
+//! `information_schema.PLAN_CACHE`: the shared statements and plans, and the number of their uses.
 
 use crate::database::Shared;
 use crate::plans::shared_cache::{CacheEntry, PlanKind, PlanUse, Totals};
@@ -38,7 +38,7 @@ struct Row {
     sessions: u64,
 }
 
-/// All statements for those with PROCESS; others see those that their own sessions have plans of, as in the process list.
+/// Accounts with PROCESS see all statements. Others see the statements of their own sessions' plans, as in the process list.
 pub(super) fn rows(shared: &Shared, source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let mut found: HashMap<*const CacheEntry, Row> = HashMap::new();
     if source.access.global.contains(Privileges::PROCESS) {

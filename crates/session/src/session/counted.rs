@@ -1,4 +1,4 @@
-//! Counts statements at their ends; waits, transactions and prepared statements where they happen.
+//! Counts statements at their ends, and waits, transactions and prepared statements when they happen.
 
 use crate::plans::{Answered, Route};
 use crate::session::{Session, StatementRun};
@@ -13,7 +13,8 @@ use squall_parser::ast::Statement;
 use squall_row_store::Transaction;
 use squall_server_state::now_micros;
 use squall_types::work_meter;
-use squall_types::{ErrorCode, SqlResult};
+use squall_types::{ErrorCode, SqlError, SqlResult};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -32,9 +33,9 @@ impl Session {
     ) {
         let error = self.diagnostics.last_error();
         let measured = Measured {
-            start_micros: self.command_micros,
-            micros: u64::try_from(now_micros() - self.command_micros).unwrap_or(0),
-            processor_nanos: self.command_thread_nanos.map_or(0, |start| work_meter::of_this_thread() - start),
+            start_micros: self.command.start_micros,
+            micros: u64::try_from(now_micros() - self.command.start_micros).unwrap_or(0),
+            processor_nanos: self.command.start_thread_nanos.map_or(0, |start| work_meter::of_this_thread() - start),
             errno: error.map_or(0, |error| error.code),
             rows_examined: self.log.rows_examined,
             plan: answered.counts,
@@ -48,7 +49,7 @@ impl Session {
             digest,
             StatementKind::Select.event_name(),
             &measured,
-            Shown { text, error },
+            Shown { text: &self.shown(text), error },
         );
         let nanos = measured.micros.saturating_mul(NANOS_PER_MICRO);
         match route {
@@ -100,8 +101,10 @@ impl Session {
         let event = StatementKind::of(run.request.statement).event_name();
         let error = self.diagnostics.last_error().filter(|error| error.code == errno);
         let (retired, schema) = (&statistics.statements, run.database.as_ref());
-        let text = self.shown(run.request.statement, run.request.text());
-        self.process.statements.add(retired, schema, digest, event, &measured, Shown { text: &text, error });
+        let text = self.shown(run.request.text());
+        let error = error.map(|error| shown_error(error, run.request.text()));
+        let shown = Shown { text: &text, error: error.as_deref() };
+        self.process.statements.add(retired, schema, digest, event, &measured, shown);
         let uses = run.context.table_uses.take();
         if !uses.is_empty() {
             self.process.tables.add(&statistics.tables, &uses, micros.saturating_mul(NANOS_PER_MICRO));
@@ -121,30 +124,33 @@ impl Session {
         if !self.instruments().counts_statements() {
             return;
         }
-        let start_micros = self.command_micros;
+        let start_micros = self.command.start_micros;
         let micros = u64::try_from(now_micros() - start_micros).unwrap_or(0);
         let error = self.diagnostics.last_error();
         let errno = error.map_or(0, |error| error.code);
         let measured = Measured { start_micros, micros, failed: true, errno, ..Measured::default() };
+        let error = error.map(|error| shown_error(error, sql));
+        let error = error.as_deref();
         if errno == ErrorCode::Parse.number() {
             return self.process.statements.add_event(PREPARE, &measured, error);
         }
         let digest = Arc::new(squall_parser::digest(sql, &self.parse_options()));
         let (retired, schema) = (&self.shared.statistics.statements, self.default_database());
-        let text = self.masked(sql);
+        let text = self.shown(sql);
         let shown = Shown { text: &text, error };
         self.process.statements.add(retired, schema, &digest, PREPARE, &measured, shown);
     }
 
     /// Counts a text that no grammar takes.
-    pub(crate) fn count_unparsed(&self) {
+    pub(crate) fn count_unparsed(&self, sql: &[u8]) {
         if self.instruments().counts_statements() {
             let start_micros = self.process.since_micros.load(Ordering::Relaxed);
             let micros = u64::try_from(now_micros() - start_micros).unwrap_or(0);
             let error = self.diagnostics.last_error();
             let errno = error.map_or(0, |error| error.code);
             let measured = Measured { start_micros, micros, failed: true, errno, ..Measured::default() };
-            self.process.statements.add_event(StatementKind::Error.event_name(), &measured, error);
+            let error = error.map(|error| shown_error(error, sql));
+            self.process.statements.add_event(StatementKind::Error.event_name(), &measured, error.as_deref());
         }
     }
 
@@ -199,5 +205,13 @@ impl Session {
             failed: self.diagnostics.errors() > 0,
             ..Measured::default()
         }
+    }
+}
+
+/// The error of a statement as others may see it: a message quotes no secrets of the text.
+pub(crate) fn shown_error<'e>(error: &'e SqlError, sql: &[u8]) -> Cow<'e, SqlError> {
+    match squall_parser::message_without_secrets(&error.message, sql) {
+        Cow::Borrowed(_) => Cow::Borrowed(error),
+        Cow::Owned(message) => Cow::Owned(SqlError { message, ..error.clone() }),
     }
 }

@@ -1,6 +1,6 @@
-//! A session that runs stored programs inside of another's statement.
+//! Sessions that run stored programs inside another session's statement.
 
-use super::{HeldTableLocks, Session, SessionLog};
+use super::{CommandState, Identity, PreviousStatement, Session, SessionLog};
 use crate::plans::session_cache::SessionPlanCache;
 use crate::state::diagnostics::DiagnosticsArea;
 use crate::state::prepared_statements::PreparedStatements;
@@ -35,20 +35,27 @@ pub(crate) struct Inside {
 impl Session {
     /// A session for the programs of this one's statement: of the same process, with all that this one has set.
     pub(crate) fn inside_of_statement(&self, context: &StatementContext) -> SqlResult<Session> {
-        if self.nested_depth >= DEPTH_MAX {
+        if self.nesting.session_depth >= DEPTH_MAX {
             return Err(SqlError::new(ErrorCode::SpNoRecursion, &[]));
         }
+        let inside = Inside {
+            now_micros: context.now_micros,
+            used: Arc::default(),
+            word: "function",
+            is_in_trigger: context.is_in_trigger,
+        };
         let mut inner = Session {
             shared: self.shared.clone(),
             process: self.process.clone(),
-            account: self.account.clone(),
-            user: self.user.clone(),
-            current_user: self.current_user.clone(),
-            info: self.info.clone(),
-            access: self.access.clone(),
-            accounts_seen: self.accounts_seen,
-            active_roles: self.active_roles.clone(),
-            authenticated: self.authenticated.clone(),
+            identity: Identity { password_expired: false, ..self.identity.clone() },
+            nesting: self.nesting.within(inside),
+            held_locks: self.held_locks.within(),
+            command: CommandState::at(self.command.start_micros),
+            previous: PreviousStatement {
+                found_rows: context.found_rows,
+                row_count: context.row_count,
+                last_insert_id: context.last_insert_id.load(Ordering::Relaxed),
+            },
             variables: self.variables.clone(),
             settings: self.settings.clone(),
             user_variables: self.user_variables.clone(),
@@ -57,47 +64,20 @@ impl Session {
             prepared: PreparedStatements::default(),
             session_plans: SessionPlanCache::default(),
             settings_version: 0,
-            command_micros: self.command_micros,
-            command_thread_nanos: None,
-            password_expired: false,
             temporary_tables: self.temporary_tables.clone(),
-            global_read_lock: None,
-            backup_lock: None,
-            table_locks: self
-                .table_locks
-                .as_ref()
-                .map(|held| HeldTableLocks { _locks: None, names: held.names.clone() }),
             xa: None,
             handlers: Vec::new(),
-            found_rows: context.found_rows,
-            row_count: context.row_count,
-            last_insert_id: context.last_insert_id.load(Ordering::Relaxed),
             random_state: context.random_state.load(Ordering::Relaxed),
             version: self.version.clone(),
             multi_statements: false,
             allows_commit_delay: false,
             deferred: None,
             locals: None,
-            changes: Vec::new(),
-            releasing: false,
-            pending_notes: Vec::new(),
             log: SessionLog::new(self.log.client.clone()),
             logs_disconnect: false,
-            call_depth: self.call_depth,
-            calls: self.calls.clone(),
-            execute_depth: self.execute_depth,
-            nested_depth: self.nested_depth + 1,
-            is_within_read_only: self.is_within_read_only,
-            is_within_child: self.is_within_child,
             nested: None,
             is_read_only_statement: self.is_read_only_statement.clone(),
             appends: Arc::default(),
-            inside: Some(Inside {
-                now_micros: context.now_micros,
-                used: Arc::default(),
-                word: "function",
-                is_in_trigger: context.is_in_trigger,
-            }),
         };
         inner.offer_nested_statements();
         Ok(inner)
@@ -114,7 +94,7 @@ impl Session {
             savepoints: Vec::new(),
         });
         self.diagnostics.clear();
-        if let Some(inside) = &mut self.inside {
+        if let Some(inside) = &mut self.nesting.inside {
             inside.used = used;
             inside.is_in_trigger = is_in_trigger;
         }
@@ -125,13 +105,13 @@ impl Session {
         let told = self.diagnostics.rows().iter().filter(|row| has_succeeded && row.level != Level::Error);
         let warnings = told.cloned().collect();
         self.transaction.undo = None;
-        self.changes.clear();
+        self.command.changes.clear();
         (self.transaction.open.take().and_then(|open| open.transaction), warnings)
     }
 
     /// Whether a statement may run here: inside of another it has neither a transaction nor a result of its own (1336, 1422).
     pub(crate) fn check_inside(&self, statement: &Statement) -> SqlResult<()> {
-        if self.inside.is_none() {
+        if self.nesting.inside.is_none() {
             return Ok(());
         }
         refused_in_function(statement)?;
@@ -145,6 +125,6 @@ impl Session {
     /// Whether the statement around cannot go on, so that no handler is asked: its transaction is gone.
     pub(crate) fn has_lost_statement(&mut self) -> bool {
         let is_alive = self.transaction.current().is_some_and(|transaction| !transaction.is_aborted());
-        self.inside.is_some() && !is_alive
+        self.nesting.inside.is_some() && !is_alive
     }
 }

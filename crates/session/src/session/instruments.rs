@@ -1,4 +1,4 @@
-//! What a session is measured with.
+//! The counters and meters of a session.
 
 use crate::database::Shared;
 use crate::plans::prepared::PreparedStatement;
@@ -29,8 +29,8 @@ impl Instruments<'_> {
         self.shared.statistics.is_on.load(Ordering::Relaxed) && self.process.is_instrumented.load(Ordering::Relaxed)
     }
 
-    /// What a command's statements take is added up in, unless they are part of what this thread does for another one already: what they
-    /// do with files, and their processor time if that is wanted.
+    /// The meter that adds up a command's use of files, and its processor time if that is measured. `None` if statements are
+    /// not counted, or if this thread already works for another command.
     pub fn work_meter(self) -> Option<Arc<Meter>> {
         let is_wanted = self.counts_statements() && work_meter::current().is_none();
         is_wanted.then(|| Arc::new(Meter::new(self.process.files.clone(), self.measures_processor_time())))

@@ -6,7 +6,7 @@ use crate::result::{Failure, Outcome, put_rows};
 use crate::state::timer::TimerGuard;
 use parking_lot::Mutex;
 use squall_instrumentation::process::count;
-use squall_parser::ast::Statement;
+use squall_parser::ast::{Set, Statement};
 use squall_planner::dml::DmlResult;
 use squall_registry::{FulltextSlot, NestedStatements, Programs, StatementContext, TableUses, VariableValues};
 use squall_server_state::now_micros;
@@ -15,43 +15,39 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// MySQL's error for a client that does not read its result (ER_NET_WRITE_INTERRUPTED), as logs show it.
-const CLIENT_GONE: u16 = 1161;
 /// As much of a statement as the process list shows.
 const SHOWN_BYTES_MAX: usize = 64 << 10;
 
 impl Session {
-    /// A statement as SHOW PROCESSLIST shows it: statements that are not about rows may hold passwords, and so may what a statement about rows gives to a
-    /// function: another statement's text, an address.
-    pub(crate) fn shown<'t>(&self, statement: &Statement, text: &'t [u8]) -> Cow<'t, [u8]> {
-        let is_of_rows = matches!(
-            statement,
-            Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
-        );
-        if is_of_rows && memchr::memchr(b'(', text).is_none() {
+    /// A statement as the process list, performance_schema and listeners have it: with `<secret>` in place of passwords, also within the texts that it runs. A long
+    /// one is cut.
+    pub(crate) fn shown<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
+        let beginning = &text[..text.len().min(SHOWN_BYTES_MAX)];
+        if !squall_parser::may_hold_secrets(beginning) {
             return Cow::Borrowed(text);
         }
-        Cow::Owned(self.masked(text))
-    }
-
-    /// A text with `<secret>` in place of passwords.
-    pub(super) fn masked(&self, text: &[u8]) -> Vec<u8> {
-        let mut masked = Vec::with_capacity(text.len().min(SHOWN_BYTES_MAX));
+        let mut masked = Vec::with_capacity(beginning.len());
         squall_logs::text::push_statement(&mut masked, text, &self.parse_options(), SHOWN_BYTES_MAX, false);
-        masked
+        Cow::Owned(masked)
     }
 
+    /// A command begins, with a text that has not been [shown](Session::shown) yet.
     pub(crate) fn begin_command(&mut self, command: &'static str, sql: &[u8]) {
         self.process.kill.reset();
         count(&self.process.status.questions);
         count(&self.process.status.queries);
-        let shown = &sql[..sql.len().min(SHOWN_BYTES_MAX)];
-        self.process.begin(command, &String::from_utf8_lossy(shown), now_micros());
+        self.show_command(command, sql);
+    }
+
+    /// The process list shows a statement.
+    pub(crate) fn show_command(&self, command: &'static str, sql: &[u8]) {
+        let beginning = &sql[..sql.len().min(SHOWN_BYTES_MAX)];
+        self.process.begin(command, &String::from_utf8_lossy(&self.shown(beginning)), now_micros());
     }
 
     pub(crate) async fn end_command(&mut self, writer: &mut dyn ResultWriter) -> std::io::Result<()> {
         self.process.begin("Sleep", "", now_micros());
-        if self.releasing {
+        if self.command.ends_connection {
             self.process.kill_connection();
         }
         writer.flush().await
@@ -96,7 +92,8 @@ impl Session {
                 Ok(false)
             }
             Err(Failure::Client(error)) => {
-                self.note_end(&run, CLIENT_GONE);
+                // The client does not read its result.
+                self.note_end(&run, ErrorCode::NetWriteInterrupted.number());
                 Err(error)
             }
         }
@@ -135,7 +132,7 @@ impl Session {
             self.count_statement(run, (micros, lock_micros), error);
         }
         self.log_end(run, lock_micros, error);
-        self.tell_of_statement(Some(run.request.statement), run.request.text(), micros, (error != 0).then_some(error));
+        self.tell_of_statement(run.request.text(), micros, (error != 0).then_some(error));
     }
 
     /// Warnings, notes and errors of the statement before, as far as they were kept.
@@ -159,7 +156,7 @@ impl Session {
     /// The same for what changes nothing.
     pub(crate) fn query_context(&mut self) -> StatementContext {
         let settings = &self.settings;
-        let now = match &self.inside {
+        let now = match &self.nesting.inside {
             Some(inside) => inside.now_micros,
             None if settings.timestamp_micros != 0 => settings.timestamp_micros,
             None => now_micros(),
@@ -170,14 +167,14 @@ impl Session {
             settings: settings.bind.clone(),
             now_micros: now,
             connection_id: self.process.id,
-            user: self.user.clone(),
-            current_user: self.current_user.clone(),
-            active_roles: self.active_roles.clone(),
+            user: self.identity.user.clone(),
+            current_user: self.identity.current_user.clone(),
+            active_roles: self.identity.active_roles.clone(),
             version: self.version.clone(),
             strict_write: false,
-            found_rows: self.found_rows,
-            row_count: self.row_count,
-            last_insert_id: AtomicU64::new(self.last_insert_id),
+            found_rows: self.previous.found_rows,
+            row_count: self.previous.row_count,
+            last_insert_id: AtomicU64::new(self.previous.last_insert_id),
             insert_id_is_given: AtomicBool::new(false),
             diagnostics: squall_registry::Diagnostics::new(settings.max_error_count),
             user_variables: self.user_variables.clone(),
@@ -193,7 +190,7 @@ impl Session {
             programs: Programs::default(),
             fulltext: FulltextSlot::default(),
             is_of_server: false,
-            is_in_trigger: self.inside.as_ref().is_some_and(|inside| inside.is_in_trigger),
+            is_in_trigger: self.nesting.inside.as_ref().is_some_and(|inside| inside.is_in_trigger),
         }
     }
 
@@ -205,23 +202,31 @@ impl Session {
     }
 
     /// Whether the session is in a state to run the statement at all.
-    fn check_state(&mut self, statement: &Statement) -> SqlResult<()> {
+    pub(crate) fn check_state(&mut self, statement: &Statement) -> SqlResult<()> {
         self.refresh_access();
         self.process.kill.check()?;
-        if self.password_expired && !sets_password(statement) {
+        if self.identity.password_expired && !sets_password(statement) {
             return Err(SqlError::new(ErrorCode::MustChangePassword, &[]));
         }
         Ok(())
     }
 
-    /// Stops a SELECT after `max_execution_time`.
-    fn start_timer(&self, run: &StatementRun<'_>) -> Option<TimerGuard> {
-        let Statement::Query(query) = run.request.statement else { return None };
+    /// Stops a SELECT after `max_execution_time`, any statement after `max_statement_time`.
+    pub(crate) fn start_timer(&self, run: &StatementRun<'_>) -> Option<TimerGuard> {
         // The time is that of the statement around.
-        if self.inside.is_some() {
+        if self.nesting.inside.is_some() {
             return None;
         }
-        let millis = crate::hints::max_execution_millis(query).unwrap_or(self.settings.max_execution_millis);
+        let of_query = match run.request.statement {
+            Statement::Query(query) => {
+                crate::hints::max_execution_millis(query).unwrap_or(self.settings.max_execution_millis)
+            }
+            _ => 0,
+        };
+        let millis = match (of_query, self.settings.max_statement_millis) {
+            (0, millis) | (millis, 0) => millis,
+            (of_query, of_any) => of_query.min(of_any),
+        };
         self.start_timer_of(millis, &run.context)
     }
 
@@ -244,28 +249,28 @@ impl Session {
     fn finish(&mut self, outcome: &Outcome, run: &StatementRun<'_>) {
         let context = &*run.context;
         // SET last_insert_id has set the session's own.
-        let sets = matches!(run.request.statement, Statement::Set(_));
+        let sets = matches!(run.request.statement, Statement::Set(set) if !matches!(set, Set::Statement { .. }));
         if !sets || context.insert_id_is_given.load(Ordering::Relaxed) {
-            self.last_insert_id = context.last_insert_id.load(Ordering::Relaxed);
+            self.previous.last_insert_id = context.last_insert_id.load(Ordering::Relaxed);
         }
         match outcome {
             Outcome::Ok(ok) => {
-                self.row_count = i64::try_from(ok.affected_rows).unwrap_or(i64::MAX);
+                self.previous.row_count = i64::try_from(ok.affected_rows).unwrap_or(i64::MAX);
                 // A procedure of the server may answer for a statement that ran elsewhere.
                 if ok.last_insert_id != 0 && matches!(run.request.statement, Statement::Call(_)) {
-                    self.last_insert_id = ok.last_insert_id;
+                    self.previous.last_insert_id = ok.last_insert_id;
                 }
             }
             Outcome::Rows(result) => {
-                self.row_count = -1;
-                self.found_rows = result.rows.len() as u64;
+                self.previous.row_count = -1;
+                self.previous.found_rows = result.rows.len() as u64;
             }
             Outcome::Streamed { rows } => {
-                self.row_count = -1;
-                self.found_rows = *rows;
+                self.previous.row_count = -1;
+                self.previous.found_rows = *rows;
             }
         }
-        for (level, note) in self.pending_notes.drain(..) {
+        for (level, note) in self.command.pending_notes.drain(..) {
             context.diagnostics.push(level, note);
         }
         if !keeps_diagnostics(run.request.statement) {
@@ -276,7 +281,7 @@ impl Session {
 
     /// As [`Session::finish`] for a statement that failed.
     pub(crate) fn finish_with_error(&mut self, error: &SqlError, context: Option<&StatementContext>) {
-        self.row_count = -1;
+        self.previous.row_count = -1;
         match context {
             Some(context) => self.diagnostics.replace(context, Some(error), self.settings.notes),
             None => self.diagnostics.only(error),
@@ -301,7 +306,7 @@ impl Session {
             more_results,
             no_backslash_escapes: self.settings.bind.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES),
             warnings: u16::try_from(self.diagnostics.total()).unwrap_or(u16::MAX),
-            changes: std::mem::take(&mut self.changes),
+            changes: std::mem::take(&mut self.command.changes),
             ..Default::default()
         }
     }

@@ -1,4 +1,4 @@
-//! A statement from its beginning to its answer: the state of this one statement.
+//! The state of one statement, from its beginning to its answer.
 
 use super::{Request, Session};
 use squall_logs::Active;

@@ -1,5 +1,6 @@
 //! SET: system variables, user variables, character sets, transactions, passwords and roles.
 
+mod for_statement;
 mod related;
 
 use crate::result::Outcome;
@@ -55,7 +56,8 @@ impl Session {
             Set::Role(roles) => self.set_role(roles),
             Set::DefaultRole(default) => Box::pin(self.set_default_role(default)).await,
             Set::ResourceGroup { .. } => Err(SqlError::unsupported("SET RESOURCE GROUP")),
-            Set::Statement { .. } => Err(SqlError::unsupported("SET STATEMENT")),
+            // It has an answer of its own.
+            Set::Statement { .. } => Err(SqlError::unsupported("SET STATEMENT inside of a SET")),
             Set::SessionAuthorization(_) => Err(SqlError::unsupported("SET SESSION AUTHORIZATION")),
         }
     }
@@ -145,7 +147,7 @@ impl Session {
                     DefaultValue::Text(text) => text,
                     _ => "",
                 };
-                Value::String(merge_switches(names, default, &before, &change))
+                Value::String(merge_switches(names, definition.foreign_switches, default, &before, &change))
             }
             // Strings set with a binary literal are texts all the same.
             (_, Value::Bytes(bytes)) => Value::String(String::from_utf8_lossy(&bytes).into_owned()),
@@ -201,7 +203,7 @@ impl Session {
             return Err(read_only_session(definition.name));
         }
         if of_session && BETWEEN_TRANSACTIONS.contains(&definition.name) {
-            if self.inside.is_some() {
+            if self.nesting.inside.is_some() {
                 return Err(SqlError::new(ErrorCode::VariableNotSettableInFunction, &[&definition.name]));
             }
             if self.transaction.is_open() {
@@ -234,7 +236,7 @@ impl Session {
     async fn apply(&mut self, assignments: Vec<Assignment>) -> SqlResult<()> {
         let sets_autocommit =
             |assignment: &Assignment| matches!(assignment, Assignment::Session { id: ids::AUTOCOMMIT, .. });
-        if self.inside.is_some() && assignments.iter().any(sets_autocommit) {
+        if self.nesting.inside.is_some() && assignments.iter().any(sets_autocommit) {
             return Err(SqlError::new(ErrorCode::SpCantSetAutocommit, &[]));
         }
         let turns_on = |assignment: &Assignment| match assignment {
@@ -329,7 +331,7 @@ impl Session {
         if (id == ids::LAST_INSERT_ID || id == ids::IDENTITY)
             && let Value::UInt(number) = value
         {
-            self.last_insert_id = number;
+            self.previous.last_insert_id = number;
         }
         // What was said of the next transaction alone is said anew.
         if !self.transaction.is_open() {
@@ -348,14 +350,16 @@ impl Session {
         let definition = *self.shared.registry.variables.definition(id);
         let tracked = &self.settings.tracked_variables;
         if tracked.iter().any(|name| name == "*" || name == definition.name) {
-            self.changes.push(SessionChange::SystemVariable(definition.name.to_string(), definition.show(value)));
+            self.command
+                .changes
+                .push(SessionChange::SystemVariable(definition.name.to_string(), definition.show(value)));
         }
         self.track_state_change();
     }
 
     pub(crate) fn track_state_change(&mut self) {
-        if self.settings.track_state && !self.changes.contains(&SessionChange::StateChange) {
-            self.changes.push(SessionChange::StateChange);
+        if self.settings.track_state && !self.command.changes.contains(&SessionChange::StateChange) {
+            self.command.changes.push(SessionChange::StateChange);
         }
     }
 
@@ -391,7 +395,8 @@ impl Session {
         };
         match scope {
             None | Some(VariableScope::Session) if definition.restricted => need(
-                self.access.has_dynamic("SESSION_VARIABLES_ADMIN") || self.access.has_dynamic("SYSTEM_VARIABLES_ADMIN"),
+                self.identity.access.has_dynamic("SESSION_VARIABLES_ADMIN")
+                    || self.identity.access.has_dynamic("SYSTEM_VARIABLES_ADMIN"),
                 match definition.name.starts_with("innodb_") {
                     true => "SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN",
                     false => "SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN",
@@ -399,15 +404,15 @@ impl Session {
             ),
             None | Some(VariableScope::Session) => Ok(()),
             Some(_) => {
-                need(self.access.has_dynamic("SYSTEM_VARIABLES_ADMIN"), "SUPER or SYSTEM_VARIABLES_ADMIN")?;
+                need(self.identity.access.has_dynamic("SYSTEM_VARIABLES_ADMIN"), "SUPER or SYSTEM_VARIABLES_ADMIN")?;
                 // It grants a role to all accounts, which SUPER alone does not. It ends the connections of all
                 // others.
                 need(
-                    definition.name != "offline_mode" || self.access.has_dynamic("CONNECTION_ADMIN"),
+                    definition.name != "offline_mode" || self.identity.access.has_dynamic("CONNECTION_ADMIN"),
                     "SYSTEM_VARIABLES_ADMIN or SUPER privileges, as well as the CONNECTION_ADMIN",
                 )?;
                 need(
-                    definition.name != "mandatory_roles" || self.access.dynamic.contains("ROLE_ADMIN"),
+                    definition.name != "mandatory_roles" || self.identity.access.dynamic.contains("ROLE_ADMIN"),
                     "SYSTEM_VARIABLES_ADMIN or SUPER privileges, as well as the ROLE_ADMIN",
                 )
             }

@@ -1,4 +1,4 @@
-//! Variables whose values have to agree: the values that InnoDB would choose, with its warnings.
+//! Variables whose values depend on each other: sets the values that InnoDB would choose, with its warnings.
 
 use super::{Assignment, Persist};
 use crate::session::Session;

@@ -154,10 +154,15 @@ pub(crate) fn show_table_status(
 
 /// A base table, temporary ones first, or a view, that may be looked at (1146, 1142).
 fn visible_entry(security: &SecurityContext<'_>, name: &ObjectName) -> SqlResult<(QualifiedName, TableEntry)> {
-    let qualified = security.qualify(name)?;
     if let Some(table) = security.temporary_table_named(name) {
-        return Ok((qualified, TableEntry::Table(table)));
+        return Ok((security.qualify(name)?, TableEntry::Table(table)));
     }
+    visible_catalog_entry(security, name)
+}
+
+/// The same without TEMPORARY tables.
+fn visible_catalog_entry(security: &SecurityContext<'_>, name: &ObjectName) -> SqlResult<(QualifiedName, TableEntry)> {
+    let qualified = security.qualify(name)?;
     if !security.access.sees_table(&qualified.0, &qualified.1) {
         return Err(security.table_denied("SELECT", &qualified.1));
     }
@@ -282,7 +287,8 @@ pub(crate) fn show_create_table(security: &SecurityContext<'_>, name: &ObjectNam
 }
 
 pub(crate) fn show_create_view(security: &SecurityContext<'_>, name: &ObjectName) -> SqlResult<ResultSet> {
-    let (qualified, entry) = visible_entry(security, name)?;
+    // A TEMPORARY table does not hide a view here.
+    let (qualified, entry) = visible_catalog_entry(security, name)?;
     let TableEntry::View(view) = entry else {
         return Err(SqlError::new(ErrorCode::WrongObject, &[&qualified.0, &qualified.1, &"VIEW"]));
     };

@@ -1,4 +1,4 @@
-//! SHOW of the server: variables, status, processes, engines, character sets, and empty lists of what is not supported.
+//! SHOW of the server: variables, status, processes, engines, character sets, and empty lists for unsupported features.
 
 use crate::authorization::SecurityContext;
 use crate::result::{ResultSet, number_column, text_column, typed_column};
@@ -183,7 +183,7 @@ pub(crate) fn show_binary_log_status() -> ResultSet {
     ])
 }
 
-/// There is no binary log, so what is asked for of it is not looked at.
+/// There is no binary log, so its options are ignored.
 pub(crate) fn show_binlog_events() -> ResultSet {
     let number = |name: &str| typed_column(name, SqlType::BIGINT_UNSIGNED, true);
     ResultSet::new(vec![

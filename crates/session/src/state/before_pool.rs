@@ -1,4 +1,4 @@
-//! What happens before a change of rows goes to another thread.
+//! Work that is done before a change of rows goes to another thread.
 
 use squall_types::SqlResult;
 use std::sync::atomic::{AtomicBool, Ordering};

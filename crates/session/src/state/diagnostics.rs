@@ -1,4 +1,4 @@
-//! The diagnostics area: what SHOW WARNINGS tells of the statement before.
+//! The diagnostics area: the conditions of the last statement, for SHOW WARNINGS and GET DIAGNOSTICS.
 
 use crate::result::{ResultSet, text_column, typed_column};
 use squall_registry::{Diagnostics, StatementContext};

@@ -1,4 +1,4 @@
-//! A copy of a session's settings, to make another session like it.
+//! A copy of a session's settings, to make a similar session.
 
 use crate::result::writer::ConnectionInfo;
 use squall_catalog::AccountKey;

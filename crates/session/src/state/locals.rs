@@ -1,4 +1,4 @@
-//! Local variables of a stored program that runs.
+//! Local variables of a running stored program.
 
 use parking_lot::Mutex;
 use squall_catalog::NameKey;

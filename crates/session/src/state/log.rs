@@ -1,4 +1,4 @@
-//! What a session holds for the logs.
+//! The state of a session for the logs.
 
 use squall_logs::Client;
 use squall_types::Value;

@@ -1,6 +1,7 @@
-//! What a session holds from one statement to the next. Nothing here runs a statement.
+//! The state that a session keeps between statements. Nothing here runs a statement.
 
 pub(crate) mod appended_rows;
+pub(crate) mod backup;
 pub(crate) mod before_pool;
 pub(crate) mod diagnostics;
 pub(crate) mod image;

@@ -1,4 +1,4 @@
-//! Tables that a session steps through.
+//! Tables that HANDLER has opened.
 
 use squall_catalog::TableDef;
 use squall_definitions::execute::QualifiedName;

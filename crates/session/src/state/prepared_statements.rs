@@ -1,4 +1,4 @@
-//! Prepared statements of a session: the protocol's by number, and PREPARE's by name.
+//! Prepared statements of a session: those of the protocol by number, those of PREPARE by name.
 
 use crate::plans::prepared::PreparedStatement;
 use crate::plans::shared_cache::PlanUse;

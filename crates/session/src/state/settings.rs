@@ -1,4 +1,4 @@
-//! A session's variables decoded, so that statements need not look them up by name.
+//! Decoded variables of a session, so that statements need not look them up by name.
 
 use crate::client_text::is_read_as_utf8;
 use crate::plans::QueryRoute;
@@ -7,8 +7,7 @@ use squall_registry::{BindSettings, VariableValues};
 use squall_row_store::IsolationLevel;
 use squall_server_state::charset;
 use squall_server_state::variables::{Values, ids, isolation};
-use squall_types::temporal::TimeZone;
-use squall_types::{CollationId, SqlMode};
+use squall_types::CollationId;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -43,6 +42,8 @@ pub struct Settings {
     pub notes: bool,
     /// `max_execution_time`, milliseconds.
     pub max_execution_millis: u64,
+    /// `max_statement_time`, milliseconds.
+    pub max_statement_millis: u64,
     /// `net_read_timeout` and `net_write_timeout`.
     pub net_timeouts: NetTimeouts,
     /// `sql_select_limit`.
@@ -101,30 +102,13 @@ impl Settings {
     /// Decodes a session's values, for a client that may have asked for CLIENT_IGNORE_SPACE.
     pub fn decode(variables: &VariableValues, database: Option<Arc<str>>, ignore_space: bool) -> Settings {
         let values = Values(&variables.session);
-        let collation = |id| charset::collation(values.text(id)).unwrap_or(CollationId::UTF8MB4_0900_AI_CI);
         let charset = |id| charset::default_collation(values.text(id)).ok();
-        let client_collation = charset(ids::CHARACTER_SET_CLIENT).unwrap_or(CollationId::UTF8MB4_0900_AI_CI);
         let tracked = values.text(ids::SESSION_TRACK_SYSTEM_VARIABLES);
-        let bind = BindSettings {
-            database,
-            ignore_space,
-            client_collation,
-            sql_mode: SqlMode::parse(values.text(ids::SQL_MODE)).unwrap_or_default(),
-            time_zone: Arc::new(TimeZone::parse(values.text(ids::TIME_ZONE)).unwrap_or_else(TimeZone::system)),
-            collation: collation(ids::COLLATION_CONNECTION),
-            max_allowed_packet: values.number(ids::MAX_ALLOWED_PACKET),
-            parser_memory_max: values.number(ids::PARSER_MAX_MEM_SIZE),
-            group_concat_max_len: values.number(ids::GROUP_CONCAT_MAX_LEN),
-            div_precision_increment: values.number(ids::DIV_PRECISION_INCREMENT) as u8,
-            block_encryption_mode: values.text(ids::BLOCK_ENCRYPTION_MODE).into(),
-            default_week_format: values.number(ids::DEFAULT_WEEK_FORMAT) as u8,
-            cte_max_recursion_depth: values.number(ids::CTE_MAX_RECURSION_DEPTH),
-            safe_updates: values.on(ids::SQL_SAFE_UPDATES),
-        };
+        let bind = BindSettings::of_variables(&variables.session, database, ignore_space);
         Settings {
-            bind: Arc::new(bind),
             autocommit: values.on(ids::AUTOCOMMIT),
-            client_is_utf8: is_read_as_utf8(client_collation.charset()),
+            client_is_utf8: is_read_as_utf8(bind.client_collation.charset()),
+            bind: Arc::new(bind),
             results_collation: charset(ids::CHARACTER_SET_RESULTS),
             isolation: isolation(values.text(ids::TRANSACTION_ISOLATION)),
             read_only: values.on(ids::TRANSACTION_READ_ONLY),
@@ -140,6 +124,7 @@ impl Settings {
             max_error_count: values.number(ids::MAX_ERROR_COUNT) as usize,
             notes: values.on(ids::SQL_NOTES),
             max_execution_millis: values.number(ids::MAX_EXECUTION_TIME),
+            max_statement_millis: (values.double(ids::MAX_STATEMENT_TIME) * 1e3).ceil() as u64,
             net_timeouts: NetTimeouts {
                 read_seconds: values.number(ids::NET_READ_TIMEOUT),
                 write_seconds: values.number(ids::NET_WRITE_TIMEOUT),

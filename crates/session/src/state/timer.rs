@@ -1,4 +1,4 @@
-//! A statement's time limit.
+//! The time limit of a statement.
 
 /// Stops a statement in time, unless it is dropped before.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! Which transaction of a session is open.
+//! The open transaction of a session.
 
 use squall_parser::ast::{IsolationLevel as AstLevel, TransactionCharacteristics};
 use squall_row_store::{IsolationLevel, Savepoint, Transaction};
@@ -37,6 +37,11 @@ impl TransactionState {
     /// Whether a transaction of several statements is open.
     pub fn is_open(&self) -> bool {
         self.open.is_some()
+    }
+
+    /// The number of the transaction that is open: another one has another number.
+    pub fn open_id(&self) -> Option<u64> {
+        self.open.as_ref()?.transaction.as_ref().map(Transaction::id)
     }
 
     /// A query was the next transaction, for which SET TRANSACTION may have said what it is like, unless one of several statements is open.

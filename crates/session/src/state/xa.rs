@@ -1,4 +1,4 @@
-//! The branch of a global transaction that a session works in.
+//! The XA branch that a session works in.
 
 use squall_row_store::RunningBranch;
 use squall_types::ErrorCode;

@@ -4,7 +4,7 @@ use crate::authorization::SecurityContext;
 use crate::authorization::definition::note_missing_definer;
 use crate::authorization::programs::SYSTEM_DATABASE;
 use crate::authorization::programs::table_of_trigger;
-use crate::program::{ProgramKind, check_program};
+use crate::program::{ProgramKind, check_called, check_program};
 use crate::result::Outcome;
 use crate::session::{Session, StatementRun};
 use crate::trigger_rows::TriggerRows;
@@ -91,6 +91,7 @@ impl Session {
             ast::TriggerEvent::Delete => TriggerEvent::Delete,
         };
         check_program(&create.body, ProgramKind::Trigger, &self.shared.registry.variables)?;
+        check_called(&create.called, &self.shared.registry)?;
         TriggerRows { table, time, event }.check(&create.body)?;
         let (database, _) = self.security().qualify(&create.name)?;
         let catalog = self.shared.catalog.load();

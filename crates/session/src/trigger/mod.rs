@@ -1,5 +1,5 @@
-//! Triggers, as the catalog has them: CREATE and DROP in `ddl`, SHOW in `show`. How they run is in [`crate::table_triggers`]; bodies that are not
-//! compiled are run by `run`.
+//! Triggers. CREATE and DROP are in `ddl`, SHOW is in `show`. [`crate::table_triggers`] runs them, with `run` for bodies that are not
+//! compiled.
 
 mod ddl;
 mod run;

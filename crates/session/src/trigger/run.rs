@@ -1,4 +1,4 @@
-//! The body of a trigger at work, statement by statement, in the session inside of the statement that changes a row.
+//! Runs the body of a trigger statement by statement, in the inner session of the statement that changes a row.
 
 use crate::collector::Collector;
 use crate::plans::trigger_cache::ParsedTriggers;
@@ -35,7 +35,7 @@ impl Session {
             needed: Need::table(database, &triggers.table.name, Privileges::TRIGGER, "TRIGGER"),
         };
         let outer = self.enter_body(&body, &Invoker::Definer(def.definer.clone()))?;
-        let before = self.inside.as_mut().map(|inside| {
+        let before = self.nesting.inside.as_mut().map(|inside| {
             (std::mem::replace(&mut inside.word, WORD), std::mem::replace(&mut inside.is_in_trigger, true))
         });
         let old_count = old.len();
@@ -43,7 +43,7 @@ impl Session {
         // It gives no rows: there is no client to send them to.
         let mut nobody = Collector::default();
         let ran = self.run_program(&parsed.body, parsed.span, def.body.as_bytes(), locals, None, &mut nobody).await;
-        if let (Some(inside), Some(before)) = (&mut self.inside, before) {
+        if let (Some(inside), Some(before)) = (&mut self.nesting.inside, before) {
             (inside.word, inside.is_in_trigger) = before;
         }
         self.leave_body(outer);

@@ -1,4 +1,4 @@
-//! Random statements: every place where an expression, a query or a table may stand gets what may not be read.
+//! Random statements, with forbidden objects in all places where an expression, a query or a table can be.
 
 use squall_test_support::random::Random;
 

@@ -1,4 +1,4 @@
-//! The table: statements and what they need.
+//! The table of statements and the privileges that they need.
 
 use squall_parser::ast::Statement;
 
@@ -47,7 +47,7 @@ kinds! {
     DropTable TruncateTable RenameTable CreateIndex DropIndex CreateView DropView CreateSequence AlterSequence DropSequence
     CreateServer AlterServer DropServer CreateHttpEndpoint AlterHttpEndpoint DropHttpEndpoint CreateProcedure CreateFunction CreateLoadableFunction AlterProcedure AlterFunction
     DropProcedure DropFunction CreateTrigger DropTrigger CreateEvent DropEvent Program CreateUser DropUser RenameUser
-    CreateRole DropRole Grant Revoke Empty Transaction LockTables UnlockTables LockInstance UnlockInstance Set Use Show Explain
+    CreateRole DropRole Grant Revoke Empty Transaction LockTables UnlockTables LockInstance UnlockInstance Backup Set Use Show Explain
     DescribeTable Help Prepare Execute ExecuteImmediate ExecuteText Deallocate Kill Flush Reset TableMaintenance CacheIndex LoadIndex
     Install Uninstall Replication Shutdown Restart GetDiagnostics Signal
 }
@@ -535,6 +535,9 @@ pub const ROWS: &[Row] = &[
     reads("UnlockTables", "UNLOCK TABLES", &[]),
     reads("LockInstance", "LOCK INSTANCE FOR BACKUP", &[("BACKUP_ADMIN ON *.*", 1227)]),
     reads("UnlockInstance", "UNLOCK INSTANCE", &[("BACKUP_ADMIN ON *.*", 1227)]),
+    reads("Backup", "BACKUP STAGE START", &[("RELOAD ON *.*", 1227)]),
+    reads("Backup", "BACKUP LOCK d.t", &[("RELOAD ON *.*", 1227)]),
+    reads("Backup", "BACKUP UNLOCK", &[("RELOAD ON *.*", 1227)]),
     reads("Empty", "/* nothing */", &[]),
     reads("Kill", "KILL {other}", &[("CONNECTION_ADMIN ON *.*", 1095)]),
     reads("Flush", "FLUSH TABLES", &[("FLUSH_TABLES ON *.*", 1227)]),

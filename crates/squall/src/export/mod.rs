@@ -1,4 +1,4 @@
-//! `squall export`: a table or a query's rows into a file.
+//! `squall export`: writes the rows of a table or a query to a file.
 
 pub(crate) mod columns;
 mod output;

@@ -1,4 +1,4 @@
-//! Where an export goes.
+//! The output of an export: a file, or standard output.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

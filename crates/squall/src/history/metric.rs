@@ -1,4 +1,4 @@
-//! What is drawn: its name, its unit, and the query for it.
+//! A metric of a chart: its name, its unit, and its query.
 
 use super::axis::Unit;
 use crate::connection::quoted;

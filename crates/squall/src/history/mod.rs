@@ -1,4 +1,4 @@
-//! `squall history`: charts of what the server has counted, from `ps_history`.
+//! `squall history`: charts of the server's counters, from `ps_history`.
 
 mod axis;
 mod metric;

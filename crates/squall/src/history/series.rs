@@ -83,7 +83,7 @@ impl Chart {
     }
 }
 
-/// Counters grow, and do so more than once; what is said to be of this moment is no counter.
+/// Counters grow more than once. A metric of the current state is not a counter.
 fn natural_shape(name: &str, values: &[(f64, f64)]) -> Shape {
     let name = name.to_ascii_lowercase();
     let of_now = ["current", "running", "connected", "uptime", "_used", "max_", "avg_", "min_", "quantile"];

@@ -1,4 +1,4 @@
-//! Charts as files that need nothing else: SVG, and SVG in a page.
+//! Charts as self-contained files: SVG, and SVG in an HTML page.
 
 use super::axis::{Scale, time_marks};
 use super::series::Chart;

@@ -1,8 +1,8 @@
-//! `squall load`: files into a table of a server.
+//! `squall load`: loads files into a table of a server.
 //!
-//! The files' records go to the server as one LOAD DATA LOCAL statement, so that they become visible all at once or not at
-//! all. Rows that the server cannot store are left out as long as `--max-rejects` allows it (REJECT LIMIT); their numbers
-//! come back as warnings, and the files are read a second time to find their lines.
+//! The files' records go to the server as one LOAD DATA LOCAL statement, so they become visible at once or not at all. Rows that the
+//! server cannot store are left out, up to `--max-rejects` (REJECT LIMIT). The server returns their numbers as warnings, and the files
+//! are read a second time to find their lines.
 
 mod source;
 
@@ -12,6 +12,7 @@ use crate::progress::{Progress, grouped};
 use clap::Args;
 use squall_client::{Client, ClientError, LoadError, QueryResult, Row};
 use squall_file_formats::{FieldKind, FileFormat, ParquetRows, Record, Records, RowsError, member_names};
+use squall_types::ErrorCode;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -179,7 +180,7 @@ pub(crate) fn run(args: &LoadArgs) -> Result<(), String> {
 fn explain(input: &Input<'_>, error: LoadError) -> String {
     let text = error.to_string();
     let LoadError::Client(ClientError::Server(server)) = &error else { return text };
-    if server.code == 3948 {
+    if server.code == ErrorCode::LocalInfileDisabled.number() {
         return format!("{text}\nLOAD DATA LOCAL has to be allowed on the server first: SET GLOBAL local_infile = ON");
     }
     let row = ["at row ", "Row "].iter().find_map(|before| {

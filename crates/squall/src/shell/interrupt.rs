@@ -1,4 +1,4 @@
-//! Ctrl-C: cancels the statement that is running, by a second connection, and leaves the shell where it is.
+//! Ctrl-C: cancels the running statement by a second connection, and does not end the shell.
 
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -1,4 +1,4 @@
-//! Lines typed at a terminal, with a history that outlives the shell.
+//! Lines typed at a terminal, with a history that is kept after the shell ends.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
-//! Cuts a script into statements.
+//! Splits a script into statements.
 //!
-//! It only understands what decides where a statement ends: quotes, comments and the delimiter. Lines that are for
-//! the shell itself (`source`, `delimiter` …) are recognised where a statement could begin.
+//! It understands only quotes, comments and the delimiter, which decide where a statement ends. Commands of the shell itself (`source`,
+//! `delimiter` …) are recognized at the beginning of a statement.
 
 /// What a piece of a script is.
 #[derive(Debug, Clone, PartialEq, Eq)]

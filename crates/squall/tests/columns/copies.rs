@@ -1,4 +1,4 @@
-//! Copies of columns beside changes of the rows.
+//! Column copies, while the rows change.
 
 use super::{DEFINITION_CHANGED, IN_THE_WAY, difference, run};
 use mysql::Conn;

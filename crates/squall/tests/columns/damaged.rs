@@ -1,4 +1,4 @@
-//! Segments that are damaged.
+//! Damaged segments.
 
 use super::{CORRUPTED, answer, run};
 use mysql::prelude::Queryable;
@@ -6,8 +6,8 @@ use squall_test_support::random::Random;
 use squall_test_support::server::TestServer;
 use std::path::Path;
 
-/// A byte of a segment that is another, or a file that ends early, is an error that names the file, for queries that read it and for CHECK
-/// TABLE; what does not need it is answered, and it is never data.
+/// A changed byte of a segment, or a file that ends early, is an error that names the file, in queries that read it and in CHECK
+/// TABLE. Other queries are answered, and damage is never returned as data.
 #[test]
 fn damaged_segments_are_named() {
     let mut server = TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")));

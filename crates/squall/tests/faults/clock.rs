@@ -1,4 +1,4 @@
-//! A wall clock that jumps: NOW() goes with it, nothing else does.
+//! A wall clock that jumps: NOW() follows it, and nothing else does.
 
 use super::{refusal, run, start, status, value, wait_until};
 use mysql::prelude::Queryable;

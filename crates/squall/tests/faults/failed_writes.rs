@@ -1,4 +1,4 @@
-//! Writes and syncs that fail: nothing acknowledged is lost, nothing else is shown, and the server says what is wrong.
+//! Failed writes and syncs: nothing acknowledged is lost, no other change is visible, and the server reports the failure.
 
 use super::{ERROR_DURING_COMMIT, READ_ONLY, refusal, run, start, status, value, wait_until};
 use mysql::prelude::Queryable;

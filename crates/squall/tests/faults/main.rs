@@ -1,4 +1,4 @@
-//! A server whose disk fails, fills up, is slow or writes in pieces, and whose clock jumps.
+//! A server whose disk fails, fills up, is slow or writes in parts, and whose clock jumps.
 
 #![cfg(target_os = "linux")]
 

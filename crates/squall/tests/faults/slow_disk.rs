@@ -1,4 +1,4 @@
-//! A disk whose syncs take their time: commits wait for them, readers do not, and no reader sees what may still be lost.
+//! A disk with slow syncs: commits wait for them, readers do not, and no reader sees a change that could still be lost.
 
 use super::{run, start, status, value, wait_until};
 use mysql::prelude::Queryable;

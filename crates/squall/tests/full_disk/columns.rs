@@ -1,5 +1,5 @@
-//! Column tables on a disk that fills up: whatever was being written is an error of its statement and gone, the table is as it was,
-//! and the server writes on.
+//! Column tables on a disk that fills up: the statement that writes gets an error, the table does not change, and the server continues
+//! to write.
 
 use super::{DISK_FULL, ERROR_DURING_COMMIT, SmallDisk, TABLE_FULL, count, until_done};
 use mysql::Conn;

@@ -1,5 +1,5 @@
-//! A disk that fills up and a file that cannot be written: an error for the statement instead of the server's end, reads
-//! go on, nothing acknowledged is lost.
+//! A full disk, and a file that cannot be written: the statement gets an error and the server does not end, reads continue, and nothing
+//! acknowledged is lost.
 
 mod columns;
 

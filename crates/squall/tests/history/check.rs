@@ -1,9 +1,9 @@
-//! Whether a history of transactions on lists is one that its isolation level allows.
+//! Checks whether an isolation level allows a history of transactions on lists.
 //!
-//! Elements are only ever appended, so what a list is in the end tells the order of all its versions. Checked first is what
-//! no level allows: reading what was rolled back, or half of what a transaction appended; that a list's element, once
-//! seen or acknowledged, is gone; half of a transaction; reading what was out of date when the statement was sent. Then a
-//! cycle of dependencies is looked for (`dependencies`).
+//! Elements are only appended, so the final list tells the order of all its versions. First the check looks for anomalies that no level
+//! allows: a read of a rolled-back element, or of a part of a transaction; a lost element that was read or acknowledged; a transaction
+//! that is there in part; a read of a version that was out of date when the statement was sent. Then it looks for a cycle of
+//! dependencies (`dependencies`).
 
 use crate::dependencies;
 use crate::record::{Level, List, Operation, Outcome, Transaction};

@@ -1,4 +1,4 @@
-//! The checker finds what it is there to find, and lets through what a level allows.
+//! The checker finds anomalies, and accepts all histories that a level allows.
 
 use crate::check::check;
 use crate::record::{Level, List, Operation, Outcome, Transaction};

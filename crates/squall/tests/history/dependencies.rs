@@ -1,9 +1,9 @@
-//! Who depends on whom, and cycles that an isolation level does not allow.
+//! Dependencies of transactions, and cycles that an isolation level does not allow.
 //!
-//! The edges are those of Adya's theses: *ww* to who wrote the next version, *wr* from the writer of a version to who read
-//! it, *rw* from who read a version to the writer of the next one; and *rt* in real time, from a transaction that was
-//! answered to one that began later. READ COMMITTED has no cycle of ww, wr and rt; snapshot isolation none in which no
-//! two rw follow each other; SERIALIZABLE none at all.
+//! The edges are those of Adya's thesis: *ww* from the writer of a version to the writer of the next one, *wr* from the writer of a
+//! version to its reader, *rw* from the reader of a version to the writer of the next one; and *rt* in real time, from a transaction
+//! that was answered to one that began later. READ COMMITTED has no cycle of ww, wr and rt; snapshot isolation none in which no two rw
+//! follow each other; SERIALIZABLE none at all.
 
 use crate::check::{History, others_before};
 use crate::record::{Level, Outcome};
@@ -106,8 +106,7 @@ fn dependencies(history: &History<'_>) -> Graph {
     graph
 }
 
-/// Edges from those that were answered last before a transaction began; what was answered before those is reached by way
-/// of them.
+/// Edges from the transactions that were answered last before a transaction began. Paths through these reach all earlier ones.
 fn add_real_time(history: &History<'_>, add: &mut impl FnMut(usize, usize, Kind)) {
     let mut events = Vec::new();
     for (number, transaction) in history.transactions.iter().enumerate() {

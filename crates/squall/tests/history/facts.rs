@@ -1,5 +1,5 @@
-//! What must be true whatever the order of events was: money is neither made nor lost, every counted step is there, a unique
-//! key has one row, and a number of AUTO_INCREMENT is given once.
+//! Facts that are true for every order of events: the sum of money does not change, every counted step is there, a unique key has one
+//! row, and AUTO_INCREMENT gives each number once.
 
 use crate::record::{Level, Outcome};
 use crate::workload::{Failure, Shared, attempt, execute, transact};

@@ -1,5 +1,5 @@
-//! Foreign keys: each parent knows how many children it has, so that a child without a parent, one that a cascade has forgotten
-//! and half of a transaction are all seen by one query at any moment.
+//! Foreign keys. Each parent has the number of its children, so one query can find at any time a child without a parent, a child that a
+//! cascade has missed, and a transaction that is there in part.
 
 use crate::workload::{Failure, attempt, transact};
 use mysql::prelude::Queryable;

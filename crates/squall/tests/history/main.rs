@@ -1,8 +1,8 @@
-//! Sixteen clients at work on few rows, a server that is killed under them, and a checker that looks at what each was
-//! told: is there an order of events that the isolation level allows?
+//! Sixteen clients work on few rows, and the server is killed under them. A checker tests whether their answers fit an order of events
+//! that the isolation level allows.
 //!
-//! `SQUALL_HISTORY_SECONDS=600` makes the long run. A fourth of the rounds runs at each level; every other time the power is cut
-//! instead, which takes what was not synced. In every second pair of levels the tables of lists are defined anew meanwhile.
+//! `SQUALL_HISTORY_SECONDS=600` makes the long run. A fourth of the rounds runs at each level. In every other round the power is cut
+//! instead, which loses all unsynced data. In every second pair of levels the tables of lists are also redefined.
 
 #![cfg(unix)]
 

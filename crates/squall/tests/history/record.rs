@@ -1,4 +1,4 @@
-//! What clients did and were told.
+//! The actions of clients, and the answers that they got.
 
 use std::time::Duration;
 

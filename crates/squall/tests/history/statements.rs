@@ -1,4 +1,4 @@
-//! The statements by which lists are read and appended to: by every kind of key, in every kind of table, as text and prepared.
+//! The statements that read and append to lists: by every kind of key, in every kind of table, as text and prepared.
 
 use crate::record::{Level, List, Operation};
 use crate::workload::{Failure, Shared, attempt};
@@ -249,7 +249,7 @@ impl ListWork<'_> {
         self.insert(list, "INSERT", &elements)
     }
 
-    /// Notes what a statement finds of lists; those that are not there have no elements.
+    /// Records the lists that a statement finds; missing lists have no elements.
     fn read_rows(&mut self, sql: &str, numbers: &[u64], lists: &[u64]) -> Result<HashMap<u64, List>, Failure> {
         let sent = self.shared.now();
         let rows = self.rows(sql, numbers)?;

@@ -1,4 +1,4 @@
-//! What the clients do: transactions on lists, and beside them counters, transfers and unique keys.
+//! The work of the clients: transactions on lists, counters, transfers and unique keys.
 
 use crate::facts::{self, Told};
 use crate::families;

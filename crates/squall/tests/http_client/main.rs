@@ -1,4 +1,4 @@
-//! HTTP_GET() and its kin against a web server that answers well and badly.
+//! HTTP_GET() and related functions with a web server that gives good and bad answers.
 
 mod endpoints;
 

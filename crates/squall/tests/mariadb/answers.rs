@@ -1,4 +1,4 @@
-//! Answers, and when two are equal.
+//! Answers, and their comparison.
 
 use crate::data::folded;
 use crate::query::{Compare, Query};

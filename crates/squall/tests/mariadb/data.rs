@@ -1,4 +1,4 @@
-//! The tables, and values that are in them or nearly.
+//! The tables, their values, and values near these.
 
 use squall_test_support::random::Random;
 

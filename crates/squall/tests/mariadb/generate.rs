@@ -1,4 +1,4 @@
-//! Random queries. What is left out on purpose, because the two servers are known to differ, has a comment that says so.
+//! Random queries. Comments name the parts that are left out because the two servers are known to differ there.
 
 use crate::data::{Column, Kind, columns_of, literal, pick};
 use crate::query::{Around, Compare, Condition, Item, JoinKind, Query, Source};

@@ -1,7 +1,7 @@
 //! Row tables, column tables and a mix of them give MariaDB's answers: random rows, changes and queries on both servers.
 //!
-//! `SQUALL_RANDOM_QUERIES=5000` asks for as many queries, `SQUALL_SEED=7` repeats a run, `SQUALL_RANDOM_ROWS=100000` makes
-//! greater tables. A difference is shown with the smallest query found that has it.
+//! `SQUALL_RANDOM_QUERIES=5000` asks for as many queries, `SQUALL_SEED=7` repeats a run, `SQUALL_RANDOM_ROWS=100000` makes larger
+//! tables. A difference is shown with the smallest query that still has it.
 
 mod answers;
 mod data;

@@ -1,4 +1,4 @@
-//! What a server has after a power cut, beside what was acknowledged before it.
+//! Compares the state of a server after a power cut with the acknowledged work.
 
 use crate::work::{Acknowledged, SOURCE_ROWS, WRITERS};
 use mysql::Conn;

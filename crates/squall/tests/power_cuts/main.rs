@@ -1,9 +1,8 @@
-//! Power cuts at any moment: of all files and names in the data directory, rows, log, catalog, segments, snapshots and jobs, the disk has
-//! what was synced and any part of what was not. Afterwards the server starts, what was acknowledged before is there, everything is
-//! there as a whole or not at all, and counters are past every key. A part of the moments are while a server starts that another was killed
-//! before.
+//! Power cuts at any time. The disk has all synced data of the data directory, and any part of the unsynced data: rows, log, catalog,
+//! segments, snapshots and jobs. Afterwards the server starts, acknowledged work is there, each transaction is there as a whole or not
+//! at all, and counters are above every key. Some cuts happen while a server recovers from a kill.
 //!
-//! `SQUALL_POWER_CUTS=500` makes the long run, `SQUALL_SEED=7` chooses the same moments, though threads run as they like.
+//! `SQUALL_POWER_CUTS=500` makes the long run, `SQUALL_SEED=7` chooses the same times, although the order of threads may differ.
 
 #![cfg(target_os = "linux")]
 

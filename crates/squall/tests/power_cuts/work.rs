@@ -1,4 +1,4 @@
-//! What clients do while everything is recorded, and what they are told.
+//! The work of clients during a recording, and their answers.
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Error};

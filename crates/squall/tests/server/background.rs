@@ -1,4 +1,4 @@
-//! Queued statements that the CALL does itself: which do, and that it makes no difference to what is seen but in time.
+//! Queued statements that the CALL runs itself: which they are, and that only their time differs.
 
 use super::{WAIT_MAX, connect, run, value};
 use squall_client::Client;

@@ -1,4 +1,5 @@
-//! What a statement may cost: planning takes as long as the text is, stops with its statement, and whatever gathers is charged.
+//! Bounds of a statement: planning takes time in proportion to the text and stops with its statement, and the memory of all operators
+//! is charged.
 
 use super::memory::small_server;
 use super::{connect, run, start, value, wait_until};

@@ -1,4 +1,4 @@
-//! Column definitions of real columns and expressions, by type: what drivers choose their classes by.
+//! Column definitions of columns and expressions, by type. Drivers choose their classes by them.
 
 use super::{connect, run, start};
 use squall_client::{Client, Column, QueryResult};

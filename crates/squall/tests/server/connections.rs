@@ -1,4 +1,4 @@
-//! The limits of connections, and which accounts get in beyond them.
+//! The limits of connections, and the accounts that may exceed them.
 
 use std::path::Path;
 

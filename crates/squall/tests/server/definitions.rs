@@ -1,5 +1,5 @@
-//! Definitions beside everything else: what waited changes the table that its name stands for by then, no acknowledged row
-//! is lost, and a statement that meets a definition gets MySQL's error for it.
+//! Definitions beside other statements: a waiting statement uses the current table of its name, no acknowledged row is lost, and a
+//! statement that meets a definition gets MySQL's error.
 
 use super::{connect, error, run, start, value, wait_until};
 use squall_client::{Client, ClientError};

@@ -1,4 +1,4 @@
-//! Statements that are as deep as is promised: an answer, whichever way the statement comes in.
+//! Statements of the promised depth get an answer on every route.
 
 use super::{connect, error, run, start, value};
 use squall_client::Client;

@@ -1,4 +1,4 @@
-//! Documents: an index says what none says, whatever happens to the rows; documents of any size.
+//! Documents: queries give the same answers with and without an index, whatever happens to the rows; documents of any size.
 
 use super::{connect, run, start, value};
 use squall_client::Client;

@@ -1,8 +1,9 @@
-//! EXECUTE with several sessions: who runs a text and who may, KILL, limits, what others see of a child, and lists in the background.
+//! EXECUTE with several sessions: privileges, KILL, limits, the visibility of a child session, and lists in the background.
 
 use super::{connect, error, options, run, start, value, wait_until};
+use mysql::prelude::Queryable;
 use squall_client::{Client, ConnectOptions};
-use squall_test_support::server::TestServer;
+use squall_test_support::server::{TestServer, connect_as as connect_mysql_as};
 use std::time::{Duration, Instant};
 
 fn prepared() -> (TestServer, Client) {
@@ -120,6 +121,98 @@ fn kill_of_the_caller_ends_the_child_and_kill_of_the_child_the_statement() {
     }
 }
 
+/// How long after KILL the statement of the caller ends.
+fn killed_after(server: &TestServer, root: &mut Client, whose: &str, sql: &str) -> Duration {
+    let mut client = connect(server);
+    run(&mut client, "USE d");
+    let caller = u64::from(client.connection_id());
+    let sql = sql.to_string();
+    let running = std::thread::spawn(move || {
+        let result = client.run(&sql).map(|_| ());
+        (result, Instant::now())
+    });
+    let child = child_of(root, caller);
+    let id = if whose == "caller" { caller.to_string() } else { child };
+    let killed = Instant::now();
+    run(root, &format!("KILL QUERY {id}"));
+    let (result, ended) = running.join().expect("a client's thread");
+    assert!(result.expect_err(whose).to_string().contains("1317 (70100)"), "{whose}");
+    ended.saturating_duration_since(killed)
+}
+
+#[test]
+fn kill_takes_less_than_a_tenth_of_a_second() {
+    let (server, mut root) = prepared();
+    for sql in [
+        "SELECT EXECUTE('INSERT INTO t VALUES (2, NULL); SELECT SLEEP(100) FROM t')",
+        "EXECUTE 'INSERT INTO t VALUES (2, NULL); UPDATE t SET v = SLEEP(100)' CONCURRENT WAIT",
+    ] {
+        for whose in ["caller", "child"] {
+            // Other work of the machine may delay one of them, but not all.
+            let times = (0..10).map(|_| killed_after(&server, &mut root, whose, sql));
+            let times: Vec<_> = times
+                .scan(false, |is_done, time| {
+                    let go_on = !std::mem::replace(is_done, time < Duration::from_millis(100));
+                    go_on.then_some(time)
+                })
+                .collect();
+            assert!(times.iter().any(|time| *time < Duration::from_millis(100)), "{whose}: {times:?}");
+        }
+    }
+    assert_eq!(value(&mut root, "SELECT COUNT(*) FROM t"), "1");
+}
+
+#[test]
+fn children_of_prepared_statements_events_routines_and_queued_queries() {
+    let (server, mut root) = prepared();
+    run(&mut root, "CREATE USER u; GRANT ALL ON d.* TO u; GRANT DYNAMIC_EXECUTE ON *.* TO u");
+    let mut client = connect_as(&server, "u");
+    let insert = |id: u32| format!("INSERT INTO t VALUES ({id}, CURRENT_USER())");
+    let quoted = |id: u32| insert(id).replace('\'', "\'\'");
+    // By the protocol, more than once.
+    let mut conn = connect_mysql_as("u", "127.0.0.1", server.port(), Duration::from_secs(60)).expect("a connection");
+    conn.query_drop("USE d").expect("the database");
+    let prepared = conn.prep("SELECT EXECUTE(?)").expect("a statement");
+    for id in [10, 11] {
+        let done: Option<u8> = conn.exec_first(&prepared, (insert(id),)).expect("a row");
+        assert_eq!(done, Some(1));
+    }
+    run(&mut client, &format!("PREPARE s FROM 'SELECT EXECUTE(?)'; SET @s = '{}'; EXECUTE s USING @s", quoted(12)));
+    run(
+        &mut client,
+        "CREATE PROCEDURE p(s TEXT) BEGIN DECLARE done INT; SET done = EXECUTE(s); IF done THEN SELECT done; END IF; END",
+    );
+    assert_eq!(value(&mut client, &format!("CALL p('{}')", quoted(13))), "1");
+    // An error in a routine is one that its handlers see.
+    run(
+        &mut client,
+        "CREATE PROCEDURE h(s TEXT) BEGIN DECLARE EXIT HANDLER FOR 1062 SELECT 'twice'; DO EXECUTE(s); END",
+    );
+    assert_eq!(value(&mut client, &format!("CALL h('{}')", quoted(13))), "twice");
+    // As the definer of the event, who is no one else than the account that made it.
+    run(
+        &mut client,
+        &format!("CREATE EVENT e ON SCHEDULE AT NOW() + INTERVAL 1 SECOND DO DO EXECUTE('{}')", quoted(14)),
+    );
+    let done = "SELECT COUNT(*) FROM t WHERE id >= 10";
+    wait_until("the event", || value(&mut client, done) == "5");
+    run(&mut root, "GRANT EXECUTE ON async.* TO u");
+    let queued =
+        format!("CALL async.queue('SELECT EXECUTE(''{}'') AS done'); CALL async.wait(@query_number)", quoted(15));
+    run(&mut client, &queued);
+    assert_eq!(value(&mut client, done), "6");
+    assert_eq!(value(&mut client, "SELECT GROUP_CONCAT(DISTINCT v) FROM t WHERE id >= 10"), "u@%");
+    // Without the privilege, by none of these ways.
+    run(&mut root, "REVOKE DYNAMIC_EXECUTE ON *.* FROM u");
+    let mut client = connect_as(&server, "u");
+    run(&mut client, "PREPARE s FROM 'SELECT EXECUTE(?)'; SET @s = 'DELETE FROM t'");
+    for sql in ["EXECUTE s USING @s", "CALL p('DELETE FROM t')", "EXECUTE 'SELECT EXECUTE(''DELETE FROM t'')'"] {
+        let refused = error(&mut client, sql);
+        assert!(refused.starts_with("ERROR 1227 (42000)"), "{sql}: {refused}");
+    }
+    assert_eq!(value(&mut client, done), "6");
+}
+
 #[test]
 fn the_time_of_a_statement_is_that_of_its_children_too() {
     let (_server, mut root) = prepared();
@@ -200,8 +293,11 @@ fn lists_in_the_background_are_kept_with_their_ends() {
     let left = "SELECT COUNT(*) FROM data_dictionary.execute_history WHERE finished IS NULL";
     wait_until("the ends", || value(&mut client, left) == "0");
     let told = "SELECT GROUP_CONCAT(CONCAT_WS(',', user, state, statements, failed_statement, error, message, \
-                started <= finished) ORDER BY id SEPARATOR ' | ') FROM data_dictionary.execute_history";
-    let expected = "u@%,done,1,1 | u@%,failed,1,2,1062,Duplicate entry '1' for key 't.PRIMARY',1";
+                started <= finished, parent_id = @parent) ORDER BY id SEPARATOR ' | ') FROM data_dictionary.execute_history";
+    let expected = "u@%,done,1,1,1 | u@%,failed,1,2,1062,Duplicate entry '1' for key 't.PRIMARY',1,1";
+    let parent = format!("SET @parent = {}", client.connection_id());
+    run(&mut client, &parent);
+    run(&mut root, &parent);
     assert_eq!(value(&mut client, told), expected);
     assert_eq!(value(&mut root, told), expected);
     assert_eq!(value(&mut client, "SELECT GROUP_CONCAT(id, v ORDER BY id) FROM t"), "1one,2two+05:00");
@@ -244,4 +340,17 @@ fn logs_tell_whose_child_it_was() {
     let log = std::fs::read_to_string(server.data_directory().join("g.log")).expect("a log");
     let line = log.lines().find(|line| line.ends_with("\"text\":\"DO 40 + 3\"}")).expect(&log);
     assert!(line.contains(&format!("\"parent_id\":{caller},")), "{line}");
+    // The slow log, whose form is MySQL's, and the table of the query log.
+    run(
+        &mut root,
+        "SET GLOBAL log_format = 'classic', GLOBAL slow_query_log_file = 's.log', GLOBAL slow_query_log = ON",
+    );
+    run(&mut root, "SET GLOBAL query_log_enabled = ON, GLOBAL long_query_time = 0, GLOBAL log_output = 'FILE,TABLE'");
+    run(&mut root, "SELECT EXECUTE('DO 40 + 4')");
+    run(&mut root, "SET GLOBAL slow_query_log = OFF, GLOBAL query_log_enabled = OFF, GLOBAL long_query_time = 10");
+    let log = std::fs::read_to_string(server.data_directory().join("s.log")).expect("a log");
+    let entry = log.split("# Time: ").find(|entry| entry.ends_with("\nDO 40 + 4;\n")).expect(&log);
+    assert!(entry.contains(&format!("  Parent_id: {caller}\n")), "{entry}");
+    let parent = "SELECT parent_id FROM data_dictionary.query_log WHERE statement = 'DO 40 + 4'";
+    assert_eq!(value(&mut root, parent), caller.to_string());
 }

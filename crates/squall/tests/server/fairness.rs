@@ -1,4 +1,4 @@
-//! A session that has much to do and the others on its event loop.
+//! A session with much work, and the others on its event loop.
 
 use std::io::Write as _;
 use std::os::unix::net::UnixStream;

@@ -1,4 +1,4 @@
-//! What performance_schema says of row tables' files, by table: reads that caches answer are none.
+//! performance_schema's counts of row tables' files, by table. Reads from caches do not count.
 
 use super::{connect, run, start, value};
 use squall_client::Client;

@@ -1,5 +1,5 @@
-//! Random transactions of several sessions over tables with foreign keys, while tables are defined anew: no row lacks its
-//! parent at any visible time, and no error is an internal one.
+//! Random transactions of several sessions over tables with foreign keys, while tables are redefined: at every visible time each row
+//! has its parent, and no error is an internal one.
 
 use crate::start;
 use mysql::prelude::Queryable as _;

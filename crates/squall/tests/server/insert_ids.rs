@@ -1,4 +1,4 @@
-//! The id of a row that the answer to a change tells.
+//! The row id in the answer to a change.
 
 use super::start;
 use mysql::prelude::Queryable as _;

@@ -1,4 +1,4 @@
-//! Statements that are stopped: by KILL, by time-out, by a client that is gone; and clients that do not read.
+//! Statements that are stopped by KILL, by a time limit, or because the client is gone; and clients that do not read.
 
 use super::{ENDLESS, connect, error, run, start, value, wait_until};
 use squall_client::{Client, ClientError};

@@ -1,8 +1,8 @@
-//! A model of the lock table: which owner holds which lock after each statement of random transactions, compared with
+//! A model of the lock table: the owners and their locks after each statement of random transactions, compared with
 //! `performance_schema.data_locks`.
 //!
-//! `SQUALL_LOCK_STEPS` is the number of statements, `SQUALL_SEED` repeats a run. Statements that would wait are refused at once where
-//! they can ask for that, and left out otherwise.
+//! `SQUALL_LOCK_STEPS` is the number of statements, `SQUALL_SEED` repeats a run. Statements that would wait use NOWAIT if they can, and
+//! are left out otherwise.
 
 use super::{connect, run, start, value};
 use squall_client::{Client, ClientError};

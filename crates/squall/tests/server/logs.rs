@@ -1,5 +1,5 @@
-//! Log files of a server in use: whole entries from many clients, rotation, files that cannot be written, and what must
-//! not be in them.
+//! Log files of a busy server: whole entries from many clients, rotation, files that cannot be written, and secrets that must not be in
+//! them.
 
 use super::{connect, error, options, run, start, value};
 use mysql::prelude::Queryable as _;
@@ -204,6 +204,12 @@ fn secrets_are_in_no_log() {
         error(&mut client, "SELECT HTTP_GET('http://user:hush6@host/')");
         error(&mut client, "SELECT FROM WHERE PASSWORD = 'hush7'");
         conn.exec_drop("SELECT CONCAT(?)", ("https://user:hush8@host/",)).expect("a row");
+        run(&mut client, "SELECT EXECUTE('DO 1; CREATE USER u IDENTIFIED BY ''hush10''; DROP USER u')");
+        run(&mut client, "SET @s = 'CREATE USER u IDENTIFIED BY ''hush11''; DROP USER u'; EXECUTE @s WITH NO RETURN");
+        run(&mut client, "EXECUTE 'EXECUTE ''CREATE USER u IDENTIFIED BY ''''hush12'''' '''; DROP USER u");
+        run(&mut client, "EXECUTE IMMEDIATE CONCAT('CREATE USER u IDENTIFIED BY ', QUOTE('hush13')); DROP USER u");
+        run(&mut client, "CALL async.queue('CREATE USER u IDENTIFIED BY ''hush14'''); CALL async.wait(@query_number)");
+        run(&mut client, "CALL async.queue('CREATE USR u IDENTIFIED BY ''hush15'''); DROP USER u");
     }
     let text = log_text(&server);
     for format in ["classic", "query_log", "json"] {

@@ -1,5 +1,4 @@
-//! A server process under everything that clients may do to it: limits, KILL, clients that vanish, and the protocol's
-//! commands on a real socket.
+//! A server process with clients of all kinds: limits, KILL, clients that vanish, and the protocol's commands on a real socket.
 
 mod background;
 mod bounds;
@@ -11,6 +10,7 @@ mod definitions;
 mod depth;
 mod documents;
 mod execute;
+mod execute_model;
 mod fairness;
 mod files;
 mod foreign_keys;

@@ -1,4 +1,4 @@
-//! A small memory pool: what can spill spills and is right, what cannot is an error, and the server goes on.
+//! A small memory pool: operators that can spill do so and give correct answers, others give an error, and the server continues.
 
 use super::{connect, run, start, value};
 use squall_client::{Client, ClientError};

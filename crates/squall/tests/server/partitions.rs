@@ -1,5 +1,5 @@
-//! A table with partitions must answer what one without answers, whatever is done to both and however its partitions are changed
-//! meanwhile; also after the server was killed. No acknowledged row is lost by a definition that a kill cuts short.
+//! A table with partitions gives the same answers as one without, after any changes of rows and partitions, and after kills of the
+//! server. A definition that a kill interrupts loses no acknowledged row.
 
 use super::{connect, run, start, value};
 use squall_client::{Client, ClientError, QueryResult};

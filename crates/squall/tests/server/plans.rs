@@ -1,4 +1,4 @@
-//! Plans that sessions keep and share, while others change what they were made from.
+//! Plans that sessions cache and share, while other sessions change their inputs.
 
 use super::{connect, options, run, start, value};
 use squall_client::{Client, ClientError, PreparedStatement};

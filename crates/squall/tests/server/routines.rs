@@ -1,4 +1,4 @@
-//! Stored routines and triggers across a crash, and those that never end.
+//! Stored routines and triggers after a crash, and endless ones.
 
 use super::{connect, error, options, run, start, value, wait_until};
 use squall_client::{Client, ConnectOptions};

@@ -1,4 +1,4 @@
-//! Clients that take their time: to read what they asked for, or to send what they began.
+//! Slow clients: they read their answers, or send their commands, slowly.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;

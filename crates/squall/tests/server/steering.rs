@@ -1,4 +1,4 @@
-//! Connections follow their clients from one event loop to another, and keep all that they have.
+//! Connections follow their clients from one event loop to another, and keep their state.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! Every view of `sys_history` has rows once the server has done something: a view that is fast because it is empty is of no use.
+//! Every view of `sys_history` has rows after some work of the server; otherwise a view could be fast because it is empty.
 
 use super::{connect, options, run, start, value, wait_until};
 use squall_client::{Client, ConnectOptions, TlsMode};

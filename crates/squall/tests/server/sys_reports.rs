@@ -1,4 +1,5 @@
-//! The reports of `sys` that watch the server for a while: what they show is of the moment, so it is looked for here and not compared.
+//! The reports of `sys` that watch the server for some time. Their content varies, so the test looks for parts of it and compares no
+//! whole text.
 
 use super::{connect, run, value};
 use squall_client::{Client, QueryResult};

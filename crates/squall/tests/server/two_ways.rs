@@ -1,5 +1,5 @@
-//! Small queries run row by row must answer what a query plan answers. A common table expression that nothing reads keeps a
-//! query from being small, and changes nothing else about it.
+//! Small queries that run row by row give the same answers as a query plan. An unused common table expression sends a query to the full
+//! planner, and changes nothing else.
 
 use super::{connect, run, start, value};
 use squall_client::{Client, ClientError, Column, QueryResult};
@@ -299,13 +299,13 @@ fn row_by_row_and_by_plan_are_the_same() {
     let mut random = Choices(Random::of_run("row_by_row_and_by_plan_are_the_same"));
     run(&mut client, TABLES);
     fill(&mut client, &mut random);
-    let mut kept = 0;
+    let mut cached = 0;
     for _ in 0..QUERIES {
         let (sql, ordered) = query(&mut random);
         let planned = answer(&mut client, &format!("WITH unused AS (SELECT 1) {sql}"));
         let warnings = value(&mut client, "SELECT @@warning_count");
         let mut first_warned = None;
-        // From the third time on its plan is kept.
+        // From the third time on its plan is cached.
         for time in 0..3 {
             let mut small = answer(&mut client, &sql);
             // A query that stops at the first rows of an index does not see errors of others, nor does one that reads partners
@@ -329,7 +329,7 @@ fn row_by_row_and_by_plan_are_the_same() {
                 _ => assert_eq!(small, planned, "{time}: {sql}"),
             }
         }
-        kept += 1;
+        cached += 1;
     }
     let small: u32 = value(
         &mut client,
@@ -337,7 +337,7 @@ fn row_by_row_and_by_plan_are_the_same() {
     )
     .parse()
     .unwrap_or(0);
-    assert!(small > kept, "{small} of {} queries were small", kept * 3);
+    assert!(small > cached, "{small} of {} queries were small", cached * 3);
 }
 
 /// A query that the full planner answers; whether its rows come in an order that it says wholly.
@@ -395,29 +395,29 @@ fn change(client: &mut Client, random: &mut Choices, number: usize) {
     run(client, &sql);
 }
 
-/// A kept plan must answer what a new one does, whatever has become of the rows that it was made for.
+/// A cached plan must give the same answer as a new one, after any changes of the rows that it was made for.
 #[test]
-fn kept_plans_answer_as_new_ones() {
+fn cached_plans_answer_as_new_ones() {
     let server = start();
     let (mut client, mut other) = (connect(&server), connect(&server));
-    let mut random = Choices(Random::of_run("kept_plans_answer_as_new_ones"));
+    let mut random = Choices(Random::of_run("cached_plans_answer_as_new_ones"));
     run(&mut client, TABLES);
     run(&mut other, "USE d; SET time_zone = '+02:00'");
     fill(&mut client, &mut random);
     let queries: Vec<_> = (0..100).map(|_| query_of_planner(&mut random)).collect();
     for round in 0..10 {
         for (sql, ordered) in &queries {
-            // Of a text that comes once no plan is kept.
+            // The plan of a text that comes once is not cached.
             let mut new = answer(&mut client, &format!("{sql} -- {round}"));
             let warnings = value(&mut client, "SELECT @@warning_count");
             for asking in [&mut client, &mut other] {
-                let mut kept = answer(asking, sql);
+                let mut cached = answer(asking, sql);
                 assert_eq!(value(asking, "SELECT @@warning_count"), warnings, "{round}: warnings of {sql}");
-                if let (false, Ok((_, kept)), Ok((_, new))) = (*ordered, &mut kept, &mut new) {
-                    kept.sort();
+                if let (false, Ok((_, cached)), Ok((_, new))) = (*ordered, &mut cached, &mut new) {
+                    cached.sort();
                     new.sort();
                 }
-                assert_eq!(kept, new, "{round}: {sql}");
+                assert_eq!(cached, new, "{round}: {sql}");
             }
         }
         for number in 0..random.below(12) {
@@ -426,5 +426,5 @@ fn kept_plans_answer_as_new_ones() {
     }
     let hits = "SELECT SUM(HITS) FROM information_schema.PLAN_CACHE WHERE DIGEST_TEXT NOT LIKE '%warning_count%'";
     let hits: u32 = value(&mut client, hits).parse().unwrap_or(0);
-    assert!(hits > 300, "{hits} of 2000 executions were by a kept plan");
+    assert!(hits > 300, "{hits} of 2000 executions were by a cached plan");
 }

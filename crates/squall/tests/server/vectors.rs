@@ -1,4 +1,4 @@
-//! Vector keys: they find rows of the reader's snapshot, also beside writers and after a kill.
+//! Vector keys find the rows of the reader's snapshot, also beside writers and after a kill.
 
 use super::{connect, run, start, value};
 use squall_client::{Client, ClientError};

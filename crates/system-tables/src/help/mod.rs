@@ -1,4 +1,4 @@
-//! What HELP answers and `mysql.help_…` show: topics, made from the program's own lists of statements, functions and variables.
+//! The topics of HELP and of `mysql.help_…`. They are made from the program's own lists of statements, functions and variables.
 
 mod statements;
 mod tables;

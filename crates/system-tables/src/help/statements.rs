@@ -1,4 +1,4 @@
-//! What HELP says of statements.
+//! The texts of HELP for statements.
 
 use super::Category::{
     self, Accounts, Administration, Compound, Definition, Explaining, Manipulation, Prepared, Transactions,

@@ -1,4 +1,4 @@
-//! The tables of `mysql` that clients look topics up in.
+//! The tables of `mysql` with the topics of HELP.
 
 use super::{Category, topics};
 use crate::source::Source;

@@ -87,7 +87,7 @@ const METRICS: &[ColumnSpec] = &[
     text("COMMENT", 193),
 ];
 
-/// Counters, with their subsystem, the status variable that they are, what kind they are, and what they say.
+/// Counters, with their subsystem, their status variable, their kind, and their description.
 const COUNTED: &[(&str, &str, &str, &str, &str)] = &[
     ("buffer_pool_bytes_data", "buffer", "Innodb_buffer_pool_bytes_data", "value", "Bytes of blocks that are kept"),
     ("buffer_data_reads", "buffer", "Innodb_data_read", "status_counter", "Bytes read from files of tables"),

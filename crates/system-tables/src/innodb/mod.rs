@@ -1,5 +1,5 @@
-//! information_schema's INNODB_… tables, with InnoDB's columns: tables, keys, transactions and counters are those of row and column tables; numbers
-//! of pages are zero, since there are none.
+//! information_schema's INNODB_… tables, with InnoDB's columns. They show the tables, keys, transactions and counters of row and column
+//! tables. Numbers of pages are zero, since there are no pages.
 
 mod counters;
 mod definitions;

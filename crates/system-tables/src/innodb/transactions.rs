@@ -1,4 +1,4 @@
-//! Transactions that are open.
+//! Open transactions.
 
 use crate::source::Source;
 use crate::spec::{TableSpec, int32, local_time, s, s_or_null, text, time, u, uint};

@@ -1,4 +1,4 @@
-//! A script's text as blocks.
+//! Parses a script into blocks.
 
 #[derive(Debug, PartialEq)]
 pub(super) enum Mode {

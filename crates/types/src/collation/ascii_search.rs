@@ -1,5 +1,5 @@
-//! Searching ASCII texts by collations that compare one character at a time: most texts are ASCII, and the processor's wide instructions find a
-//! rare character in any case.
+//! Searches ASCII texts by collations that compare one character at a time. Most texts are ASCII, and the processor's wide instructions
+//! find a rare character of any case.
 
 use super::like::CharacterEquality;
 use super::{Collation, CollationId};

@@ -1,4 +1,4 @@
-//! Character sets: names, default collations, and conversion at the server's edge.
+//! Character sets: names, default collations, and conversion to and from UTF-8.
 
 use super::charset_data::EIGHT_BIT;
 use super::multi_byte::MultiByteSet;

@@ -1,5 +1,5 @@
-//! Tables of the eight-bit character sets: the characters of the bytes 80..FF (all bytes for swe7), four hexadecimal
-//! digits each, FFFD where a byte stands for none.
+//! Tables of the eight-bit character sets: the characters of the bytes 80..FF (all bytes for swe7), four hexadecimal digits each, FFFD
+//! for a byte without a character.
 
 /// Name and characters.
 pub(super) const EIGHT_BIT: &[(&str, &str)] = &[

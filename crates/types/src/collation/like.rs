@@ -1,4 +1,4 @@
-//! `LIKE` patterns and searching in text by a collation.
+//! `LIKE` patterns, and searches in texts by a collation.
 
 use super::ascii_search::AsciiSearch;
 use super::icu::UnicodeCollator;
@@ -285,8 +285,8 @@ fn ascii_search(parts: &[Part], collation: &'static Collation) -> Option<AsciiSe
     (parts.len() <= PARTS_FEW).then(|| AsciiSearch::of_parts(parts.iter().map(character), collation)).flatten()
 }
 
-/// Matching goes from one `%` to the next: what stands between two is taken where it is met first, what is before the first and behind the last
-/// has its place. `searches` are those for what stands between, if the text is ASCII.
+/// Matching goes from one `%` to the next. The part between two is taken at its first match; the parts before the first and after
+/// the last have fixed positions. `searches` are those for what stands between, if the text is ASCII.
 fn matches_parts(
     text: &str,
     parts: &[Part],

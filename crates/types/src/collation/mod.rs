@@ -1,10 +1,10 @@
 //! Character sets and collations by MySQL's numbers.
 //!
-//! Strings are UTF-8 inside. A [`Charset`] decides which characters a column takes and how bytes are read and written
-//! at the server's edge; a [`Collation`] decides order and equality.
+//! Strings are UTF-8 inside the server. A [`Charset`] decides which characters a column accepts, and how bytes of clients are decoded
+//! and encoded; a [`Collation`] decides order and equality.
 //!
-//! Reading order: [`charset`], [`registry`] (which collations there are), [`mod@sort_key`] (keys, comparison, hashes),
-//! [`like`] (patterns and searching, with [`ascii_search`] for most texts), [`case`] (letters' cases).
+//! Reading order: [`charset`], [`registry`] (the list of collations), [`mod@sort_key`] (keys, comparison, hashes), [`like`] (patterns
+//! and searching, with [`ascii_search`] for most texts), [`case`] (letters' cases).
 
 pub mod ascii_search;
 pub mod case;

@@ -1,10 +1,10 @@
 //! Character sets of East Asia: characters of one to three bytes, by the tables that browsers have (`encoding_rs`).
 //!
-//! Browsers read Japanese as Windows does, which is what `eucjpms` and `cp932` are. `ujis` and `sjis` are by JIS X 0208: six characters
-//! are others, and what Windows adds has none. Users' own characters are private-use ones from U+E000 on.
+//! Browsers decode Japanese as Windows does, which is the same as `eucjpms` and `cp932`. `ujis` and `sjis` follow JIS X 0208: six
+//! characters differ, and the characters that Windows adds do not exist. User-defined characters are private-use ones from U+E000 on.
 //!
-//! A column of such a set takes every code that is well formed, as MySQL's does, though no character may be assigned to it. Text is
-//! UTF-8 inside, so an unassigned code is kept as a private-use character of planes 15 and 16, and becomes the same bytes again.
+//! A column of such a set accepts every well-formed code, as in MySQL, even one without a character. Text is UTF-8 inside the server,
+//! so such a code is stored as a private-use character of planes 15 and 16, and becomes the same bytes again.
 
 use encoding_rs::{DecoderResult, Encoding};
 use rustc_hash::FxHashMap;
@@ -185,7 +185,7 @@ impl MultiByteSet {
         Some(jis.map_or(character, |(_, jis)| *jis))
     }
 
-    /// Bytes of the set to text, `?` for what is malformed, and where that begins.
+    /// Decodes bytes of the set; malformed ones become `?`. Also gives the position of the first malformed one.
     pub fn decode(self, bytes: &[u8]) -> (Cow<'_, str>, Option<usize>) {
         let encoding = self.encoding();
         if (self.is_of_browsers() || bytes.is_ascii())

@@ -1,4 +1,4 @@
-//! Which collations there are: ids, names, character sets and rules.
+//! The list of collations: ids, names, character sets and rules.
 
 use super::ascii_search::AsciiClasses;
 use super::weights::EightBitWeights;

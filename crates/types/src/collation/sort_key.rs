@@ -114,7 +114,7 @@ impl Collation {
         }
     }
 
-    /// Keys for `PAD SPACE`, where the end of a text weighs as much as spaces without end.
+    /// Keys for `PAD SPACE`: the end of a text has the weight of infinitely many spaces.
     ///
     /// Three weights take the place of the space's: a space before something smaller, the end, and a space before
     /// something greater (the next character that is no space decides). Weights above move up by two.

@@ -1,3 +1,5 @@
+//! Sort keys have the order of their collation, and MySQL's equalities.
+
 use super::*;
 use crate::collation::registry;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Collation weights that follow no rule, as a server reports them with `WEIGHT_STRING()`.
+//! Collation weights without a rule, as a server reports them by `WEIGHT_STRING()`.
 
 /// Weights of `general_ci` that differ from the character: first character, how many, their distance, the first weight,
 /// the distance of the weights.

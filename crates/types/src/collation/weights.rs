@@ -1,4 +1,4 @@
-//! Weights of single characters for the collations that need no Unicode algorithm.
+//! Weights of single characters, for collations that do not need the Unicode algorithm.
 
 use super::charset::EightBitTable;
 use super::registry::Rule;

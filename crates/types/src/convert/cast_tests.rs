@@ -1,3 +1,5 @@
+//! Casts give MySQL's values and warnings.
+
 use super::*;
 use crate::temporal::TimeZone;
 use crate::{Date, SqlMode, Time};

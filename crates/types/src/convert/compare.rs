@@ -1,4 +1,4 @@
-//! Comparing values of any two types.
+//! Compares values of any two types.
 
 use super::number::{value_to_decimal, value_to_f64};
 use crate::json::Json;

@@ -74,7 +74,7 @@ pub struct Condition {
 /// A value converted for a column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
-    /// The value; with a condition, what is stored when that is no error.
+    /// The value; with a condition, the value to store if the condition is not an error.
     pub value: Value,
     /// The error.
     pub condition: Option<Box<Condition>>,

@@ -1,4 +1,4 @@
-//! Documents as arrays of values of one type: what `CAST(document AS type ARRAY)` makes of them for a multi-valued key.
+//! Converts documents to arrays of values of one type: `CAST(document AS type ARRAY)` for multi-valued keys.
 
 use super::{ConversionContext, store_value};
 use crate::json::Json;
@@ -31,10 +31,10 @@ impl ElementError {
     }
 }
 
-/// The elements of a document as values of a type: those of an array, or a scalar as the only one. A document that is
-/// `null` is the NULL that a missing one is.
+/// The elements of a document as values of a type: those of an array, or a scalar as the only one. The document `null` is the same
+/// NULL as a missing document.
 ///
-/// Equal JSON values are equal values of the type, so that a key finds whatever compares equal.
+/// Equal JSON values become equal values of the type, so that a key finds all equal values.
 pub fn elements(document: &Json, element_type: &SqlType) -> Result<Vec<Value>, ElementError> {
     match document {
         Json::Null => Ok(vec![Value::Null]),
@@ -45,8 +45,6 @@ pub fn elements(document: &Json, element_type: &SqlType) -> Result<Vec<Value>, E
 
 /// One value as one of the type.
 pub fn element(value: &Json, element_type: &SqlType) -> Result<Value, ElementError> {
-    const OUT_OF_RANGE: u16 = 1264;
-    const TOO_LONG: u16 = 1406;
     let scalar = match value {
         Json::Array(_) | Json::Object(_) => return Err(ElementError::NotScalar),
         Json::Null => return Err(ElementError::Invalid),
@@ -80,8 +78,8 @@ pub fn element(value: &Json, element_type: &SqlType) -> Result<Value, ElementErr
         Ok(Value::Null) => Err(ElementError::Invalid),
         Ok(value) if warnings.iter().all(|warning| warning.level == Level::Note) => Ok(value),
         Ok(_) => Err(ElementError::Invalid),
-        Err(error) if error.code == OUT_OF_RANGE => Err(ElementError::OutOfRange),
-        Err(error) if error.code == TOO_LONG => Err(ElementError::TooLong),
+        Err(error) if error.is(ErrorCode::DataOutOfRange) => Err(ElementError::OutOfRange),
+        Err(error) if error.is(ErrorCode::DataTooLong) => Err(ElementError::TooLong),
         Err(_) => Err(ElementError::Invalid),
     }
 }

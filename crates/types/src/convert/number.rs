@@ -1,4 +1,4 @@
-//! Numbers from the beginning of text.
+//! Reads numbers from the beginning of texts.
 
 use crate::{Decimal, Value};
 

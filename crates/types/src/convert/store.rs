@@ -1,4 +1,4 @@
-//! Storing a value of any type into a column.
+//! Stores a value of any type into a column.
 
 use super::context::{ConversionContext, Stored};
 use super::store_geometry::store_geometry;

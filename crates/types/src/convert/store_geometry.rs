@@ -1,4 +1,4 @@
-//! Storing into spatial columns.
+//! Stores values into spatial columns.
 
 use super::context::{ConversionContext, Severity, Stored};
 use crate::geometry::geometry_of_bytes;

@@ -1,4 +1,4 @@
-//! Storing into and casting to HEX and UUID.
+//! Stores values into HEX and UUID, and casts to them.
 
 use super::context::{ConversionContext, Stored};
 use super::text::to_text;

@@ -1,4 +1,4 @@
-//! Storing into integer, DECIMAL, FLOAT, DOUBLE, BIT and YEAR columns.
+//! Stores values into integer, DECIMAL, FLOAT, DOUBLE, BIT and YEAR columns.
 
 use super::context::{ConversionContext, Stored};
 use super::number::{parse_f64, parse_integer_rounded, round_f64, temporal_to_decimal};
@@ -142,7 +142,7 @@ pub(super) fn store_decimal(
     }
 }
 
-/// The double to store; `Err` holds what is stored for text that is no number, with its condition.
+/// The double to store; `Err` has the value to store for text that is not a number, with its condition.
 fn double_of(value: &Value, context: &ConversionContext<'_>) -> Result<(f64, bool), Box<Stored>> {
     Ok(match numeric(value) {
         Numeric::Integer(number) => (number as f64, false),

@@ -1,4 +1,4 @@
-//! Storing into DATE, TIME, DATETIME and TIMESTAMP columns.
+//! Stores values into DATE, TIME, DATETIME and TIMESTAMP columns.
 
 use super::context::{ConversionContext, Severity, Stored};
 use super::number::value_to_decimal;

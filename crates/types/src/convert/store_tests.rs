@@ -1,3 +1,5 @@
+//! Columns store MySQL's values and give its warnings and errors.
+
 use super::*;
 use crate::convert::context::Severity;
 use crate::convert::text::to_text;

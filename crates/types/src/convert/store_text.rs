@@ -1,4 +1,4 @@
-//! Storing into string, ENUM, SET and JSON columns.
+//! Stores values into string, ENUM, SET and JSON columns.
 
 use super::context::{ConversionContext, Severity, Stored};
 use super::text::write_text;
@@ -135,7 +135,7 @@ pub(super) fn store_string(
     }
 }
 
-/// What a column keeps of a text, and what it does not.
+/// The part of a text that fits a column, and the rest.
 fn split_string(text: &str, kind: StringKind, length: u32, charset: Charset) -> (&str, &str) {
     match kind {
         StringKind::Text(_) | StringKind::Geometry(_) | StringKind::Vector => {

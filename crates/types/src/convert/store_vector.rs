@@ -1,4 +1,4 @@
-//! Storing into columns of vectors.
+//! Stores values into columns of vectors.
 
 use super::context::{ConversionContext, Severity, Stored};
 use super::text::{spelled_out, to_text};

@@ -1,3 +1,5 @@
+//! Arithmetic of decimals against MySQL's results and against big integers.
+
 use super::*;
 use num_bigint::BigInt;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Decimals from text and as text.
+//! Parses and prints decimals.
 
 use super::{Decimal, POWERS_128, digit_count, divide_rounding, scaled_up};
 use arrow_buffer::i256;

@@ -1,4 +1,4 @@
-//! 512-bit magnitudes for products and quotients that leave 256 bits. Correct before fast: operands of more than
+//! 512-bit magnitudes for products and quotients that exceed 256 bits. The code is simple rather than fast, since operands of more than
 //! thirty digits each are rare.
 
 use arrow_buffer::i256;

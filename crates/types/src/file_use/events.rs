@@ -1,7 +1,7 @@
-//! What each thread did with files: sums, and the last events.
+//! The use of files by thread: sums, and the last events.
 //!
-//! A thread has sums and a ring of its own, under a lock that only readers share with it. They end with the thread, and its sums are
-//! added to those of ended threads. Work for a meter ([`work_meter`](crate::work_meter)) is summed up there, not here.
+//! A thread has its own sums and its own ring of events, under a lock that only readers share with it. When the thread ends, its sums
+//! are added to those of ended threads. Work for a meter counts in [`work_meter`](crate::work_meter), not here.
 
 use super::{FileTimes, IoTotals};
 use crate::work_meter;

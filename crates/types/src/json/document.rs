@@ -1,4 +1,4 @@
-//! A document as values have it.
+//! A document in the form of values.
 
 use super::typed::printed;
 use super::{Json, JsonError, normalize};

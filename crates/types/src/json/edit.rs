@@ -1,4 +1,4 @@
-//! Changing a document in its stored form: text around a change is copied, and only names and brackets on the path to it are read.
+//! Changes a document in its stored form. It copies the text around a change, and reads only the names and brackets on the path to it.
 
 use super::quote;
 use super::stored::{MemberPlace, Neighbour, end_of_value, find, is_array, member_place, nth_element};
@@ -8,7 +8,7 @@ use std::ops::Range;
 /// Which of `JSON_SET`, `JSON_INSERT` and `JSON_REPLACE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EditMode {
-    /// Replace what is there, add what is not.
+    /// Replaces existing values and adds missing ones.
     Set,
     /// Only add.
     Insert,
@@ -93,7 +93,7 @@ pub fn array_insert(document: &str, path: &JsonPath, value: &str) -> Option<Stri
     }
 }
 
-/// With a value behind what is at a place: at the end of an array, or of the array that what is there becomes.
+/// With a value after the one at a place: at the end of its array, or of the new array that the value there becomes.
 fn appended(document: &str, at: usize, value: &str) -> Option<String> {
     let own = value_at(document, at);
     if !is_array(document, at) {

@@ -1,4 +1,4 @@
-//! How trees of documents are changed: what tests compare [`super::edit`] and [`super::merge`] with.
+//! Changes of documents as trees: tests compare [`super::edit`] and [`super::merge`] with them.
 
 use super::path::{ArrayIndex, PathLeg};
 use super::{EditMode, Json, JsonPath, Object};

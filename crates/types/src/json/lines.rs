@@ -1,5 +1,5 @@
-//! A document's scalars, each with the name of the innermost member that holds it: what the lines `name=value` of a
-//! document are made of.
+//! Finds a document's scalars, each with the name of the innermost member that holds it. The lines `name=value` of a document are made
+//! from them.
 
 use super::JsonError;
 use super::typed::TypedText;

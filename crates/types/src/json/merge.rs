@@ -1,5 +1,5 @@
-//! Merging documents in their stored form: members of two objects are taken in the order of their names, and members of one side only
-//! are copied as text.
+//! Merges documents in their stored form. It takes the members of two objects in the order of their names, and copies members of one
+//! side as text.
 
 use super::print::write_string;
 use super::stored::{Member, members};
@@ -91,7 +91,7 @@ fn with_name(member: &Member<'_>, out: &mut String, value: impl FnOnce(&mut Stri
 /// How to merge a member of the first object and one of the second, of which one may be missing.
 type MergeMembers<'m> = dyn FnMut(Option<Member<'_>>, Option<Member<'_>>, &mut String) + 'm;
 
-/// Calls `merge` for each name of two objects with the members of that name; what it writes becomes members of the object that is written.
+/// Calls `merge` for each name of two objects, with the members of that name. Its output becomes members of the new object.
 fn merge_members(left: &str, right: &str, out: &mut String, merge: &mut MergeMembers<'_>) {
     let (mut left, mut right) = (members(left).peekable(), members(right).peekable());
     out.push('{');

@@ -1,8 +1,10 @@
-//! JSON as MySQL has it: a document tree with MySQL's order, text form and paths.
+//! MySQL's JSON: a document tree with MySQL's order, text form and paths.
 //!
-//! Reading order: [`parse`], [`print`](mod@print), [`mod@normalize`] (from text to text), [`typed`] (dates and the like), [`document`] (what values have), [`path`], [`compare`](mod@compare), [`mod@sort_key`] (bytes in that order), [`edit`] (set, remove, append), [`mod@merge`], [`search`]
-//! (contains, overlaps, search), [`storage`] (MySQL's sizes), [`stored`] (a little of a stored document), [`walk`] (without building a
-//! tree), [`outline`] (how long, deep and large one is), [`lines`] (scalars with their names), [`terms`] (what an index has).
+//! Reading order: [`parse`], [`print`](mod@print), [`mod@normalize`] (from text to text), [`typed`] (dates and other SQL types),
+//! [`document`] (documents in values), [`path`], [`compare`](mod@compare), [`mod@sort_key`] (bytes in that order), [`edit`] (set,
+//! remove, append), [`mod@merge`], [`search`] (contains, overlaps, search), [`storage`] (MySQL's sizes), [`stored`] (parts of a stored
+//! document), [`walk`] (without building a tree), [`outline`] (length, depth and size), [`lines`] (scalars with their names), [`terms`]
+//! (entries of an index).
 
 pub mod compare;
 pub mod document;

@@ -1,4 +1,4 @@
-//! A document's text in MySQL's normal form, from any text of it, without building the document: what is stored may be long.
+//! Turns the text of a document into MySQL's normal form without building a tree, because stored documents may be long.
 
 use super::parse::Parser;
 use super::stored::{end_of_string, end_of_value};

@@ -1,4 +1,4 @@
-//! Properties of a document that its text tells without a tree, and how large that tree would be.
+//! Properties of a document that its text tells without a tree, and the size of that tree.
 
 use super::walk::{Event, walk, walk_stored};
 use super::{Json, JsonError};

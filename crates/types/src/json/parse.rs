@@ -1,4 +1,4 @@
-//! JSON text to values.
+//! Parses JSON text.
 
 use super::typed::{MARK, MARK_BYTES, TypeMark, TypedText};
 use super::walk::{NumberForm, NumberText};

@@ -1,4 +1,4 @@
-//! JSON values as text.
+//! Prints JSON values.
 
 use super::Json;
 use super::stored::end_of_string;

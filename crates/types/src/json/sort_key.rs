@@ -1,4 +1,4 @@
-//! Sort keys: bytes that compare as documents do, and are the same for equal ones.
+//! Sort keys: bytes that have the order of documents, and are equal for equal documents.
 
 use super::stored::{elements, members, root};
 use super::{DEPTH_MAX, Json, JsonError};
@@ -73,7 +73,7 @@ fn push_integer(number: i128, key: &mut Vec<u8>) {
     push_number(double, i64::try_from(rest).unwrap_or_default(), key);
 }
 
-/// A decimal that is not the nearest double has what it has more behind that: whole, and the digits of the fraction.
+/// A decimal that differs from its nearest double has its integer part and the digits of its fraction after that.
 fn push_decimal(number: Decimal, key: &mut Vec<u8>) {
     let whole = number.normalized();
     if let (0, Some(integer)) = (whole.scale(), whole.to_i128()) {

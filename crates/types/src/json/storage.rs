@@ -1,4 +1,4 @@
-//! How many bytes MySQL's binary form of a document takes, which `JSON_STORAGE_SIZE` tells.
+//! The size of a document in MySQL's binary form, for `JSON_STORAGE_SIZE`.
 //!
 //! A container has its number of elements and its size, an entry for each name (offset and length) and for each value
 //! (type and offset), then the names and the values. Offsets have two bytes, or four in a container of 64 KB and more.

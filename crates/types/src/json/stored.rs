@@ -1,7 +1,7 @@
-//! Reads parts of a document in its stored form ([`super::document`]), which has each name of an object once, shorter names before longer ones, and a
-//! blank behind colons and commas.
+//! Reads parts of a document in its stored form ([`super::document`]). In that form an object has each name once, with shorter names
+//! before longer ones, and a blank follows each colon and comma.
 //!
-//! Other parts are skipped by searching for quotes and brackets only, many bytes at a time.
+//! It skips other parts by searching only for quotes and brackets, many bytes at a time.
 
 use super::lines::{Scalar, scalars_stored};
 use super::parse::{Marked, Parser};
@@ -157,8 +157,8 @@ fn push_everything<'a>(value: &'a str, levels: usize, out: &mut Vec<&'a str>) {
     }
 }
 
-/// The part of a stored document of which a tree tells what is at a path: what is there itself, if the path means one value. `None` if
-/// there is nothing.
+/// The part of a stored document that must become a tree to read a path: only the value itself, if the path means one value. `None`
+/// if there is nothing.
 pub fn part_at<'a>(document: &'a str, path: &JsonPath) -> Option<&'a str> {
     if path.has_wildcard() { Some(document) } else { at_path(document, path) }
 }

@@ -1,11 +1,11 @@
-//! Values of SQL types that JSON text has no words for: DECIMAL, dates, times and bytes. They print as a number or a string;
-//! a stored document has a mark before them, so that they keep their types.
+//! Values of SQL types that JSON text does not have: DECIMAL, dates, times and bytes. They print as a number or a string. A stored
+//! document has a mark before them, so that they keep their types.
 //!
 //! ```text
 //! mark  01 | N DECIMAL, D DATE, T TIME, M DATETIME or TIMESTAMP, B bytes
 //! ```
 //!
-//! The byte 01 is nowhere else in a document: inside of strings control characters are escaped.
+//! The byte 01 is nowhere else in a document, since control characters in strings are escaped.
 
 use super::{Json, print};
 use crate::temporal::DateRules;

@@ -1,4 +1,4 @@
-//! Walks a document's text without building a tree: for queries that need little of many documents.
+//! Walks a document's text without building a tree, for queries that need few values of many documents.
 
 use super::parse::{Marked, Parser, number_of};
 use super::typed::{MARK, TypedText};

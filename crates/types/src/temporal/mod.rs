@@ -1,10 +1,9 @@
 //! Dates and times with MySQL's ranges: zero dates and zero parts are values, TIME spans ±838:59:59.999999.
 //!
-//! All three are packed integers that order as the values do, so that they can be keys and Arrow `Int64` values as
-//! they are.
+//! All three are packed integers with the order of their values, so they can be keys and Arrow `Int64` values without conversion.
 //!
-//! Reading order: [`calendar`] (day numbers, weeks), [`parse`] (text and numbers to values), [`round`] (fractional
-//! digits), [`interval`] (date arithmetic), [`format`](mod@format) (`DATE_FORMAT` and the plain text forms), [`str_to_date`], [`zone`].
+//! Reading order: [`calendar`] (day numbers, weeks), [`parse`] (reading text and numbers), [`round`] (fractional digits), [`interval`]
+//! (date arithmetic), [`format`](mod@format) (`DATE_FORMAT` and the plain text forms), [`str_to_date`], [`zone`].
 
 pub mod calendar;
 pub mod format;

@@ -1,4 +1,4 @@
-//! Text and numbers to dates and times, in all the relaxed forms that MySQL takes.
+//! Reads dates and times from text and numbers, in all the relaxed forms that MySQL accepts.
 
 use super::round::Fraction;
 use super::{Date, DateTime, Time};

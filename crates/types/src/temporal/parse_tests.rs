@@ -1,3 +1,5 @@
+//! Relaxed forms of dates and times, as MySQL reads them.
+
 use super::*;
 use proptest::prelude::*;
 

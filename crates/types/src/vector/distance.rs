@@ -1,7 +1,7 @@
-//! How far two vectors are apart.
+//! Distances of two vectors.
 //!
-//! Numbers are added up as doubles, so that no sum of them is infinite. There are eight sums side by side: compilers make vector
-//! instructions of that, and the order of additions is the same wherever a distance is asked for.
+//! Numbers are added up as doubles, so that no sum is infinite. There are eight partial sums: compilers make vector instructions of
+//! that, and the order of additions is always the same.
 
 use super::DIMENSION_BYTES;
 

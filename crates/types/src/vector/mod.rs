@@ -28,7 +28,7 @@ pub fn is_finite(bytes: &[u8]) -> bool {
     numbers(bytes).all(f32::is_finite)
 }
 
-/// What a message shows of bytes that are no vector: what is before the first zero.
+/// The text for messages about bytes that are not a vector: the bytes before the first zero.
 pub fn shown(bytes: &[u8]) -> String {
     /// Bytes of a message's argument.
     const SHOWN_BYTES_MAX: usize = 460;

@@ -6,7 +6,7 @@ use std::fmt::Write;
 /// Why a text is no vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextError {
-    /// It is no list of numbers in brackets, or one of them is none that 32 bits hold.
+    /// It is not a list of numbers in brackets, or a number does not fit 32 bits.
     Malformed,
     /// It has more than [`DIMENSIONS_MAX`] numbers.
     TooManyDimensions,

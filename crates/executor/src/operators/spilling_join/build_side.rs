@@ -1,4 +1,4 @@
-//! Reading the side of a join that is kept in memory, as far as it fits.
+//! Reads the build side of a join into memory, as far as it fits.
 
 use arrow::array::{Array, ArrayRef, AsArray, GenericByteViewArray};
 use arrow::datatypes::{ByteViewType, DataType};

@@ -1,4 +1,4 @@
-//! Joining pairs of files.
+//! Joins pairs of files.
 
 use super::Run;
 use super::buckets::{BUCKETS, Bucket, Dealer};

@@ -154,7 +154,7 @@ impl Run {
         MemoryConsumer::new("HashJoinInput").register(self.context.memory_pool())
     }
 
-    /// The surroundings of a join whose build side has been paid for: the join would pay once more.
+    /// The environment of a join whose build side is charged already: the join would charge it again.
     fn paid_context(&self) -> Arc<TaskContext> {
         let mut resources = (*self.context.runtime_env()).clone();
         resources.memory_pool = Arc::new(UnboundedMemoryPool::default());

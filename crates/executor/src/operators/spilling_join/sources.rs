@@ -1,4 +1,4 @@
-//! Plans of rows that a join already has, or of inputs that run in another environment than the join.
+//! Plans that give rows which a join already has, or run an input in another environment than the join.
 
 use crate::operator::{Operator, execution_plan};
 use arrow::datatypes::SchemaRef;
@@ -66,7 +66,7 @@ impl Operator for StreamExec {
 
 execution_plan!(StreamExec);
 
-/// An input, or one partition of it, that runs in the surroundings given here: in its own memory pool.
+/// An input, or one partition of it, that runs in the given environment: in its own memory pool.
 ///
 /// It says of its rows that they have an order. A hash join puts rows without a partner between the others only if its probe side does,
 /// and lists are made in the order of rows (GROUP_CONCAT) also where no column tells it. Nothing else looks at this input.

@@ -1,4 +1,4 @@
-//! A join that spills gives what one in memory gives.
+//! A join that spills gives the same rows as one in memory.
 
 use super::{Share, SpillingHashJoinExec};
 use arrow::array::{ArrayRef, Int64Array, StringViewArray};

@@ -127,7 +127,7 @@ impl Joined {
     }
 }
 
-/// Bytes that are UTF-8 but for mixtures with byte strings, where what is none is replaced.
+/// The bytes are UTF-8, unless texts are mixed with byte strings: then invalid bytes are replaced.
 pub fn text_of(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }

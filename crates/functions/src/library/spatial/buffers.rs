@@ -1,4 +1,4 @@
-//! `ST_Buffer` and what its results look like.
+//! `ST_Buffer` and the strategies for the shape of its results.
 
 use super::arguments::{any_geometry, function, geometry, not_for, number};
 use crate::library::support::{Args, Binding, Def, result};

@@ -5,6 +5,7 @@ mod buffers;
 mod cast;
 mod construct;
 mod exchange;
+mod former_names;
 mod from_text;
 mod keys;
 mod measures;
@@ -12,6 +13,8 @@ mod options;
 mod overlays;
 mod property;
 mod relations;
+
+pub use former_names::current_name;
 
 use super::support::Def;
 

@@ -1,4 +1,4 @@
-//! Geometries made of geometries.
+//! Overlays of geometries: intersection, union and differences.
 
 use super::arguments::{Spatial, any_geometry, check_angles, function, geometries, geometry, not_for, number, srid};
 use crate::library::support::{Args, Def};

@@ -1,4 +1,4 @@
-//! One statement of the cache, and what sessions read and write of it.
+//! One statement of the cache, with the parts that sessions read and write.
 
 use crate::plans::prepared::PreparedStatement;
 use crate::plans::slot::SchemaVersions;

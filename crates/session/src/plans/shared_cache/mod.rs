@@ -1,9 +1,9 @@
-//! The shared plan cache: syntax trees of statements, plans of point lookups and of small queries, and what PREPARE says of a result, for all
-//! sessions.
+//! The shared plan cache of all sessions: syntax trees of statements, plans of point lookups and of small queries, and the result
+//! columns for PREPARE.
 //!
-//! It is the second level behind the cache of each session ([`crate::plans::session_cache`]). A session asks here for a statement without a
-//! valid route of its own. So a statement with a route writes nothing here. A session checks its own privileges before it uses what it
-//! finds.
+//! It is the second level after the cache of each session ([`crate::plans::session_cache`]). A session searches it only if it has no
+//! valid route for a statement itself. So a statement with a route writes nothing here. A session checks its own privileges before it
+//! uses an entry.
 //!
 //! A text means the same in two sessions if their [`BindSettings`] are equal. Reading order: `entry`,
 //! [`SharedPlanCache`].

@@ -1,3 +1,5 @@
+//! Entries of the cache: settings, bounds, replacement and counts.
+
 use super::*;
 
 fn settings(database: &str) -> Arc<BindSettings> {

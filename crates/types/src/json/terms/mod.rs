@@ -1,22 +1,22 @@
-//! What a JSON index files a document under: a term for each scalar, with the name of its innermost member and its value,
-//! one for each member that is a container, and one for each word of a string of several.
+//! The terms of a document in a JSON index. There is a term for each scalar, with the name of its innermost member and its value; for
+//! each member that is an array or an object; and for each word of a string with several words.
 //!
 //! ```text
 //! term   name, folded | 00 01 | kind | value | way | mark, 1 byte
 //! kind 1  null, kind 2 boolean (1 byte), kind 3 number (8 bytes, in order), kind 4 string (folded | 00 01),
 //! kind 5  array or object, kind 6 word of a string (folded | 00 01)
-//! way     the names of the members around the value's own, outermost first, each with FF behind it |
-//!         its own name where that is not its folded form | FE
-//!         long ones: hash of that, 8 bytes | FD; of what is in no member: FC; of words: nothing
-//! mark    bit 7: in an array; bit 6: number with a point or an exponent, or a DECIMAL; the others: how often it occurs, OTHERWISE, or OFTEN
+//! way     the names of the members around the value's own one, outermost first, an FF after each |
+//!         its own name, unless that is equal to the folded name | FE
+//!         a long way: its hash, 8 bytes | FD; of a value outside all members: FC; of a word: empty
+//! mark    bit 7: in an array; bit 6: number with a point or an exponent, or a DECIMAL; other bits: number of occurrences, OTHERWISE, or OFTEN
 //! ```
 //!
-//! Arrays do not count as steps of a way. Folded is without case. The byte 00 within is 00 FF. Long names and strings are cut and
-//! end in a hash of the whole. No term is the beginning of another, whatever their marks are, and a document has no two terms that differ
-//! in their marks alone: all values of one way are in arrays or none is, and where numbers are written differently, or a
-//! number is not quite the one in its term, the mark says OFTEN, which is to look into the document.
+//! Arrays do not count as steps of a way. *Folded* means lower case. A byte 00 inside is written as 00 FF. A long name or string is
+//! cut, and ends in a hash of the whole. Without its mark, no term is the beginning of another, and a document has each term once: its
+//! occurrences have one mark. The mark OFTEN means that a reader must look into the document. It is used for many occurrences, for
+//! equal numbers that are written differently, and for numbers that the eight bytes cannot hold exactly.
 //!
-//! Reading order: this file (what terms a document has), [`search`] (what terms to look for), [`value`] (what a term says).
+//! Reading order: this file (the terms of a document), [`search`] (the terms for a condition), [`value`] (the value in a term).
 
 pub mod search;
 pub mod value;

@@ -1,4 +1,4 @@
-//! The terms of documents that satisfy a condition.
+//! Finds the terms of documents that satisfy a condition.
 
 use super::{
     BOOLEAN, CONTAINER, NAME_END, NO_MEMBER, NULL, NUMBER, STRING, TEXT_BYTES_MAX, TermRange, WORD, fold, name_prefix,

@@ -1,4 +1,4 @@
-//! Values from terms, so that documents need not be read for them.
+//! Reads values from terms, so that documents need not be read.
 
 use super::search::MemberPath;
 use super::{

@@ -1,0 +1,68 @@
+//! Logins of clients that send their passwords as they are.
+
+use super::{Backend, Connection, KillCallback};
+use crate::result::writer::ConnectionInfo;
+use squall_front_end::{Applicant, Login, Peer};
+use squall_types::SqlResult;
+
+/// Who a client says it is, and by which way it says so.
+#[derive(Debug)]
+pub struct Credentials<'a> {
+    /// The client.
+    pub peer: &'a Peer,
+    /// The password. A protocol should take none that others can read on the way.
+    pub password: &'a [u8],
+    /// Nobody can read it on the way: it came by TLS or a Unix socket.
+    pub is_secure: bool,
+    /// The client can be asked for a new password, by error 1820 of its statements.
+    pub can_change_password: bool,
+}
+
+/// A session for a client, of whom everything is checked that MySQL's protocol checks, in the same order and words. A refusal is counted
+/// (`Aborted_connects`) and logged.
+///
+/// # Errors
+/// 1045, 1862, 3118, 3159 and others of [`Applicant`]; those of [`Backend::connect`].
+pub async fn log_in(
+    backend: &dyn Backend,
+    login: &Login,
+    connection_id: u64,
+    info: ConnectionInfo,
+    credentials: Credentials<'_>,
+    on_kill: KillCallback,
+) -> SqlResult<Box<dyn Connection>> {
+    let session = authenticate(backend, login, connection_id, &info, credentials, on_kill).await;
+    if let Err(error) = &session {
+        backend.connect_failed();
+        backend.login_refused(connection_id, &info, error);
+    }
+    session
+}
+
+async fn authenticate(
+    backend: &dyn Backend,
+    login: &Login,
+    connection_id: u64,
+    info: &ConnectionInfo,
+    credentials: Credentials<'_>,
+    on_kill: KillCallback,
+) -> SqlResult<Box<dyn Connection>> {
+    let Credentials { peer, password, is_secure, can_change_password } = credentials;
+    let applicant = Applicant {
+        user: &info.user,
+        host: &peer.host(),
+        is_encrypted: info.tls.is_some(),
+        is_secure,
+        can_change_password,
+        changes_user: info.changes_user,
+    };
+    applicant.check_transport(&backend.front_end_settings())?;
+    let using_password = !password.is_empty();
+    let account = backend.account(&info.user, info.address);
+    let is_right = login.check_password(account.as_ref(), password, info.address).await?;
+    let Some(account) = account.filter(|_| is_right) else {
+        return Err(applicant.denied(using_password));
+    };
+    applicant.check_demands(&account, using_password)?;
+    backend.connect(connection_id, &account, info.clone(), on_kill)
+}

@@ -1,0 +1,43 @@
+//! What a session knows of its current command and of the statement before.
+
+use crate::result::writer::SessionChange;
+use squall_types::{Level, SqlError};
+
+/// The current command of a client, which may have several statements.
+#[derive(Debug, Default)]
+pub(crate) struct CommandState {
+    /// When it came, microseconds since 1970 UTC.
+    pub start_micros: i64,
+    /// The processor time of this thread at that time, if it is measured.
+    pub start_thread_nanos: Option<u64>,
+    /// Whether the connection ends after it (COMMIT RELEASE).
+    pub ends_connection: bool,
+    /// The changes for session tracking.
+    pub changes: Vec<SessionChange>,
+    /// Notes of statements about accounts, until they are over.
+    pub pending_notes: Vec<(Level, SqlError)>,
+}
+
+impl CommandState {
+    /// A command that came at this time, microseconds since 1970 UTC.
+    pub fn at(start_micros: i64) -> CommandState {
+        CommandState { start_micros, ..CommandState::default() }
+    }
+}
+
+/// What functions tell of the statement before.
+#[derive(Debug)]
+pub(crate) struct PreviousStatement {
+    /// `FOUND_ROWS()`.
+    pub found_rows: u64,
+    /// `ROW_COUNT()`.
+    pub row_count: i64,
+    /// `LAST_INSERT_ID()`.
+    pub last_insert_id: u64,
+}
+
+impl Default for PreviousStatement {
+    fn default() -> PreviousStatement {
+        PreviousStatement { found_rows: 0, row_count: -1, last_insert_id: 0 }
+    }
+}
