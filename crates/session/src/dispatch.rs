@@ -104,18 +104,7 @@ impl Session {
             Statement::CreateEvent(event) => Ok(Box::pin(self.run_create_event(event, run)).await?),
             Statement::DropEvent(drop) => Ok(Box::pin(self.run_drop_event(drop, &run.context)).await?),
             Statement::LockTables(locks) => Ok(self.lock_tables(locks).await?),
-            Statement::UnlockTables => {
-                // Only a LOCK TABLES that is in force is ended with a commit.
-                if self.held_locks.tables.is_some() {
-                    self.commit().await?;
-                    self.held_locks.tables = None;
-                }
-                // A backup ends at its own statement.
-                if self.held_locks.backup_stage.is_none() {
-                    self.held_locks.global_read = None;
-                }
-                Ok(Outcome::done())
-            }
+            Statement::UnlockTables => Ok(self.unlock_tables().await?),
             Statement::LockInstance => Ok(self.lock_instance().await?),
             Statement::UnlockInstance => {
                 self.held_locks.backup = None;
@@ -149,6 +138,23 @@ impl Session {
             statement if is_routine_definition(statement) => Ok(Box::pin(self.run_routine_definition(run)).await?),
             other => Err(SqlError::unsupported(statement_name(other)).into()),
         }
+    }
+
+    /// UNLOCK TABLES.
+    ///
+    /// # Errors
+    /// Those of the commit.
+    async fn unlock_tables(&mut self) -> SqlResult<Outcome> {
+        // Only a LOCK TABLES that is in force is ended with a commit.
+        if self.held_locks.tables.is_some() {
+            self.commit().await?;
+            self.held_locks.tables = None;
+        }
+        // A backup ends at its own statement.
+        if self.held_locks.backup_stage.is_none() {
+            self.held_locks.global_read = None;
+        }
+        Ok(Outcome::done())
     }
 
     /// DEALLOCATE PREPARE.
