@@ -27,7 +27,6 @@ use crate::plans::session_cache::SessionPlanCache;
 use crate::plans::{Found, Route, Unanswered};
 use crate::result::writer::{ConnectionInfo, OkInfo, ResultWriter, SessionChange};
 use crate::state::appended_rows::Appends;
-use crate::state::backup::Backing;
 use crate::state::before_pool::BeforePool;
 use crate::state::diagnostics::DiagnosticsArea;
 use crate::state::locals::SharedLocals;
