@@ -109,18 +109,7 @@ impl Session {
             Statement::CreateEvent(event) => Ok(Box::pin(self.run_create_event(event, run)).await?),
             Statement::DropEvent(drop) => Ok(Box::pin(self.run_drop_event(drop, &run.context)).await?),
             Statement::LockTables(locks) => Ok(self.lock_tables(locks).await?),
-            Statement::UnlockTables => {
-                // Only a LOCK TABLES that is in force is ended with a commit.
-                if self.table_locks.is_some() {
-                    self.commit().await?;
-                    self.table_locks = None;
-                }
-                // A backup ends at its own statement.
-                if self.backup.is_none() {
-                    self.global_read_lock = None;
-                }
-                Ok(Outcome::done())
-            }
+            Statement::UnlockTables => Ok(self.unlock_tables().await?),
             Statement::LockInstance => Ok(self.lock_instance().await?),
             Statement::UnlockInstance => {
                 self.backup_lock = None;
