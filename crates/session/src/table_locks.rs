@@ -98,6 +98,20 @@ impl Session {
         Ok(Outcome::done())
     }
 
+    /// UNLOCK TABLES.
+    pub(crate) async fn unlock_tables(&mut self) -> SqlResult<Outcome> {
+        // Only a LOCK TABLES that is in force is ended with a commit.
+        if self.table_locks.is_some() {
+            self.commit().await?;
+            self.table_locks = None;
+        }
+        // A backup ends at its own statement.
+        if self.backup.is_none() {
+            self.global_read_lock = None;
+        }
+        Ok(Outcome::done())
+    }
+
     /// The needs of locking a table behind a view, for the view's account and for the session's.
     fn check_lock_inside_view(&self, table: &TableUse) -> SqlResult<()> {
         if information_schema::virtual_database(&table.database).is_some() {

@@ -24,9 +24,9 @@ fn rows(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
     let registry = &source.state.registry.variables;
     let values = &scan.context.variables;
     let mut rows = Vec::new();
-    // As SHOW VARIABLES leaves out what is kept only for programs of another server.
-    let is_foreign = |definition: &VariableDef| definition.hidden && definition.effect != Effect::Live;
-    let is_shown = |definition: &VariableDef| definition.is_list() && !is_foreign(definition);
+    // As SHOW VARIABLES, without names that are there for other programs and do nothing.
+    let does_nothing = |definition: &VariableDef| definition.hidden && definition.effect != Effect::Live;
+    let is_shown = |definition: &VariableDef| definition.is_list() && !does_nothing(definition);
     for (id, definition) in registry.all().iter().enumerate().filter(|(_, definition)| is_shown(definition)) {
         let id = VariableId(id as u16);
         let defaults = definition.default_items();
