@@ -140,23 +140,6 @@ impl Session {
         }
     }
 
-    /// UNLOCK TABLES.
-    ///
-    /// # Errors
-    /// Those of the commit.
-    async fn unlock_tables(&mut self) -> SqlResult<Outcome> {
-        // Only a LOCK TABLES that is in force is ended with a commit.
-        if self.held_locks.tables.is_some() {
-            self.commit().await?;
-            self.held_locks.tables = None;
-        }
-        // A backup ends at its own statement.
-        if self.held_locks.backup_stage.is_none() {
-            self.held_locks.global_read = None;
-        }
-        Ok(Outcome::done())
-    }
-
     /// DEALLOCATE PREPARE.
     ///
     /// # Errors

@@ -99,15 +99,18 @@ impl Session {
     }
 
     /// UNLOCK TABLES.
+    ///
+    /// # Errors
+    /// Those of the commit.
     pub(crate) async fn unlock_tables(&mut self) -> SqlResult<Outcome> {
         // Only a LOCK TABLES that is in force is ended with a commit.
-        if self.table_locks.is_some() {
+        if self.held_locks.tables.is_some() {
             self.commit().await?;
-            self.table_locks = None;
+            self.held_locks.tables = None;
         }
         // A backup ends at its own statement.
-        if self.backup.is_none() {
-            self.global_read_lock = None;
+        if self.held_locks.backup_stage.is_none() {
+            self.held_locks.global_read = None;
         }
         Ok(Outcome::done())
     }

@@ -4,7 +4,6 @@ use super::*;
 
 impl Parser<'_> {
     /// Any statement.
-    #[expect(clippy::too_many_lines, reason = "one arm for each statement")]
     pub(super) fn statement(&mut self) -> Result<Statement> {
         if self.at_kind(TokenKind::LeftParen) {
             return Ok(Statement::Query(Box::new(self.query()?)));
