@@ -118,9 +118,8 @@ impl Engine {
     /// # Errors
     /// When it is none.
     pub fn check(&self, source: &str, task: &Task<'_>) -> Result<(), Failure> {
-        self.wait_for_memory(task)?;
         let shard = &self.shards[shard_of_thread() % self.shards.len()];
-        self.realm(shard, task.limits.heap)?.compile(source, task).map(|_| ())
+        self.realm(shard, task)?.compile(source, task).map(|_| ())
     }
 
     fn run(
@@ -132,8 +131,7 @@ impl Engine {
         kept_scripts: usize,
         log: &mut String,
     ) -> Result<Output, Failure> {
-        self.wait_for_memory(task)?;
-        let mut realm = self.realm(shard, task.limits.heap)?;
+        let mut realm = self.realm(shard, task)?;
         let code = match &last.0 {
             Some((known, code)) if **known == *source => {
                 shard.cache_hits.fetch_add(1, Ordering::Relaxed);
@@ -170,29 +168,24 @@ impl Engine {
         Ok(code)
     }
 
-    /// A realm for scripts of up to `heap` bytes.
-    fn realm(&self, shard: &Shard, heap: usize) -> Result<Realm, Failure> {
-        let idle = shard.realms.lock().pop();
-        match idle {
-            Some(realm) if realm.heap_max() >= heap => Ok(realm),
-            _ => Realm::new(heap, self.total.clone()),
-        }
-    }
-
-    /// Scripts that have begun have the memory first.
-    fn wait_for_memory(&self, task: &Task<'_>) -> Result<(), Failure> {
-        if !self.total.is_exhausted() {
-            return Ok(());
-        }
+    /// A realm for the task. Scripts that have begun have the memory first: the call waits a while for what others give back.
+    fn realm(&self, shard: &Shard, task: &Task<'_>) -> Result<Realm, Failure> {
+        let heap = task.limits.heap;
         let begun = Instant::now();
         loop {
-            // Memory of realms that wait is to be had.
-            for shard in &self.shards {
-                let idle = std::mem::take(&mut *shard.realms.lock());
-                drop(idle);
-            }
             if !self.total.is_exhausted() {
-                return Ok(());
+                let idle = shard.realms.lock().pop();
+                match idle.filter(|realm| realm.heap_max() >= heap) {
+                    Some(realm) => return Ok(realm),
+                    None => match Realm::new(heap, self.total.clone()) {
+                        // With no memory taken, waiting would give none.
+                        Err(Failure::Total) if self.total.used() > 0 => {}
+                        made => return made,
+                    },
+                }
+            }
+            if self.drop_idle_realms() {
+                continue;
             }
             if task.kill.is_stopped() {
                 return Err(Failure::Killed);
@@ -202,6 +195,12 @@ impl Engine {
             }
             thread::sleep(MEMORY_POLL);
         }
+    }
+
+    /// Gives back the memory of realms that wait for a call. Tells whether there were any.
+    fn drop_idle_realms(&self) -> bool {
+        let taken = |shard: &Shard| std::mem::take(&mut *shard.realms.lock());
+        self.shards.iter().map(taken).filter(|idle| !idle.is_empty()).count() > 0
     }
 }
 

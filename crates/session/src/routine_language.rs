@@ -4,7 +4,7 @@ use crate::plans::routine_cache::{ExternalRoutine, ParsedBody};
 use crate::session::parse_error;
 use squall_catalog::{RoutineDef, RoutineKind};
 use squall_parser::ast::{
-    ColumnName, CreateRoutine, Expr, FunctionCall, Ident, Literal, ProgramStatement, RoutineBody, Span, Statement,
+    Cast, CastType, ColumnName, CreateRoutine, Expr, FunctionCall, Ident, Literal, ProgramStatement, RoutineBody, Span, Statement,
     StringLiteral,
 };
 use squall_parser::{ParseOptions, parse_external_body};
@@ -60,7 +60,7 @@ impl ExternalBody {
         if self.kind == ExternalKind::Procedure {
             return Statement::Empty;
         }
-        call(self.language.evaluator(returns), &self.source, &self.parameters())
+        call(self.language.evaluator(returns), &self.source, &self.parameters(), returns)
     }
 
     /// What the catalog keeps in front of the source.
@@ -93,7 +93,7 @@ pub(crate) fn external_body(
     }
     let returns = def.returns.as_ref().unwrap_or(&SqlType::Null);
     let parameters: Vec<&str> = def.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
-    let statement = call(language.evaluator(returns), &source, &parameters);
+    let statement = call(language.evaluator(returns), &source, &parameters, returns);
     Ok(Some(ParsedBody { statement, span, external: Some(external) }))
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn language_and_source(body: &str, sql_mode: squall_types::SqlMode) -
 }
 
 /// `RETURN evaluator('source', parameter AS parameter, …)`.
-fn call(evaluator: &str, source: &str, parameters: &[&str]) -> Statement {
+fn call(evaluator: &str, source: &str, parameters: &[&str], returns: &SqlType) -> Statement {
     let text = StringLiteral {
         introducer: Some("utf8mb4".into()),
         value: source.into(),
@@ -121,5 +121,13 @@ fn call(evaluator: &str, source: &str, parameters: &[&str]) -> Statement {
         argument_names: names.collect(),
         span: Span::default(),
     };
-    Statement::Program(Box::new(ProgramStatement::Return(Expr::Function(Box::new(call)))))
+    let call = Expr::Function(Box::new(call));
+    let result = match returns {
+        // A text is the number that it spells. As a text of SQL it would be its bytes.
+        SqlType::Bit { .. } => {
+            Expr::Cast(Box::new(Cast { operand: call, target: CastType::Unsigned, array: false, time_zone: None }))
+        }
+        _ => call,
+    };
+    Statement::Program(Box::new(ProgramStatement::Return(result)))
 }

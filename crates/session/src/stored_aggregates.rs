@@ -1,6 +1,6 @@
 //! Stored aggregate functions. Their bodies are in another language than SQL.
 
-use crate::converted::converted;
+use crate::converted::{converted, converted_from_script};
 use crate::plans::routine_cache::ParsedRoutine;
 use crate::stored_functions::{StoredFunctions, stored_routine};
 use parking_lot::Mutex;
@@ -182,7 +182,7 @@ impl StoredGroup {
             Value::Bytes(_) => SqlType::longtext(CollationId::BINARY),
             _ => SqlType::longtext(CollationId::UTF8MB4_0900_AI_CI),
         };
-        converted(value, &from, def.returns.as_ref().unwrap_or(&SqlType::Null), &def.name, &self.inner)
+        converted_from_script(value, &from, def.returns.as_ref().unwrap_or(&SqlType::Null), &def.name, &self.inner)
     }
 }
 

@@ -82,6 +82,7 @@ fn the_statement_loads_the_table_again_and_again() {
         is_over.store(true, Ordering::Relaxed);
         reader.join().expect("three rows at all times");
     });
+    assert_eq!(slots(&mut conn), expected(), "again and again");
     for zone in ["+10:00", "Australia/Melbourne", "-03:30"] {
         conn.query_drop(format!("SET time_zone = '{zone}'; TRUNCATE TABLE schedule")).unwrap();
         assert_eq!(conn.query::<String, _>(&sql).unwrap(), ["1"], "{zone}");
@@ -138,8 +139,18 @@ fn the_mariadb_client_runs_it_as_an_account_of_one_database() {
         (String::from_utf8_lossy(&done.stdout).into_owned(), String::from_utf8_lossy(&done.stderr).into_owned())
     };
     let sql = format!("{};\n", statement(&peer.url("/page")));
-    assert_eq!(run(&sql), ("1\n".to_string(), String::new()));
-    assert_eq!(slots(&mut conn), expected());
+    for zone in ["SYSTEM", "+14:00", "-12:00", "Europe/Berlin", "America/St_Johns"] {
+        for time in 1..=2 {
+            let in_zone = format!("SET time_zone = '{zone}';\n{sql}");
+            assert_eq!(run(&in_zone), ("1\n".to_string(), String::new()), "{zone}, time {time}");
+            assert_eq!(slots(&mut conn), expected(), "{zone}, time {time}");
+        }
+    }
+    peer.set_page("Time 2012-06-16 09:00:00\nstage The \"best\" talk\nDuration 30\n");
+    let (_, failed) = run(&sql);
+    assert!(failed.contains("1064"), "{failed}");
+    assert_eq!(slots(&mut conn), expected(), "a bad title");
+    peer.set_page(blocks("text")[0]);
     // The text has the rights of the account and no others.
     let (_, refused) = run("SELECT EXECUTE('CREATE TABLE other.t (a INT)');\n");
     assert!(refused.contains("1142"), "{refused}");

@@ -156,6 +156,7 @@ fn answer(asked: &Asked, counts: &Counts, mut stream: &TcpStream) -> io::Result<
         }
         // Lines `n,text n`; packed as a file; and a file of this machine.
         "csv" => send("200 OK", "Content-Type: text/csv\r\n", lines(rest).as_bytes()),
+        "zst" => send("200 OK", "Content-Type: application/zstd\r\n", &zstd::encode_all(lines(rest).as_bytes(), 3)?),
         "gz" => send("200 OK", "Content-Type: application/gzip\r\n", &packed(lines(rest).as_bytes())?),
         // A file that is packed, and packed once more on its way.
         "gz2" => send("200 OK", "Content-Encoding: gzip\r\n", &packed(&packed(lines(rest).as_bytes())?)?),

@@ -5,7 +5,7 @@
 
 use super::stack::OnGrowingStack;
 use crate::collector::{Collector, StatementResult};
-use crate::converted::converted;
+use crate::converted::converted_from_script;
 use crate::plans::long_statement::{ParsedStatement, Text};
 use crate::plans::routine_cache::{ExternalRoutine, ParsedRoutine};
 use crate::program::{ProgramKind, check_program};
@@ -127,7 +127,7 @@ impl Session {
             values.push(match parameter.mode {
                 RoutineParameterMode::In => argument,
                 RoutineParameterMode::Out | RoutineParameterMode::InOut => {
-                    converted(value, &from, &parameter.sql_type, &parameter.name, &context)?
+                    converted_from_script(value, &from, &parameter.sql_type, &parameter.name, &context)?
                 }
             });
         }

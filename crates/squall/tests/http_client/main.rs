@@ -236,17 +236,22 @@ fn kill_and_time_out_end_requests_at_once() {
     let sql = format!("SELECT HTTP_GET('{}')", peer.url("/silent"));
     let id = conn.connection_id();
     let mut observer = server.connect();
-    let statement = std::thread::spawn(move || (error(&mut conn, &sql), Instant::now(), conn));
-    while peer.requests() == 0 {
-        std::thread::sleep(Duration::from_millis(5));
+    // The best of some, for busy machines: only a wait for the peer would be long each time.
+    let mut shortest = Duration::MAX;
+    for time in 1..=5 {
+        let sql = sql.clone();
+        let statement = std::thread::spawn(move || (error(&mut conn, &sql), Instant::now(), conn));
+        while peer.requests() < time {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let killed = Instant::now();
+        observer.query_drop(format!("KILL QUERY {id}")).unwrap();
+        let ((code, _), ended, again) = statement.join().unwrap();
+        assert_eq!(code, 1317);
+        shortest = shortest.min(ended - killed);
+        conn = again;
     }
-    let killed = Instant::now();
-    observer.query_drop(format!("KILL QUERY {id}")).unwrap();
-    let ((code, _), ended, mut conn) = statement.join().unwrap();
-    assert_eq!(code, 1317);
-    // Far above the 100 ms that are promised, for busy machines: only a wait for the peer is as long.
-    assert!(ended - killed < Duration::from_secs(5), "{:?}", ended - killed);
-    eprintln!("KILL took {:?}", ended - killed);
+    assert!(shortest < Duration::from_millis(100), "{shortest:?}");
     let begun = Instant::now();
     let timed = format!("SELECT /*+ MAX_EXECUTION_TIME(200) */ HTTP_GET('{}')", peer.url("/silent"));
     assert_eq!(error(&mut conn, &timed).0, 3024);
@@ -256,8 +261,20 @@ fn kill_and_time_out_end_requests_at_once() {
             &mut conn,
             "SELECT COUNT(*) FROM data_dictionary.http_client_requests WHERE error_number IN (1317, 3024)"
         ),
-        "2"
+        "6"
     );
+}
+
+#[test]
+fn answers_are_rows() {
+    let (_server, peer, mut conn) = start();
+    peer.set_page(r#"[{"id": 1, "name": "ann"}, {"id": 2, "name": "bob"}]"#);
+    let url = peer.url("/page");
+    let columns = "'$[*]' COLUMNS (id INT PATH '$.id', name VARCHAR(10) PATH '$.name')";
+    let sql = format!("SELECT GROUP_CONCAT(id, name ORDER BY id) FROM JSON_TABLE(HTTP_GET('{url}'), {columns}) AS j");
+    assert_eq!(value(&mut conn, &sql), "1ann,2bob");
+    let lateral = format!("SELECT COUNT(*) FROM (SELECT '{url}' AS u UNION ALL SELECT '{url}') AS t, JSON_TABLE(HTTP_GET(t.u), {columns}) AS j");
+    assert_eq!(value(&mut conn, &lateral), "4");
 }
 
 #[test]
@@ -371,7 +388,7 @@ fn tables_are_loaded_from_urls() {
     conn.query_drop("SET http_client_max_bytes = 100").unwrap();
     // 100,000 rows are more than a part, and go around the transaction.
     for (path, rows) in
-        [("/csv/0", 0), ("/csv/3", 3), ("/csv/100000", 100_000), ("/gz/50000", 50_000), ("/gz2/3", 3), ("/to?/gz/2", 2)]
+        [("/csv/0", 0), ("/csv/3", 3), ("/csv/100000", 100_000), ("/gz/50000", 50_000), ("/zst/50000", 50_000), ("/gz2/3", 3), ("/to?/gz/2", 2)]
     {
         conn.query_drop(load(path, fields)).unwrap();
         assert_eq!(conn.affected_rows(), rows, "{path}");
