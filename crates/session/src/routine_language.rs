@@ -4,8 +4,8 @@ use crate::plans::routine_cache::{ExternalRoutine, ParsedBody};
 use crate::session::parse_error;
 use squall_catalog::{RoutineDef, RoutineKind};
 use squall_parser::ast::{
-    Cast, CastType, ColumnName, CreateRoutine, Expr, FunctionCall, Ident, Literal, ProgramStatement, RoutineBody, Span, Statement,
-    StringLiteral,
+    Cast, CastType, ColumnName, CreateRoutine, Expr, FunctionCall, Ident, Literal, ProgramStatement, RoutineBody, Span,
+    Statement, StringLiteral,
 };
 use squall_parser::{ParseOptions, parse_external_body};
 use squall_registry::{ExternalKind, Registry, RoutineLanguage, StatementContext};

@@ -80,6 +80,16 @@ async fn answer(session: &mut dyn Connection, sql: &str) -> Result<(), (u16, Str
     collector.into_results().map(|_| ()).map_err(|error| (error.code, error.message))
 }
 
+/// What a session keeps beyond a statement, and those that end it.
+const UNDO: [&str; 6] = [
+    "ROLLBACK",
+    "UNLOCK TABLES",
+    "UNLOCK INSTANCE",
+    "BACKUP STAGE END",
+    "BACKUP UNLOCK",
+    "DROP TEMPORARY TABLE IF EXISTS d.temporary",
+];
+
 impl Fixture {
     async fn run(&mut self, sql: &str) {
         let result = answer(&mut self.root, sql).await;
@@ -102,8 +112,7 @@ impl Fixture {
         let other = self.connect("x");
         let sql = row.sql.replace("{other}", &other.1.to_string());
         let result = answer(&mut *self.user, &sql).await;
-        // What a session keeps beyond the statement.
-        for undo in ["ROLLBACK", "UNLOCK TABLES", "UNLOCK INSTANCE", "DROP TEMPORARY TABLE IF EXISTS d.temporary"] {
+        for undo in UNDO {
             answer(&mut *self.user, undo).await.ok();
         }
         result

@@ -273,7 +273,9 @@ fn answers_are_rows() {
     let columns = "'$[*]' COLUMNS (id INT PATH '$.id', name VARCHAR(10) PATH '$.name')";
     let sql = format!("SELECT GROUP_CONCAT(id, name ORDER BY id) FROM JSON_TABLE(HTTP_GET('{url}'), {columns}) AS j");
     assert_eq!(value(&mut conn, &sql), "1ann,2bob");
-    let lateral = format!("SELECT COUNT(*) FROM (SELECT '{url}' AS u UNION ALL SELECT '{url}') AS t, JSON_TABLE(HTTP_GET(t.u), {columns}) AS j");
+    let lateral = format!(
+        "SELECT COUNT(*) FROM (SELECT '{url}' AS u UNION ALL SELECT '{url}') AS t, JSON_TABLE(HTTP_GET(t.u), {columns}) AS j"
+    );
     assert_eq!(value(&mut conn, &lateral), "4");
 }
 
@@ -387,9 +389,15 @@ fn tables_are_loaded_from_urls() {
     conn.query_drop("SET GLOBAL http_client_allow_private = ON, http_client_max_bytes = 100").unwrap();
     conn.query_drop("SET http_client_max_bytes = 100").unwrap();
     // 100,000 rows are more than a part, and go around the transaction.
-    for (path, rows) in
-        [("/csv/0", 0), ("/csv/3", 3), ("/csv/100000", 100_000), ("/gz/50000", 50_000), ("/zst/50000", 50_000), ("/gz2/3", 3), ("/to?/gz/2", 2)]
-    {
+    for (path, rows) in [
+        ("/csv/0", 0),
+        ("/csv/3", 3),
+        ("/csv/100000", 100_000),
+        ("/gz/50000", 50_000),
+        ("/zst/50000", 50_000),
+        ("/gz2/3", 3),
+        ("/to?/gz/2", 2),
+    ] {
         conn.query_drop(load(path, fields)).unwrap();
         assert_eq!(conn.affected_rows(), rows, "{path}");
         let expected = format!("{rows} {}", if rows == 0 { 0 } else { rows - 1 });
