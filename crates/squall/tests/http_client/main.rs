@@ -372,6 +372,20 @@ fn requests_at_once_are_bounded() {
     holders.into_iter().for_each(|holder| assert_eq!(holder.join().unwrap(), "paused"));
 }
 
+/// Files that the server itself has written come back, in each format.
+fn files_are_loaded_by_format(conn: &mut Conn, folder: &Path, load: &dyn Fn(&str, &str) -> String) {
+    for format in ["PARQUET", "NDJSON", "CSV"] {
+        let file = folder.join(format).display().to_string();
+        conn.query_drop(format!(
+            "SELECT 1 AS id, 'one' AS body UNION SELECT 2, NULL INTO OUTFILE '{file}' FORMAT {format}"
+        ))
+        .unwrap();
+        conn.query_drop(load(&format!("/file?{file}"), &format!("FORMAT {format}"))).unwrap();
+        assert_eq!(value(conn, "SELECT GROUP_CONCAT(id, IFNULL(body, '-') ORDER BY id) FROM t"), "1one,2-");
+        conn.query_drop("TRUNCATE t").unwrap();
+    }
+}
+
 #[test]
 fn tables_are_loaded_from_urls() {
     let folder = tempfile::tempdir().unwrap();
@@ -410,16 +424,7 @@ fn tables_are_loaded_from_urls() {
         );
         conn.query_drop("TRUNCATE t").unwrap();
     }
-    for format in ["PARQUET", "NDJSON", "CSV"] {
-        let file = folder.path().join(format).display().to_string();
-        conn.query_drop(format!(
-            "SELECT 1 AS id, 'one' AS body UNION SELECT 2, NULL INTO OUTFILE '{file}' FORMAT {format}"
-        ))
-        .unwrap();
-        conn.query_drop(load(&format!("/file?{file}"), &format!("FORMAT {format}"))).unwrap();
-        assert_eq!(value(&mut conn, "SELECT GROUP_CONCAT(id, IFNULL(body, '-') ORDER BY id) FROM t"), "1one,2-");
-        conn.query_drop("TRUNCATE t").unwrap();
-    }
+    files_are_loaded_by_format(&mut conn, folder.path(), &load);
     // Failures leave nothing.
     conn.query_drop("SET http_client_timeout_ms = 500").unwrap();
     for (path, code) in
