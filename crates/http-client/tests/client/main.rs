@@ -12,7 +12,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::runtime::Builder;
 
 /// Answers each look-up with the next of its lists, and the last for ever.
@@ -86,6 +86,25 @@ fn names_of_private_addresses_are_refused() {
     assert_eq!(error(&client, "http://nobody.example/", &limits(false)), "the name of the host has no address");
     let client = Client::new(Arc::new(SystemResolver::default()));
     assert_eq!(error(&client, "http://localhost/", &limits(false)), private);
+}
+
+/// Never answers.
+#[derive(Debug)]
+struct Silent;
+
+impl Resolve for Silent {
+    fn resolve<'a>(&'a self, _: &'a str) -> squall_http_client::resolver::Addresses<'a> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[test]
+fn a_name_that_nobody_answers_for_is_given_up() {
+    let client = Client::new(Arc::new(Silent));
+    let limits = Limits { timeout: Duration::from_millis(300), ..limits(true) };
+    let begun = Instant::now();
+    assert_eq!(error(&client, "http://slow.example/", &limits), "no whole answer within 300 ms");
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }
 
 #[test]

@@ -255,7 +255,14 @@ fn locks_of_the_caller_are_not_waited_for() {
         "SELECT EXECUTE('LOCK TABLES t WRITE')",
         "SELECT EXECUTE('TRUNCATE TABLE t')",
     ] {
-        assert_eq!(error(&mut root, sql), deadlock, "{sql}");
+        // The best of some, for busy machines.
+        let time = |root: &mut _| {
+            let begun = Instant::now();
+            assert_eq!(error(root, sql), deadlock, "{sql}");
+            begun.elapsed()
+        };
+        let shortest = (0..3).map(|_| time(&mut root)).min().expect("three");
+        assert!(shortest < Duration::from_secs(1), "{sql}: {shortest:?}");
     }
     // By way of somebody who waits for the caller.
     let waiting = std::thread::spawn(move || {
