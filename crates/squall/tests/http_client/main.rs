@@ -129,6 +129,8 @@ fn answers_are_values() {
     assert_eq!(error(&mut conn, &format!("SELECT {}", get("/binary"))).0, 50410);
     assert_eq!(value(&mut conn, &format!("SELECT HEX({})", with("/binary", r#"{"as": "binary"}"#))), "00FFFE80");
     let request = |path: &str| format!("HTTP_REQUEST(JSON_OBJECT('url', '{}'))", peer.url(path));
+    let status = format!("SELECT JSON_VALUE({}, '$.status')", request("/status/404"));
+    assert_eq!(value(&mut conn, &status), "404");
     let names = value(&mut conn, &format!("SELECT JSON_KEYS({})", request("/hello")));
     assert_eq!(names, r#"["url", "body", "status", "headers", "redirects", "elapsed_ms", "content_type"]"#);
     let sql = format!(

@@ -64,6 +64,8 @@ fn a_routine_lends_its_definer_to_no_text() {
          CREATE PROCEDURE list(s TEXT) BEGIN SET @s = s; EXECUTE @s WITH NO RETURN; END;
          CREATE PROCEDURE child(s TEXT) BEGIN SET @s = s; EXECUTE @s CONCURRENT WAIT; END;
          CREATE PROCEDURE called(s TEXT) SELECT EXECUTE(s);
+         CREATE PROCEDURE queued(s TEXT) BEGIN SET @s = s; EXECUTE @s CONCURRENT; END;
+         CREATE PROCEDURE script(s TEXT) LANGUAGE JAVASCRIPT AS $$ session.sql('SELECT EXECUTE(?)', [s]).execute() $$;
          CREATE PROCEDURE outer_(s TEXT) CALL plain(s);
          CREATE PROCEDURE own() SELECT COUNT(*) FROM t;
          CREATE VIEW seen AS SELECT EXECUTE('DELETE FROM t') AS done; GRANT SELECT ON d.seen TO u",
@@ -74,13 +76,19 @@ fn a_routine_lends_its_definer_to_no_text() {
         let denied = error(&mut client, &format!("CALL {procedure}('DELETE FROM t')"));
         assert!(denied.starts_with("ERROR 1142 (42000): DELETE command denied to user 'u'@"), "{procedure}: {denied}");
     }
-    for sql in ["CALL child('DELETE FROM t')", "CALL called('DELETE FROM t')", "SELECT * FROM seen"] {
+    let forms = ["child", "called", "script"].map(|procedure| format!("CALL {procedure}('DELETE FROM t')"));
+    let forms: Vec<&str> = forms.iter().map(String::as_str).chain(["SELECT * FROM seen"]).collect();
+    assert!(error(&mut client, "CALL queued('DELETE FROM t')").starts_with("ERROR 1227 (42000)"));
+    for sql in &forms {
         assert!(error(&mut client, sql).starts_with("ERROR 1227 (42000)"), "{sql}");
     }
     run(&mut root, "GRANT DYNAMIC_EXECUTE ON *.* TO u");
-    for sql in ["CALL child('DELETE FROM t')", "CALL called('DELETE FROM t')", "SELECT * FROM seen"] {
+    for sql in &forms {
         assert!(error(&mut client, sql).starts_with("ERROR 1142 (42000)"), "{sql}");
     }
+    run(&mut client, "CALL queued('DELETE FROM t')");
+    let denied = "SELECT COUNT(*) FROM data_dictionary.execute_history WHERE error = 1142";
+    wait_until("the end of the list", || value(&mut root, denied) != "0");
     assert_eq!(value(&mut client, "CALL plain('SELECT CURRENT_USER()')"), "u@%");
     // Behind it the routine is its definer's again.
     assert_eq!(value(&mut client, "CALL own()"), "1");
