@@ -21,7 +21,9 @@ pub use introduced_strings::introduced_strings;
 pub use keyword::keywords;
 pub use normalize::{NormalizedLiteral, Normalizer};
 pub use qualified::qualified_by;
-pub use secrets::{SECRET, may_hold_secrets, message_without_secrets, placeholders, secrets, without_secrets};
+pub use secrets::{
+    SECRET, may_hold_secrets, may_hold_strings, message_without_secrets, placeholders, secrets, without_secrets,
+};
 
 /// The parts of sql_mode that change how text is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

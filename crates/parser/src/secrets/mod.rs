@@ -122,14 +122,15 @@ const MARKS: &[(&[u8], usize)] = &[
     (b"endpoint", 3),
 ];
 
-/// The letters that [`MARKS`] are found by.
-static MARK_LETTERS: [bool; 256] = {
-    let mut table = [false; 256];
+/// The [`MARKS`] that each letter finds, a bit for each.
+static MARKS_OF_LETTER: [u8; 256] = {
+    assert!(MARKS.len() <= 8, "a mark has a bit of a byte");
+    let mut table = [0; 256];
     let mut at = 0;
     while at < MARKS.len() {
         let letter = MARKS[at].0[MARKS[at].1];
-        table[letter as usize] = true;
-        table[letter.to_ascii_uppercase() as usize] = true;
+        table[letter.to_ascii_lowercase() as usize] |= 1 << at;
+        table[letter.to_ascii_uppercase() as usize] |= 1 << at;
         at += 1;
     }
     table
@@ -137,12 +138,29 @@ static MARK_LETTERS: [bool; 256] = {
 
 /// Whether there is anything that looks like a secret. Costs one pass over the bytes.
 pub fn may_hold_secrets(text: &[u8]) -> bool {
-    let is_mark = |at: usize| {
-        MARKS
-            .iter()
-            .any(|(word, letter)| at.checked_sub(*letter).is_some_and(|start| begins_with(&text[start..], word)))
+    let is_mark = |at: usize, mut marks: u8| {
+        while marks != 0 {
+            let (word, letter) = MARKS[marks.trailing_zeros() as usize];
+            if at.checked_sub(letter).is_some_and(|start| begins_with(&text[start..], word)) {
+                return true;
+            }
+            marks &= marks - 1;
+        }
+        false
     };
-    text.iter().enumerate().any(|(at, byte)| MARK_LETTERS[usize::from(*byte)] && is_mark(at))
+    text.iter().enumerate().any(|(at, byte)| match MARKS_OF_LETTER[usize::from(*byte)] {
+        0 => false,
+        marks => is_mark(at, marks),
+    })
+}
+
+/// Whether a statement has strings at all: secrets are strings, and most statements of applications have none. Faster than
+/// [`may_hold_secrets`].
+pub fn may_hold_strings(text: &[u8]) -> bool {
+    let is_number = |at: usize| at > 0 && text[at - 1] == b'0';
+    memchr::memchr2(b'\'', b'"', text).is_some()
+        || memchr::memchr2_iter(b'x', b'X', text).any(is_number)
+        || memchr::memchr2_iter(b'b', b'B', text).any(is_number)
 }
 
 fn begins_with(text: &[u8], word: &[u8]) -> bool {
@@ -335,6 +353,14 @@ mod tests {
             }
         }
         assert!(!may_hold_secrets(b"SELECT c FROM sbtest1 WHERE id = 5"));
+    }
+
+    #[test]
+    fn statements_without_strings_are_told_apart() {
+        for text in ["SET PASSWORD = 'x'", "SELECT \"x\"", "CREATE USER a IDENTIFIED WITH p AS 0x12", "SELECT 0B1"] {
+            assert!(may_hold_strings(text.as_bytes()), "{text}");
+        }
+        assert!(!may_hold_strings(b"SELECT xb FROM sbtest1 WHERE id = 50"));
     }
 
     #[test]

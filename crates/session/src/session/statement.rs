@@ -23,7 +23,7 @@ impl Session {
     /// one is cut.
     pub(crate) fn shown<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
         let beginning = &text[..text.len().min(SHOWN_BYTES_MAX)];
-        if !squall_parser::may_hold_secrets(beginning) {
+        if !squall_parser::may_hold_strings(beginning) || !squall_parser::may_hold_secrets(beginning) {
             return Cow::Borrowed(text);
         }
         let mut masked = Vec::with_capacity(beginning.len());
