@@ -13,12 +13,22 @@ pub struct Account {
     pub plugin: String,
     /// `authentication_string`: the stored verifier; empty for no password.
     pub authentication: Vec<u8>,
+    /// The verifier of the password before, which RETAIN CURRENT PASSWORD keeps valid; empty for none.
+    pub second_authentication: Vec<u8>,
     /// ACCOUNT LOCK.
     pub locked: bool,
     /// PASSWORD EXPIRE.
     pub password_expired: bool,
     /// REQUIRE SSL.
     pub require_tls: bool,
+}
+
+impl Account {
+    /// The verifiers of which a password has to match one: the first, and the second if there is one.
+    pub fn verifiers(&self) -> impl Iterator<Item = &[u8]> {
+        let second = Some(&*self.second_authentication).filter(|second| !second.is_empty());
+        std::iter::once(&*self.authentication).chain(second)
+    }
 }
 
 /// Settings that hold for every protocol; read anew for every connection.

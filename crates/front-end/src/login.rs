@@ -38,15 +38,19 @@ impl Login {
         account.map_or(CACHING_SHA2_PASSWORD, |account| account.plugin.as_str())
     }
 
-    /// The authentication string for the check of a `caching_sha2_password` client; a dummy without an account.
-    pub fn sha2_string(account: Option<&Account>) -> &[u8] {
-        account.map_or(NOBODY, |account| &account.authentication)
+    /// Whether the account has a password; also without an account, so that the answer does not reveal its existence.
+    pub fn has_password(account: Option<&Account>) -> bool {
+        account.is_none_or(|account| !account.authentication.is_empty())
     }
 
-    /// Whether a scramble is that of a password which has been confirmed for this authentication string.
-    pub fn is_confirmed(&self, auth_string: &[u8], scramble: &[u8], nonce: &Nonce) -> bool {
-        let entry = self.confirmed.lock().get(auth_string).cloned();
-        entry.is_some_and(|entry| entry.check(scramble, nonce))
+    /// Whether a scramble is that of a password of the account which has been confirmed before.
+    pub fn is_confirmed(&self, account: Option<&Account>, scramble: &[u8], nonce: &Nonce) -> bool {
+        self.any_confirmed(account, |entry| entry.check(scramble, nonce))
+    }
+
+    fn any_confirmed(&self, account: Option<&Account>, is_it: impl Fn(&Sha2CacheEntry) -> bool) -> bool {
+        let entry = |verifier: &[u8]| self.confirmed.lock().get(verifier).cloned();
+        account.is_some_and(|account| account.verifiers().filter_map(entry).any(|entry| is_it(&entry)))
     }
 
     /// Checks the password that `read` gives, of a `caching_sha2_password` account or of nobody, when it is this address's turn. `read`
@@ -60,11 +64,16 @@ impl Login {
         address: Option<IpAddr>,
         read: impl FnOnce() -> Option<Vec<u8>> + Send + 'static,
     ) -> SqlResult<bool> {
-        let stored = Self::sha2_string(account).to_vec();
+        let stored: Vec<Vec<u8>> = match account {
+            Some(account) => account.verifiers().map(<[u8]>::to_vec).collect(),
+            None => vec![NOBODY.to_vec()],
+        };
         let checked = self.checks.run(address, move || {
-            let text = std::str::from_utf8(&stored).ok()?;
-            let password = read().filter(|password| sha2_check(text, password))?;
-            Some((Sha2CacheEntry::new(&password), stored))
+            let password = read()?;
+            let is_its =
+                |verifier: &Vec<u8>| std::str::from_utf8(verifier).is_ok_and(|text| sha2_check(text, &password));
+            let verifier = stored.into_iter().find(is_its)?;
+            Some((Sha2CacheEntry::new(&password), verifier))
         });
         match (checked.await?, account) {
             (Some((entry, stored)), Some(_)) => {
@@ -85,24 +94,25 @@ impl Login {
         password: &[u8],
         address: Option<IpAddr>,
     ) -> SqlResult<bool> {
-        let plugin = Self::plugin(account);
-        let stored = Self::sha2_string(account);
-        if stored.is_empty() || password.is_empty() {
-            return Ok(stored.is_empty() && password.is_empty());
+        if !Self::has_password(account) || password.is_empty() {
+            return Ok(!Self::has_password(account) && password.is_empty());
         }
-        match plugin {
+        match Self::plugin(account) {
             CACHING_SHA2_PASSWORD => {
                 if password.len() > SHA2_PASSWORD_BYTES_MAX {
                     return Ok(false);
                 }
-                let entry = self.confirmed.lock().get(stored).cloned();
-                if entry.is_some_and(|entry| entry.is_of(password)) {
+                if self.any_confirmed(account, |entry| entry.is_of(password)) {
                     return Ok(true);
                 }
                 let password = password.to_vec();
                 self.check_sha2(account, address, move || Some(password)).await
             }
-            MYSQL_NATIVE_PASSWORD => Ok(native_auth_string(password).as_bytes() == stored),
+            MYSQL_NATIVE_PASSWORD => {
+                let sent = native_auth_string(password);
+                let is_its = |verifier: &[u8]| sent.as_bytes().eq_ignore_ascii_case(verifier);
+                Ok(account.is_some_and(|account| account.verifiers().any(is_its)))
+            }
             other => Err(SqlError::new(ErrorCode::PluginNotLoaded, &[&other])),
         }
     }
@@ -185,6 +195,7 @@ mod tests {
             host: "%".to_owned(),
             plugin: plugin.to_owned(),
             authentication: authentication.into_bytes(),
+            second_authentication: Vec::new(),
             locked: false,
             password_expired: false,
             require_tls: false,
@@ -207,6 +218,18 @@ mod tests {
             }
         }
         assert!(login.confirmed.lock().contains_key(sha2.as_bytes()));
+        // Of two passwords each is right.
+        let native = account(MYSQL_NATIVE_PASSWORD, native_auth_string(b"new").to_ascii_lowercase());
+        let native = Account { second_authentication: native_auth_string(b"pw").into_bytes(), ..native };
+        let new = sha2_auth_string(b"new", &[8; SHA2_SALT_BYTES]).expect("a short password");
+        let both = Account { second_authentication: sha2.into_bytes(), ..account(CACHING_SHA2_PASSWORD, new) };
+        for account in [native, both] {
+            for (password, is_right) in
+                [(&b"new"[..], true), (b"pw", true), (b"new", true), (b"other", false), (b"", false)]
+            {
+                assert_eq!(login.check_password(Some(&account), password, None).await.expect("a check"), is_right);
+            }
+        }
         let without = account(CACHING_SHA2_PASSWORD, String::new());
         assert!(login.check_password(Some(&without), b"", None).await.expect("a check"));
         assert!(!login.check_password(Some(&without), b"pw", None).await.expect("a check"));

@@ -90,24 +90,24 @@ impl Authenticator<'_> {
     }
 
     fn native(&self, account: Option<&Account>, response: &[u8]) -> Result<(), AuthError> {
-        let auth_string = account.map_or(&b"*"[..], |account| &account.authentication);
-        let right = match (auth_string.is_empty(), std::str::from_utf8(auth_string)) {
-            (true, _) => response.is_empty(),
-            (false, Ok(auth_string)) => native_check(auth_string, response, self.nonce),
-            (false, Err(_)) => false,
+        let is_its = |verifier: &[u8]| {
+            std::str::from_utf8(verifier).is_ok_and(|verifier| native_check(verifier, response, self.nonce))
         };
-        decide(right && account.is_some(), response)
+        let right = match Login::has_password(account) {
+            false => response.is_empty(),
+            true => account.is_some_and(|account| account.verifiers().any(is_its)),
+        };
+        decide(right, response)
     }
 
     async fn caching_sha2(&mut self, account: Option<&Account>, response: &[u8]) -> Result<(), AuthError> {
-        let auth_string = Login::sha2_string(account);
-        if auth_string.is_empty() || response.is_empty() {
-            return decide(auth_string.is_empty() && response.is_empty(), response);
+        if !Login::has_password(account) || response.is_empty() {
+            return decide(!Login::has_password(account) && response.is_empty(), response);
         }
         if response.len() != SHA2_SCRAMBLE_BYTES {
             return decide(false, response);
         }
-        if self.login.is_confirmed(auth_string, response, self.nonce) {
+        if self.login.is_confirmed(account, response, self.nonce) {
             self.io.writer.packet(|buf| encode_auth_more_data(buf, &[caching_sha2::FAST_AUTH_SUCCESS]));
             return Ok(());
         }

@@ -33,6 +33,7 @@ impl FrontEndContext for Database {
             host: account.host.clone(),
             plugin: account.plugin.clone(),
             authentication: account.authentication.clone(),
+            second_authentication: account.second_authentication.clone(),
             locked: account.locked,
             password_expired: account.password_expired,
             require_tls: account.require_tls,

@@ -79,6 +79,7 @@ impl FrontEndContext for Owner {
         Some(Account {
             plugin: squall_passwords::CACHING_SHA2_PASSWORD.to_owned(),
             authentication: Vec::new(),
+            second_authentication: Vec::new(),
             locked: false,
             require_tls: false,
             ..account

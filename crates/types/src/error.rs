@@ -664,9 +664,12 @@ error_codes! {
     DependentByFunctionalIndex = 3837, b"HY000", "Column '%s' has a functional index dependency and cannot be dropped or renamed.";
     InvalidJsonType = 3853, b"22032", "Invalid JSON type in argument %s to function %s; an %s is required.";
     DependentByPartitionFunction = 3855, b"HY000", "Column '%s' has a partitioning function dependency and cannot be dropped or renamed.";
+    SecondPasswordCannotBeEmpty = 3878, b"HY000", "Empty password can not be retained as second password for user '%s'@'%s'.";
     AuthIdDbAccessDenied = 3879, b"HY000", "Access denied for AuthId `%s`@`%s` to database '%s'.";
     UnknownLengthUnit = 3882, b"SU001", "The geometry passed to function %s is in SRID 0, which doesn't specify a length unit. Can't convert to '%s'.";
     IncorrectCurrentPassword = 3893, b"HY000", "Incorrect current password. Specify the correct password which has to be replaced.";
+    PasswordCannotBeRetainedOnPluginChange = 3894, b"HY000", "Current password can not be retained for user '%s'@'%s' because authentication plugin is being changed.";
+    CurrentPasswordCannotBeRetained = 3895, b"HY000", "Current password can not be retained for user '%s'@'%s' because new password is empty.";
     PartialRevokesExist = 3896, b"HY000", "At least one partial revoke exists on a database. The system variable '@@partial_revokes' must be set to ON.";
     SystemPrivilegeForMandatoryRole = 3897, b"HY000", "AuthId `%s`@`%s` is set as mandatory_roles. Cannot grant the '%s' privilege.";
     UnitNotFound = 3902, b"SU001", "There's no unit of measure named '%s'.";

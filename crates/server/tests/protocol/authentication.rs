@@ -34,6 +34,20 @@ fn every_plugin_over_every_transport() {
 }
 
 #[test]
+fn of_two_passwords_each_is_right() {
+    let server = TestServer::start();
+    let plain = ConnectOptions { tls: TlsMode::Disabled, ..server.options() };
+    for user in ["two_sha2", "two_native"] {
+        for password in ["new", "pw", "new", "pw"] {
+            assert_eq!(who_am_i(&as_user(plain.clone(), user, password)), format!("{user}//plain"), "{password}");
+        }
+        for wrong in ["other", ""] {
+            assert_eq!(code(Client::connect(&as_user(plain.clone(), user, wrong)).map(drop)), 1045, "{user}: {wrong}");
+        }
+    }
+}
+
+#[test]
 fn full_authentication_without_tls_uses_rsa() {
     let server = TestServer::start();
     let plain = ConnectOptions { tls: TlsMode::Disabled, ..server.options() };

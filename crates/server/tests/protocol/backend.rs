@@ -52,6 +52,7 @@ impl FrontEndContext for ScriptBackend {
             host: "%".to_owned(),
             plugin: plugin.to_owned(),
             authentication: authentication.into_bytes(),
+            second_authentication: Vec::new(),
             locked: user == "locked",
             password_expired: user == "expired",
             require_tls: user == "secret_keeper",
@@ -62,6 +63,16 @@ impl FrontEndContext for ScriptBackend {
                 Some(account("caching_sha2_password", sha2_auth_string(b"pw", &[7; 20]).expect("a short password")))
             }
             "native" => Some(account("mysql_native_password", native_auth_string(b"pw"))),
+            // These have got a new password, and keep the one before.
+            "two_sha2" => {
+                let auth_string = |password: &[u8]| sha2_auth_string(password, &[9; 20]).expect("a short password");
+                let second_authentication = auth_string(b"pw").into_bytes();
+                Some(Account { second_authentication, ..account("caching_sha2_password", auth_string(b"new")) })
+            }
+            "two_native" => {
+                let second_authentication = native_auth_string(b"pw").into_bytes();
+                Some(Account { second_authentication, ..account("mysql_native_password", native_auth_string(b"new")) })
+            }
             _ => None,
         }
     }

@@ -144,7 +144,12 @@ impl Session {
                 return Err(SqlError::new(ErrorCode::PluginNotLoaded, &[plugin]));
             };
             if account.plugin != *known {
+                if authentication.retain_current {
+                    let (user, host) = (&account.user, &account.host);
+                    return Err(SqlError::new(ErrorCode::PasswordCannotBeRetainedOnPluginChange, &[user, host]));
+                }
                 account.authentication.clear();
+                account.second_authentication.clear();
             }
             account.plugin = known.to_string();
         }
@@ -163,8 +168,17 @@ impl Session {
         if authentication.credential.is_some() {
             account.password_changed_micros = now_micros();
             account.password_expired = false;
-            if operation != "CREATE USER" && authentication.retain_current {
+            let (user, host, is_empty) = (&account.user, &account.host, account.authentication.is_empty());
+            if authentication.retain_current && operation != "CREATE USER" {
+                if before.is_empty() {
+                    return Err(SqlError::new(ErrorCode::SecondPasswordCannotBeEmpty, &[user, host]));
+                }
+                if is_empty {
+                    return Err(SqlError::new(ErrorCode::CurrentPasswordCannotBeRetained, &[user, host]));
+                }
                 account.second_authentication = before;
+            } else if is_empty {
+                account.second_authentication.clear();
             }
         }
         Ok(())
@@ -177,7 +191,7 @@ impl Session {
         let native = account.plugin == "mysql_native_password";
         let right = self.blocking(move |_| {
             Ok(match native {
-                true => squall_passwords::native_auth_string(current.as_bytes()) == verifier,
+                true => squall_passwords::native_auth_string(current.as_bytes()).eq_ignore_ascii_case(&verifier),
                 false => squall_passwords::sha2_check(&verifier, current.as_bytes()),
             })
         });
