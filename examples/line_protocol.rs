@@ -104,8 +104,11 @@ impl Lines {
         if open.map(|open| open.port) == wanted {
             return Ok(());
         }
-        if open.take().is_some() {
-            listeners.close(NAME)?;
+        if open.take().is_some()
+            && let Err(error) = listeners.close(NAME)
+        {
+            // It is closed all the same.
+            error_log().write(Severity::Warning, &format!("the line protocol: {error}"));
         }
         let Some(port) = wanted else { return Ok(()) };
         let address = SocketAddr::from(([127, 0, 0, 1], u16::try_from(port).map_err(io::Error::other)?));
@@ -233,7 +236,7 @@ async fn serve(database: &Database, client: Client) -> io::Result<()> {
     }
     match end? {
         Some(error) => stream.say_goodbye(&error).await,
-        None => stream.stream.shutdown().await,
+        None => stream.close().await,
     }
 }
 
@@ -256,8 +259,13 @@ async fn read_login(
     let transport = stream.stream.transport();
     let (tls, is_secure) = (transport.tls_use().map(Arc::new), transport.is_secure());
     let info = ConnectionInfo { tls, socket: Some(counted), ..ConnectionInfo::new(user.to_owned(), &client.peer) };
-    let credentials =
-        Credentials { peer: &client.peer, password: password.as_bytes(), is_secure, can_change_password: false };
+    let credentials = Credentials {
+        peer: &client.peer,
+        place: &client.place,
+        password: password.as_bytes(),
+        is_secure,
+        can_change_password: false,
+    };
     let on_kill = kill_callback(&client.wake, &stream.killed);
     let id = database.next_connection_id();
     Ok(log_in(database, client.services.login(), id, info, credentials, on_kill).await)
@@ -368,7 +376,13 @@ impl LineStream {
 
     async fn say_goodbye(&mut self, error: &SqlError) -> io::Result<()> {
         self.send(&error_line(error)).await?;
-        self.stream.shutdown().await
+        self.close().await
+    }
+
+    /// Ends the connection in order: TLS has something to say even now, to a client that may not read.
+    async fn close(&mut self) -> io::Result<()> {
+        let closed = timeout(self.write_timeout, self.stream.shutdown()).await;
+        closed.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
     }
 }
 

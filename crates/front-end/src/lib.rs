@@ -30,7 +30,7 @@ pub mod socket;
 pub mod steering;
 
 pub use addresses::{resolve, resolve_one};
-pub use connection_limit::{ConnectionLimit, OwnLimit};
+pub use connection_limit::{ConnectionLimit, OwnLimit, Place};
 pub use context::{Account, FrontEndContext, FrontEndSettings};
 pub use front_end::{FrontEnd, FrontEndOptions, StartError};
 pub use listeners::{Address, Listen, Listeners};

@@ -2,7 +2,7 @@
 
 use super::{Backend, Connection, KillCallback};
 use crate::result::writer::ConnectionInfo;
-use squall_front_end::{Applicant, Login, Peer};
+use squall_front_end::{Applicant, Login, Peer, Place};
 use squall_types::SqlResult;
 
 /// Who a client says it is, and by which way it says so.
@@ -10,6 +10,8 @@ use squall_types::SqlResult;
 pub struct Credentials<'a> {
     /// The client.
     pub peer: &'a Peer,
+    /// Its place among the connections that there may be: the one beyond `max_connections` is for CONNECTION_ADMIN (1040).
+    pub place: &'a Place,
     /// The password. A protocol should take none that others can read on the way.
     pub password: &'a [u8],
     /// Whether its messages are private: it came by TLS or a Unix socket.
@@ -47,7 +49,7 @@ async fn authenticate(
     credentials: Credentials<'_>,
     on_kill: KillCallback,
 ) -> SqlResult<Box<dyn Connection>> {
-    let Credentials { peer, password, is_secure, can_change_password } = credentials;
+    let Credentials { peer, place, password, is_secure, can_change_password } = credentials;
     let applicant = Applicant {
         user: &info.user,
         host: &peer.host(),
@@ -56,7 +58,8 @@ async fn authenticate(
         can_change_password,
         changes_user: info.changes_user,
     };
-    applicant.check_transport(&backend.front_end_settings())?;
+    let settings = backend.front_end_settings();
+    applicant.check_transport(&settings)?;
     let using_password = !password.is_empty();
     let account = backend.account(&info.user, info.address);
     let is_right = login.check_password(account.as_ref(), password, info.address).await?;
@@ -64,5 +67,7 @@ async fn authenticate(
         return Err(applicant.denied(using_password));
     };
     applicant.check_demands(&account, using_password)?;
-    backend.connect(connection_id, &account, info.clone(), on_kill)
+    // As it is now: others may have gone while this one logged in.
+    let beyond_limit = !info.changes_user && place.is_beyond(settings.max_connections);
+    backend.connect(connection_id, &account, ConnectionInfo { beyond_limit, ..info.clone() }, on_kill)
 }
