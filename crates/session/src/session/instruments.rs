@@ -114,7 +114,7 @@ impl Instruments<'_> {
         // PREPARE is a statement, the protocol's command is none.
         let owner = if name.is_some() { self.statement_number() } else { 0 };
         let text = match text {
-            Cow::Borrowed(_) => prepared.sql.clone(),
+            Cow::Borrowed(shown) => prepared.sql.slice_ref(shown),
             Cow::Owned(masked) => masked.into(),
         };
         let counted = Arc::new(PreparedUse::new(u64::from(id), name, &text, owner, micros));

@@ -24,7 +24,7 @@ impl Session {
     pub(crate) fn shown<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
         let beginning = &text[..text.len().min(SHOWN_BYTES_MAX)];
         if !squall_parser::may_hold_strings(beginning) || !squall_parser::may_hold_secrets(beginning) {
-            return Cow::Borrowed(text);
+            return Cow::Borrowed(beginning);
         }
         let mut masked = Vec::with_capacity(beginning.len());
         squall_logs::text::push_statement(&mut masked, text, &self.parse_options(), SHOWN_BYTES_MAX, false);
