@@ -9,7 +9,7 @@ use crate::errors::error_of;
 use crate::functions::{PRIVILEGE, Settings, Shared};
 use crate::pool::LastScript;
 use parking_lot::Mutex;
-use squall_registry::{AggregateKernel, StatementContext, ValueAccumulator, off_pool};
+use squall_registry::{AggregateKernel, StatementContext, ValueAccumulator};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::fmt;
 use std::sync::Arc;
@@ -64,9 +64,9 @@ impl BodyKernel {
         BodyKernel { settings, shared: shared.clone(), source, script, types, last: Mutex::default() }
     }
 
-    fn call(&self, arguments: &[Input<'_>], form: ResultForm, context: &StatementContext) -> SqlResult<Output> {
+    fn call(&self, arguments: Vec<Input<'_>>, form: ResultForm, context: &StatementContext) -> SqlResult<Output> {
         context.demand_privilege(PRIVILEGE)?;
-        let inputs: Vec<(Option<&str>, Input<'_>)> = arguments.iter().map(|input| (None, input.clone())).collect();
+        let inputs: Vec<(Option<&str>, Input<'_>)> = arguments.into_iter().map(|input| (None, input)).collect();
         let task = Task {
             arguments: &inputs,
             form,
@@ -77,11 +77,7 @@ impl BodyKernel {
             is_abandoned: None,
         };
         let kept_scripts = self.settings.kept_scripts(context);
-        let (result, log) = off_pool(|| match self.last.try_lock() {
-            Some(mut last) => self.shared.engine.call(&self.script, &mut last, &task, kept_scripts),
-            None => self.shared.engine.call(&self.script, &mut LastScript::default(), &task, kept_scripts),
-        });
-        self.shared.logs.add(context, &log);
+        let result = self.shared.call(&self.script, &self.last, &task, kept_scripts, context);
         match result {
             Ok(Output::TooLong) => {
                 let most = context.settings.max_allowed_packet;
@@ -140,7 +136,7 @@ impl Group {
         if self.row_count == 0 {
             return Ok(());
         }
-        let output = self.kernel.call(&self.arguments("add"), ResultForm::Json, &self.context)?;
+        let output = self.kernel.call(self.arguments("add"), ResultForm::Json, &self.context)?;
         self.take(output)
     }
 }
@@ -157,7 +153,7 @@ impl ValueAccumulator for Group {
     }
 
     fn evaluate(&mut self) -> SqlResult<Value> {
-        let output = self.kernel.call(&self.arguments("result"), ResultForm::Sql, &self.context)?;
+        let output = self.kernel.call(self.arguments("result"), ResultForm::Sql, &self.context)?;
         Ok(match output {
             Output::Text(text) => Value::String(text),
             Output::Bytes(bytes) => Value::Bytes(bytes),
@@ -182,7 +178,7 @@ impl ValueAccumulator for Group {
         }
         let mut arguments = self.arguments("merge");
         arguments[2] = Input::Json(other.into());
-        let output = self.kernel.call(&arguments, ResultForm::Json, &self.context)?;
+        let output = self.kernel.call(arguments, ResultForm::Json, &self.context)?;
         self.take(output)
     }
 

@@ -1,7 +1,7 @@
 //! `JS()` and `JS_JSON()`.
 
 use crate::convert::input_of;
-use crate::engine::{Input, Limits, Output, ResultForm, Task};
+use crate::engine::{Failure, Input, Limits, Output, ResultForm, Task};
 use crate::errors::{error_of, variable};
 use crate::pool::{Engine, LastScript};
 use crate::session_logs::SessionLogs;
@@ -93,6 +93,25 @@ pub struct Shared {
     pub engine: Engine,
     /// What scripts have said.
     pub logs: SessionLogs,
+}
+
+impl Shared {
+    /// Runs a script off the query pool, with what its caller has kept of the last call, and keeps what it has said.
+    pub(crate) fn call(
+        &self,
+        script: &str,
+        last: &Mutex<LastScript>,
+        task: &Task<'_>,
+        kept_scripts: usize,
+        context: &StatementContext,
+    ) -> Result<Output, Failure> {
+        let (result, log) = off_pool(|| match last.try_lock() {
+            Some(mut last) => self.engine.call(script, &mut last, task, kept_scripts),
+            None => self.engine.call(script, &mut LastScript::default(), task, kept_scripts),
+        });
+        self.logs.add(context, &log);
+        result
+    }
 }
 
 /// A function that runs a script.
@@ -217,11 +236,7 @@ impl ScalarKernel for ScriptKernel {
         let task =
             Task { arguments: &inputs, form: self.form, limits, kill, zone, statements: None, is_abandoned: None };
         let kept_scripts = self.settings.kept_scripts(context);
-        let (result, log) = off_pool(|| match self.last.try_lock() {
-            Some(mut last) => self.shared.engine.call(&script, &mut last, &task, kept_scripts),
-            None => self.shared.engine.call(&script, &mut LastScript::default(), &task, kept_scripts),
-        });
-        self.shared.logs.add(context, &log);
+        let result = self.shared.call(&script, &self.last, &task, kept_scripts, context);
         self.value(result.map_err(|failure| error_of(failure, &source, context))?, context)
     }
 

@@ -1,7 +1,7 @@
 //! Bodies of procedures: their parameters are variables, and `session.sql()` runs statements in the calling session.
 
 use crate::convert::input_of;
-use crate::engine::{Input, Output, Parameter, ResultForm, StatementFailure, Statements, Task};
+use crate::engine::{Input, Output, Parameter, ResultForm, Statements, Task};
 use crate::errors::error_of;
 use crate::functions::{PRIVILEGE, Settings, Shared};
 use crate::pool::LastScript;
@@ -102,15 +102,10 @@ impl Statements for CallingSession<'_> {
         parameters: Vec<Parameter>,
         sends: bool,
         deadline: Option<Instant>,
-    ) -> Result<Vec<NestedResult>, StatementFailure> {
+    ) -> Result<Vec<NestedResult>, CallerError> {
         let parameters = parameters.into_iter().map(value_of).collect();
         let rows = if sends { RowsOf::Client } else { RowsOf::Procedure { bytes_max: self.heap } };
-        let ran = self.statements.run(CallerStatement { sql, parameters, rows, deadline });
-        ran.map_err(|error| match error {
-            CallerError::Failed(error) => StatementFailure::Failed(error),
-            CallerError::Ended(error) => StatementFailure::Ended(error),
-            CallerError::TooManyRows => StatementFailure::TooManyRows,
-        })
+        self.statements.run(CallerStatement { sql, parameters, rows, deadline })
     }
 
     fn input<'v>(&self, value: &'v Value, sql_type: &SqlType) -> Input<'v> {

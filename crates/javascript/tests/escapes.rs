@@ -1,10 +1,8 @@
 //! Attempts to leave a script, or to leave data for the next one: all fail.
 
-use squall_javascript::engine::{
-    Failure, Input, Limits, Output, Parameter, ResultForm, StatementFailure, Statements, Task,
-};
+use squall_javascript::engine::{Failure, Input, Limits, Output, Parameter, ResultForm, Statements, Task};
 use squall_javascript::pool::{Engine, LastScript};
-use squall_registry::{KillState, NestedResult};
+use squall_registry::{CallerError, KillState, NestedResult};
 use squall_types::temporal::TimeZone;
 use squall_types::{ErrorCode, SqlError, SqlType, Value};
 use std::cell::RefCell;
@@ -46,11 +44,11 @@ impl Statements for Session {
         parameters: Vec<Parameter>,
         _sends: bool,
         _deadline: Option<Instant>,
-    ) -> Result<Vec<NestedResult>, StatementFailure> {
+    ) -> Result<Vec<NestedResult>, CallerError> {
         let fails = sql == "fails";
         self.seen.borrow_mut().push((sql, parameters));
         match fails {
-            true => Err(StatementFailure::Failed(SqlError::new(ErrorCode::NoSuchTable, &[&"d", &"t"]))),
+            true => Err(CallerError::Failed(SqlError::new(ErrorCode::NoSuchTable, &[&"d", &"t"]))),
             false => Ok(vec![NestedResult {
                 columns: vec![("a".into(), SqlType::BIGINT), ("__proto__".into(), SqlType::BIGINT)],
                 rows: vec![vec![Value::Int(1), Value::Int(2)], vec![Value::Null, Value::Int(3)]],

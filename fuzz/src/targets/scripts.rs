@@ -1,10 +1,8 @@
 //! Values that pass to a script and back stay the same, and any text may be a script.
 
-use squall_javascript::engine::{
-    Failure, Input, Limits, Output, Parameter, ResultForm, StatementFailure, Statements, Task,
-};
+use squall_javascript::engine::{Failure, Input, Limits, Output, Parameter, ResultForm, Statements, Task};
 use squall_javascript::pool::{Engine, LastScript};
-use squall_registry::{KillState, NestedResult};
+use squall_registry::{CallerError, KillState, NestedResult};
 use squall_types::json::Document;
 use squall_types::temporal::TimeZone;
 use squall_types::{ErrorCode, SqlError, SqlType, Value};
@@ -56,9 +54,9 @@ impl Statements for Session {
         parameters: Vec<Parameter>,
         _sends: bool,
         _deadline: Option<Instant>,
-    ) -> Result<Vec<NestedResult>, StatementFailure> {
+    ) -> Result<Vec<NestedResult>, CallerError> {
         if parameters.is_empty() {
-            return Err(StatementFailure::Failed(SqlError::new(ErrorCode::QueryInterrupted, &[])));
+            return Err(CallerError::Failed(SqlError::new(ErrorCode::QueryInterrupted, &[])));
         }
         let rows = parameters.into_iter().map(|parameter| match parameter {
             Parameter::Text(text) | Parameter::Whole(text) => vec![Value::String(text)],

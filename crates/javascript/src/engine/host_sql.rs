@@ -2,10 +2,10 @@
 
 use super::guard::shield;
 use super::host::{Host, host_of};
-use super::task::{Leave, Parameter, StatementFailure};
+use super::task::{Leave, Parameter};
 use super::values::{PLAIN, input_value, number_value, string_value};
 use rquickjs_sys as js;
-use squall_registry::NestedResult;
+use squall_registry::{CallerError, NestedResult};
 use squall_types::{SqlError, SqlType, Value};
 use std::ffi::c_int;
 
@@ -65,11 +65,11 @@ unsafe fn answer(context: *mut js::JSContext, arguments: &[js::JSValue]) -> Resu
         let ran = statements.run(text, parameters, sends, host.deadline);
         // The statement may have taken the script's time, or was killed.
         let results = match ran {
-            Err(StatementFailure::TooManyRows) => {
+            Err(CallerError::TooManyRows) => {
                 host.stopped = Some(Leave::Memory);
                 return Err(stop(context));
             }
-            Err(StatementFailure::Ended(error)) => {
+            Err(CallerError::Ended(error)) => {
                 if !host.must_stop() {
                     host.stopped = Some(Leave::Ended);
                 }
@@ -77,7 +77,7 @@ unsafe fn answer(context: *mut js::JSContext, arguments: &[js::JSValue]) -> Resu
                 return Err(stop(context));
             }
             _ if host.must_stop() => return Err(stop(context)),
-            Err(StatementFailure::Failed(error)) => {
+            Err(CallerError::Failed(error)) => {
                 let told = error_value(context, &error);
                 host.error = Some(error);
                 return told;

@@ -14,4 +14,4 @@ mod values;
 mod watch;
 
 pub use realm::{Realm, version};
-pub use task::{Bytecode, Failure, Input, Limits, Output, Parameter, ResultForm, StatementFailure, Statements, Task};
+pub use task::{Bytecode, Failure, Input, Limits, Output, Parameter, ResultForm, Statements, Task};

@@ -287,9 +287,20 @@ impl Realm {
         let values = self.value(|| unsafe { js::JS_Call(context, read, none, 0, std::ptr::null_mut()) })?;
         let one = Task { form: ResultForm::Sql, ..*task };
         let mut outputs = Vec::with_capacity(task.arguments.len());
+        let mut bytes = 0_usize;
         for at in 0..task.arguments.len() as u32 {
             let value = element(self, values, at)?;
-            outputs.push(self.output(value, &one)?);
+            let output = self.output(value, &one)?;
+            bytes += match &output {
+                Output::Text(text) => text.len(),
+                Output::Bytes(own) => own.len(),
+                Output::Null | Output::TooLong | Output::Values(_) => 0,
+            };
+            // One long text may be many parameters.
+            if bytes > task.limits.heap {
+                return Err(Stop::Other(Failure::Heap));
+            }
+            outputs.push(output);
         }
         Ok(Output::Values(outputs))
     }

@@ -1,6 +1,6 @@
 //! The input and the result of a call of the engine.
 
-use squall_registry::{KillState, NestedResult};
+use squall_registry::{CallerError, KillState, NestedResult};
 use squall_types::temporal::TimeZone;
 use squall_types::{SqlError, SqlType, Value};
 use std::borrow::Cow;
@@ -82,17 +82,6 @@ impl Parameter {
     }
 }
 
-/// Why a script's statement has given nothing.
-#[derive(Clone, Debug, PartialEq)]
-pub enum StatementFailure {
-    /// An error that the script may catch.
-    Failed(SqlError),
-    /// The script has to stop.
-    Ended(SqlError),
-    /// More rows than the heap has room for.
-    TooManyRows,
-}
-
 /// The way from a script to its session.
 pub trait Statements: std::fmt::Debug {
     /// Runs a statement and waits for its end. Its rows go to the client where it `sends` them, and are given otherwise, up to so many
@@ -106,7 +95,7 @@ pub trait Statements: std::fmt::Debug {
         parameters: Vec<Parameter>,
         sends: bool,
         deadline: Option<Instant>,
-    ) -> Result<Vec<NestedResult>, StatementFailure>;
+    ) -> Result<Vec<NestedResult>, CallerError>;
 
     /// A value of a row as the script gets it.
     fn input<'v>(&self, value: &'v Value, sql_type: &SqlType) -> Input<'v>;

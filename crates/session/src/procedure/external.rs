@@ -16,7 +16,9 @@ use crate::session::{Request, Session, parse_error, unexpected_statement};
 use crate::statement_kind::refused_for_its_rows;
 use squall_catalog::RoutineParameterMode;
 use squall_executor::runtime::STACK_BYTES;
-use squall_registry::{CallerError, CallerStatement, CallerStatements, ExternalCall, NestedResult, RowsOf};
+use squall_registry::{
+    CallerError, CallerStatement, CallerStatements, ExternalCall, GrowingCharge, NestedResult, RowsOf,
+};
 use squall_types::work_meter::carried;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -70,6 +72,8 @@ impl From<SqlError> for Unanswered {
     }
 }
 
+/// Results for the body, and what their rows are charged for.
+type Answered = (Vec<NestedResult>, Option<GrowingCharge>);
 type Left = SqlResult<Vec<(Value, SqlType)>>;
 
 impl Session {
@@ -149,9 +153,15 @@ impl Session {
         writer: &mut dyn ResultWriter,
     ) -> std::io::Result<bool> {
         let mut has_failed = false;
+        // The body makes values of its own of the rows before it asks for more.
+        let mut charge = None;
         while let Some(Order { statement, answer }) = incoming.recv().await {
+            drop(charge.take());
             let result = match OnGrowingStack(Box::pin(self.run_ordered(&statement, writer))).await {
-                Ok(results) => Ok(results),
+                Ok((results, charged)) => {
+                    charge = charged;
+                    Ok(results)
+                }
                 Err(Unanswered::Failed(error)) => Err(error),
                 Err(Unanswered::Client(error)) => return Err(error),
             };
@@ -166,7 +176,7 @@ impl Session {
         &mut self,
         statement: &CallerStatement,
         writer: &mut dyn ResultWriter,
-    ) -> Result<Vec<NestedResult>, Unanswered> {
+    ) -> Result<Answered, Unanswered> {
         let context = statement.deadline.map(|_| self.query_context());
         let _timer = statement.deadline.zip(context).and_then(|(deadline, context)| {
             let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
@@ -178,7 +188,7 @@ impl Session {
                 self.run_for_procedure(statement, &mut passed).await?;
                 match passed.error {
                     Some(error) => Err(error),
-                    None => Ok(vec![changed(&passed.ok.unwrap_or_default())]),
+                    None => Ok((vec![changed(&passed.ok.unwrap_or_default())], None)),
                 }
             }
             RowsOf::Procedure { bytes_max } => {
@@ -189,7 +199,8 @@ impl Session {
                 }
                 collector.refused()?;
                 ran?;
-                collector.into_results().map(|results| results.into_iter().map(nested_result).collect())
+                let results = collector.into_charged_results();
+                results.map(|(results, charge)| (results.into_iter().map(nested_result).collect(), charge))
             }
         };
         result.map_err(|error| {
@@ -256,7 +267,8 @@ fn start(
     Ok((incoming, ended))
 }
 
-fn nested_result(result: StatementResult) -> NestedResult {
+/// The result of a statement as functions and scripts get it.
+pub(super) fn nested_result(result: StatementResult) -> NestedResult {
     NestedResult {
         columns: result.columns.iter().map(|meta| (meta.name.to_string(), meta.sql_type.clone())).collect(),
         rows: result.rows,

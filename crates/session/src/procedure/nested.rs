@@ -1,5 +1,6 @@
 //! Makes sessions from another session's state: for statements that functions run, and for later work of an account.
 
+use super::external::nested_result;
 use crate::api::KillCallback;
 use crate::collector::Collector;
 use crate::database::{Database, Shared};
@@ -146,13 +147,7 @@ impl SessionStatements {
         let ran = run_on_this_thread(session.run_within_command(sql, &mut collector))?;
         collector.refused()?;
         ran.map_err(SqlError::internal)?;
-        let results = collector.into_results()?.into_iter().map(|result| NestedResult {
-            columns: result.columns.iter().map(|meta| (meta.name.to_string(), meta.sql_type.clone())).collect(),
-            rows: result.rows,
-            affected_rows: result.affected_rows,
-            last_insert_id: result.last_insert_id,
-        });
-        Ok(results.collect())
+        Ok(collector.into_results()?.into_iter().map(nested_result).collect())
     }
 }
 
