@@ -426,11 +426,16 @@ impl Kind {
         Ok(Some((kind.recall(number).unwrap_or(info), output)))
     }
 
-    /// The first jobs of those with certain numbers, with their payloads: as many as `most` if there are, or a few more.
+    /// The first jobs of those with certain numbers, with their payloads: durable ones up to `most` of them, or until they have `bytes_max` bytes; all others. None if there are none.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub(crate) fn some(&self, numbers: RangeInclusive<u64>, most: usize) -> SqlResult<Vec<(JobInfo, Vec<u8>)>> {
+    pub(crate) fn some(
+        &self,
+        numbers: RangeInclusive<u64>,
+        most: usize,
+        bytes_max: usize,
+    ) -> SqlResult<Vec<(JobInfo, Vec<u8>)>> {
         let (system, kind) = (self.system()?, &self.inner);
         let mut found = Vec::new();
         if numbers.is_empty() {
@@ -450,12 +455,15 @@ impl Kind {
         let bounds = ValueRange { start: Bound::Included(&from), end: Bound::Included(&to) };
         let range = system.jobs.range(IndexId(0), bounds)?;
         let mut cursor = system.store.read_view().scan(&system.jobs, &range, Direction::Forward);
+        let mut bytes = 0;
         while found.len() < most
+            && bytes < bytes_max
             && let Some(row) = cursor.next_row()?
         {
             let JobRecord { info, payload, .. } = JobRecord::of_row(row.values(&system.jobs)?)?;
             let newer = kind.find(info.number).map(|job| job.info(kind.spec.name));
             let info = newer.or_else(|| kind.recall(info.number)).unwrap_or(info);
+            bytes += payload.len();
             found.push((info, payload));
         }
         Ok(found)

@@ -6,10 +6,12 @@ use squall_types::SqlResult;
 use std::iter::FusedIterator;
 use std::ops::RangeInclusive;
 
-/// Jobs that are looked at together.
+/// Jobs that are read together, at most.
 const PAGE: usize = 1000;
+/// A page ends with the job whose payload brings it to this many bytes.
+const PAGE_BYTES: usize = 16 << 20;
 
-/// Jobs with their payloads, some at a time: no more of them are in memory, however many there are. It ends behind the first error.
+/// Jobs with their payloads, a page at a time: no more of them are in memory, however many there are. It ends behind the first error.
 #[derive(Debug)]
 pub struct Pages {
     kind: Kind,
@@ -22,11 +24,10 @@ impl Iterator for Pages {
     fn next(&mut self) -> Option<Self::Item> {
         let numbers = self.rest.take()?;
         let end = *numbers.end();
-        let page = self.kind.some(numbers, PAGE);
-        if let Ok(jobs) = &page
-            && jobs.len() >= PAGE
-            && let Some((last, _)) = jobs.last()
-        {
+        let page = self.kind.some(numbers, PAGE, PAGE_BYTES);
+        if let Ok(jobs) = &page {
+            // An empty page is behind the last one.
+            let (last, _) = jobs.last()?;
             self.rest = last.number.checked_add(1).map(|next| next..=end);
         }
         Some(page)

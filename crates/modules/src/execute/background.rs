@@ -111,7 +111,11 @@ fn decode(payload: &[u8], database: &Database) -> SqlResult<(SessionImage, Strin
 
 /// The session that has queued a list; `None` for an invalid payload.
 pub(super) fn read_parent(payload: &[u8]) -> Option<u64> {
-    split(payload).ok()?.0
+    let mut reader = Reader::new(payload);
+    match reader.u8() {
+        Ok(FORMAT) => reader.option(Reader::uint).ok()?,
+        _ => None,
+    }
 }
 
 /// The stored result of an ended list, without its secrets.
