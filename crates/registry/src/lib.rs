@@ -39,4 +39,6 @@ pub use table_resolver::TableResolver;
 pub use table_uses::{TableOperation, TableUse, TableUses};
 pub use user_variables::UserVariables;
 pub use variables::{ReadScope, ValueTable, VariableDef, VariableId, VariableRegistry, VariableValues};
-pub use virtual_table::{ColumnRange, RowParts, VirtualChange, VirtualColumn, VirtualScan, VirtualTable};
+pub use virtual_table::{
+    ColumnRange, RowParts, VirtualChange, VirtualColumn, VirtualScan, VirtualTable, rows_of_parts,
+};

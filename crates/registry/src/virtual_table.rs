@@ -132,6 +132,18 @@ pub trait VirtualTable: Debug + Send + Sync {
     }
 }
 
+/// All rows of a table whose rows come in [parts](VirtualTable::parts).
+///
+/// # Errors
+/// When a part cannot be read.
+pub fn rows_of_parts(parts: RowParts) -> SqlResult<Vec<Vec<Value>>> {
+    let mut rows = Vec::new();
+    for part in parts {
+        rows.append(&mut part?);
+    }
+    Ok(rows)
+}
+
 /// A change of a virtual table.
 #[derive(Clone, Copy, Debug)]
 pub enum VirtualChange<'a> {

@@ -4,7 +4,7 @@ use super::{NAME, Shared};
 use crate::captured;
 use squall_catalog::{AccessMap, Privileges};
 use squall_jobs::{JobInfo, JobState};
-use squall_registry::{RowParts, StatementContext, VirtualColumn, VirtualScan, VirtualTable};
+use squall_registry::{RowParts, StatementContext, VirtualColumn, VirtualScan, VirtualTable, rows_of_parts};
 use squall_types::{CollationId, SqlResult, SqlType, StringKind, TextSize, Value};
 use std::sync::Arc;
 
@@ -102,7 +102,7 @@ impl VirtualTable for QueueTable {
     }
 
     fn rows(&self, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-        Ok(self.parts(scan)?.collect::<SqlResult<Vec<_>>>()?.concat())
+        rows_of_parts(self.parts(scan)?)
     }
 
     fn has_parts(&self) -> bool {

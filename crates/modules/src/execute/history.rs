@@ -3,7 +3,7 @@
 use super::background::{Jobs, read_outcome, read_parent};
 use squall_catalog::Privileges;
 use squall_jobs::{JobInfo, JobState};
-use squall_registry::{RowParts, StatementContext, VirtualColumn, VirtualScan, VirtualTable};
+use squall_registry::{RowParts, StatementContext, VirtualColumn, VirtualScan, VirtualTable, rows_of_parts};
 use squall_types::{CollationId, SqlResult, SqlType, StringKind, TextSize, Value};
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ impl VirtualTable for History {
     }
 
     fn rows(&self, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-        Ok(self.parts(scan)?.collect::<SqlResult<Vec<_>>>()?.concat())
+        rows_of_parts(self.parts(scan)?)
     }
 
     fn has_parts(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use super::{History, NAME};
 use squall_history_store::{Condition, Moment, Reader, TableRows};
-use squall_registry::{ColumnRange, RowParts, VirtualColumn, VirtualScan, VirtualTable};
+use squall_registry::{ColumnRange, RowParts, VirtualColumn, VirtualScan, VirtualTable, rows_of_parts};
 use squall_types::temporal::TimeZone;
 use squall_types::{DateTime, IntWidth, SqlResult, SqlType, Value};
 use std::ops::Bound;
@@ -65,11 +65,7 @@ impl VirtualTable for HistoryTable {
     }
 
     fn rows(&self, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-        let mut rows = Vec::new();
-        for part in self.parts(scan)? {
-            rows.append(&mut part?);
-        }
-        Ok(rows)
+        rows_of_parts(self.parts(scan)?)
     }
 
     fn has_parts(&self) -> bool {

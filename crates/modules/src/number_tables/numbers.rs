@@ -1,6 +1,6 @@
 //! One table of numbers.
 
-use squall_registry::{RowParts, VirtualColumn, VirtualScan, VirtualTable};
+use squall_registry::{RowParts, VirtualColumn, VirtualScan, VirtualTable, rows_of_parts};
 use squall_types::{SqlResult, SqlType, Value};
 use std::borrow::Cow;
 
@@ -47,16 +47,16 @@ impl Numbers {
 
     /// The places of the numbers that a condition asks for, as a half-open range.
     fn places(&self, scan: &VirtualScan<'_>) -> (u128, u128) {
-        if self.downwards {
-            return (0, self.count);
-        }
         let wanted = scan.numbers(0);
-        if *wanted.end() < self.first || wanted.is_empty() {
+        // No more than the two numbers of the name are apart.
+        let span = u64::try_from(self.count - 1).unwrap_or(u64::MAX).saturating_mul(self.step);
+        let least = if self.downwards { self.first.saturating_sub(span) } else { self.first };
+        if *wanted.end() < least || wanted.is_empty() {
             return (0, 0);
         }
-        let low = wanted.start().saturating_sub(self.first).div_ceil(self.step);
-        let high = (wanted.end() - self.first) / self.step;
-        (u128::from(low), self.count.min(u128::from(high) + 1))
+        let low = u128::from(wanted.start().saturating_sub(least).div_ceil(self.step)).min(self.count);
+        let high = self.count.min(u128::from((wanted.end() - least) / self.step) + 1);
+        if self.downwards { (self.count - high, self.count - low) } else { (low, high) }
     }
 }
 
@@ -79,11 +79,7 @@ impl VirtualTable for Numbers {
     }
 
     fn rows(&self, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-        let mut rows = Vec::new();
-        for part in self.parts(scan)? {
-            rows.extend(part?);
-        }
-        Ok(rows)
+        rows_of_parts(self.parts(scan)?)
     }
 
     fn has_parts(&self) -> bool {
