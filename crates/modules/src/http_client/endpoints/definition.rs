@@ -170,7 +170,8 @@ impl EndpointObjects {
                 AccountName::Named { user, host } => {
                     AccountKey::new(&**user, host.as_deref().unwrap_or("%").to_lowercase())
                 }
-                _ => {
+                AccountName::CurrentRole => return Err(SqlError::unsupported("FOR CURRENT_ROLE")),
+                AccountName::CurrentUser => {
                     let (user, host) = context.current_user.rsplit_once('@').unwrap_or((&context.current_user, ""));
                     AccountKey::new(user, host)
                 }
@@ -303,11 +304,11 @@ fn check(endpoint: &Endpoint) -> SqlResult<()> {
             break;
         }
     }
-    endpoint.headers(NAME)?;
-    match bytes > BYTES_MAX || endpoint.headers.len() > HEADERS_MAX {
-        true => Err(wrong(NAME, &format!("it has more than {HEADERS_MAX} headers, or more than {BYTES_MAX} bytes"))),
-        false => Ok(()),
+    // Before all of them are made: a header may name the secret many times.
+    if bytes > BYTES_MAX || endpoint.headers.len() > HEADERS_MAX {
+        return Err(wrong(NAME, &format!("it has more than {HEADERS_MAX} headers, or more than {BYTES_MAX} bytes")));
     }
+    endpoint.headers(NAME).map(drop)
 }
 
 /// A name as messages show it: no longer than names are.
