@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 const CRATE_ORDER: &[&str] = &[
     "dependency-features",
     "types",
+    "accounting",
     "spatial",
     "vector-index",
     "passwords",

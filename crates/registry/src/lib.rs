@@ -8,7 +8,6 @@ pub mod blocking;
 pub mod context;
 pub mod function;
 pub mod function_resolver;
-pub mod plan_counts;
 pub mod registry;
 pub mod routine_language;
 pub mod table_resolver;
@@ -29,12 +28,10 @@ pub use function::{
     ScalarFunction, ScalarKernel, TableFunction, ValueAccumulator, Volatility,
 };
 pub use function_resolver::FunctionResolver;
-pub use plan_counts::PlanCounts;
 pub use registry::Registry;
 pub use routine_language::{
     CallerError, CallerStatement, CallerStatements, ExternalCall, ExternalKind, RoutineLanguage, RowsOf,
 };
-pub use squall_types::session_memory::{Charge, GrowingCharge, MemoryBudget, SessionMemory};
 pub use table_resolver::TableResolver;
 pub use table_uses::{TableOperation, TableUse, TableUses};
 pub use user_variables::UserVariables;

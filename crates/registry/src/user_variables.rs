@@ -1,8 +1,8 @@
 //! User variables (`@name`) of a session.
 
 use parking_lot::{Mutex, MutexGuard};
+use squall_accounting::{GrowingCharge, SessionMemory};
 use squall_catalog::NameKey;
-use squall_types::session_memory::{GrowingCharge, SessionMemory};
 use squall_types::{SqlResult, SqlType, Value};
 use std::collections::HashMap;
 use std::sync::Arc;

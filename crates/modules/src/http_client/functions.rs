@@ -6,6 +6,7 @@ use super::running::{Answered, Running};
 use super::settings::Settings;
 use super::{Admitted, PRIVILEGE, STATUS, Shared, TRANSFER, answer};
 use arrow::array::{Array, ArrayRef};
+use squall_accounting::GrowingCharge;
 use squall_functions::arrow_map::{ValueArrayBuilder, value_at};
 use squall_functions::library::support::{Binding, document_of, result};
 use squall_functions::operators::coerce::to_text;
@@ -13,7 +14,7 @@ use squall_http_client::header::{CONTENT_TYPE, HeaderValue};
 use squall_http_client::text::decode;
 use squall_http_client::{Method, Request};
 use squall_registry::{
-    Argument, BoundCall, ExprType, GrowingCharge, Registry, ScalarFunction, ScalarKernel, StatementContext, Volatility,
+    Argument, BoundCall, ExprType, Registry, ScalarFunction, ScalarKernel, StatementContext, Volatility,
 };
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::collections::VecDeque;

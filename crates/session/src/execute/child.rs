@@ -12,12 +12,12 @@ use crate::state::image::SessionImage;
 use crate::statement_kind::DYNAMIC_SQL;
 use crate::thread_runtime::run_on_this_thread;
 use bytes::Bytes;
+use squall_accounting::work_meter::carried;
 use squall_catalog::AccessMap;
 use squall_executor::runtime::STACK_BYTES;
 use squall_registry::{StatementContext, UserVariables, VariableId, off_pool};
 use squall_server_state::now_micros;
 use squall_server_state::variables::ids;
-use squall_types::work_meter::carried;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 

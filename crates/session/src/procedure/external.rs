@@ -14,12 +14,11 @@ use crate::result::pass_on::PassOn;
 use crate::result::writer::{OkInfo, ResultWriter};
 use crate::session::{Request, Session, parse_error, unexpected_statement};
 use crate::statement_kind::refused_for_its_rows;
+use squall_accounting::GrowingCharge;
+use squall_accounting::work_meter::carried;
 use squall_catalog::RoutineParameterMode;
 use squall_executor::runtime::STACK_BYTES;
-use squall_registry::{
-    CallerError, CallerStatement, CallerStatements, ExternalCall, GrowingCharge, NestedResult, RowsOf,
-};
-use squall_types::work_meter::carried;
+use squall_registry::{CallerError, CallerStatement, CallerStatements, ExternalCall, NestedResult, RowsOf};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
