@@ -17,6 +17,8 @@ const CRATE_ORDER: &[&str] = &[
     "parser",
     "logs",
     "catalog",
+    "system-variables",
+    "statement-context",
     "registry",
     "functions",
     "row-store",

@@ -13,7 +13,7 @@ use crate::waits::CountedWaits;
 use parking_lot::{Mutex, RwLock};
 use squall_accounting::file_use::FileTimes;
 use squall_accounting::{PlanCounts, SessionMemory};
-use squall_registry::{KillState, UserVariables};
+use squall_statement_context::{KillState, UserVariables};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -2,7 +2,7 @@
 
 use parking_lot::Mutex;
 use squall_accounting::SessionMemory;
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use std::collections::BTreeMap;
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};

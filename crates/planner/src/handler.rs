@@ -11,8 +11,8 @@ use squall_executor::env::StatementEnv;
 use squall_executor::runtime::output::write_value;
 use squall_functions::expr::{BoundExpr, EmptyRow, ParameterisedRow};
 use squall_parser::ast::{self, BinaryOp, HandlerDirection};
-use squall_registry::TableOperation;
 use squall_row_store::{Direction, KeyRange, ReadView, Row, RowStore, ValueRange};
+use squall_statement_context::TableOperation;
 use squall_types::{ErrorCode, RowWriter, SqlError, SqlResult, Value};
 use std::ops::Bound;
 

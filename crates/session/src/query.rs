@@ -38,7 +38,7 @@ use squall_functions::arrow_map::value_at;
 use squall_instrumentation::stages;
 use squall_parser::ast::{self, Expr, Query, QueryBody, Select, SelectExpr, SelectItem};
 use squall_planner::{Binder, BoundQuery};
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 

@@ -20,7 +20,7 @@ use squall_functions::arrow_map::{ValueArrayBuilder, sql_type_of, value_at};
 use squall_functions::expr::datafusion_error;
 use squall_functions::json::JsonTable;
 use squall_functions::library::support::stored_of;
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_types::{SqlResult, SqlType, Value};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};

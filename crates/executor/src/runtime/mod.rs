@@ -40,7 +40,7 @@ use squall_accounting::work_meter::carried_future;
 use squall_accounting::{MemoryBudget, SessionMemory};
 use squall_catalog::Authorized;
 use squall_functions::expr::sql_error_from;
-use squall_registry::KillState;
+use squall_statement_context::KillState;
 use squall_types::durable_files::create_own_folder;
 use squall_types::{SqlError, SqlResult};
 use std::path::PathBuf;

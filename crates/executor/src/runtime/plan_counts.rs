@@ -6,7 +6,7 @@ use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, InputOrderMode};
 use squall_accounting::PlanCounts;
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use std::sync::Arc;
 
 /// Tells a statement what its plan has done, when it is dropped.

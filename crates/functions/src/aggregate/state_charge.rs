@@ -5,7 +5,7 @@
 
 use parking_lot::Mutex;
 use squall_accounting::Charge;
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_types::SqlResult;
 
 /// The charge of one state.

@@ -2,7 +2,7 @@
 
 use super::{Document, Evaluation, Found, Query};
 use squall_accounting::GrowingCharge;
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_types::CollationId;
 
 /// Pieces of texts.

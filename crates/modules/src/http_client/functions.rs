@@ -13,9 +13,8 @@ use squall_functions::operators::coerce::to_text;
 use squall_http_client::header::{CONTENT_TYPE, HeaderValue};
 use squall_http_client::text::decode;
 use squall_http_client::{Method, Request};
-use squall_registry::{
-    Argument, BoundCall, ExprType, Registry, ScalarFunction, ScalarKernel, StatementContext, Volatility,
-};
+use squall_registry::{Argument, BoundCall, ExprType, Registry, ScalarFunction, ScalarKernel, Volatility};
+use squall_statement_context::StatementContext;
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::collections::VecDeque;
 use std::fmt::{self, Debug, Formatter};

@@ -6,7 +6,7 @@ use crate::state::image::SessionImage;
 use crate::state::timer::TimerGuard;
 use squall_accounting::SessionMemory;
 use squall_catalog::{AccessMap, AccountKey, Need};
-use squall_registry::{StatementContext, UserVariables};
+use squall_statement_context::{StatementContext, UserVariables};
 use squall_types::SqlResult;
 use std::sync::Arc;
 

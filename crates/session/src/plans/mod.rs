@@ -19,7 +19,7 @@ use squall_planner::dml::DmlPlan;
 use squall_planner::point::{ConstantRow, PointSelect};
 use squall_planner::rowwise::RowPlan;
 use squall_planner::{BoundQuery, ParameterKind};
-use squall_registry::{StatementContext, TableUse};
+use squall_statement_context::{StatementContext, TableUse};
 use squall_types::{SqlResult, Value};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};

@@ -4,8 +4,8 @@ use super::{Request, Session};
 use squall_accounting::work_meter;
 use squall_logs::Active;
 use squall_parser::ast::Statement;
-use squall_registry::StatementContext;
 use squall_server_state::now_micros;
+use squall_statement_context::StatementContext;
 use std::sync::Arc;
 
 /// A statement that runs.
