@@ -8,7 +8,7 @@ use squall_catalog::Catalog;
 use squall_definitions::edit::newer_catalog;
 use squall_parser::ast::{Ident, Insert, InsertSource, ObjectName, Statement};
 use squall_planner::dml::{DmlBinder, DmlContext, DmlOptions, execute};
-use squall_registry::{AppendColumn, StatementContext};
+use squall_statement_context::{AppendColumn, StatementContext};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -10,14 +10,14 @@ use crate::result::writer::{ColumnMeta, LocalFuture, NetTimeouts, ResultWriter, 
 use crate::session::{Request, Session, parse_error};
 use crate::state::prepared_statements::RowCollector;
 use bytes::Bytes;
+use squall_accounting::SessionMemory;
+use squall_accounting::work_meter::measured;
 use squall_catalog::Need;
 use squall_instrumentation::process::count;
 use squall_instrumentation::statement_kind::StatementKind;
 use squall_parser::ast::Statement;
-use squall_registry::SessionMemory;
 use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
-use squall_types::work_meter::measured;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};

@@ -5,8 +5,8 @@ use crate::plans::long_statement::Text;
 use crate::session::{Request, Session, parse_error};
 use bytes::Bytes;
 use squall_parser::ast::Statement;
-use squall_registry::StatementContext;
 use squall_server_state::variables::{Values, ids};
+use squall_statement_context::StatementContext;
 use squall_types::{ErrorCode, Level, ModuleError, SqlError, SqlResult, Value};
 
 /// What errors about arguments call it.

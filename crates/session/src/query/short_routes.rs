@@ -8,8 +8,8 @@ use squall_catalog::Authorized;
 use squall_instrumentation::process::count;
 use squall_planner::point::{PointSelect, PointSource, PreparedLookup};
 use squall_planner::rowwise::{Answer, RowPlan};
-use squall_registry::{StatementContext, TableOperation};
 use squall_row_store::{ReadView, Row};
+use squall_statement_context::{StatementContext, TableOperation};
 use squall_types::SqlResult;
 use std::sync::Arc;
 

@@ -4,11 +4,11 @@ use crate::plans::{Answered, AtOnce, ConstantPlan, Found, Route, RowsPlan, Selec
 use crate::result::writer::{ResultWriter, StatusInfo};
 use crate::session::Session;
 use crate::state::log::Logged;
+use squall_accounting::PlanCounts;
 use squall_catalog::Authorized;
 use squall_instrumentation::process::count;
 use squall_instrumentation::statement_kind::StatementKind;
 use squall_planner::rowwise::RowPlan;
-use squall_registry::PlanCounts;
 use squall_server_state::now_micros;
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;

@@ -2,6 +2,7 @@
 
 use crate::plans::{Answered, Route};
 use crate::session::{Session, StatementRun};
+use squall_accounting::work_meter;
 use squall_instrumentation::prepared::PreparedUse;
 use squall_instrumentation::recent::Shown;
 use squall_instrumentation::stages;
@@ -12,7 +13,6 @@ use squall_parser::Digest;
 use squall_parser::ast::Statement;
 use squall_row_store::Transaction;
 use squall_server_state::now_micros;
-use squall_types::work_meter;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::borrow::Cow;
 use std::sync::Arc;
