@@ -3,7 +3,7 @@
 use crate::plans::prepared::{PreparedStatement, StatementTree};
 use crate::plans::session_cache::{CachedStatement, Known, values};
 use crate::plans::shared_cache::{CacheEntry, PlanUse, SharedRows};
-use crate::plans::slot::{PlanSlot, PlanVersions, Slot};
+use crate::plans::slot::{PlanVersions, Slot};
 use crate::plans::{Found, QueryRoute, Route, RowsPlan};
 use crate::session::Session;
 use crate::state::prepared_statements::PreparedEntry;
@@ -109,7 +109,7 @@ impl Session {
             self.plan_use(entry)
         });
         let route = self.find_route(&statement, parameters, now, plan_use.as_deref());
-        let mut slot = PlanSlot::default();
+        let mut slot = self.session_plans.take_slot(&normalized);
         slot.set(now, route.clone());
         self.session_plans.insert(normalized, CachedStatement { statement: Some(statement.clone()), slot, plan_use });
         Some((statement, route))
@@ -144,7 +144,7 @@ impl Session {
             plan_use.learned(true, self.command.start_micros);
             return Some(route);
         }
-        let route = self.choose_for_kinds(&statement.statement, &statement.sql, parameters);
+        let route = self.choose_for_kinds(statement, parameters);
         count(&self.process.status.plan_misses);
         if let Some(plan_use) = plan_use {
             plan_use.learned(false, self.command.start_micros);

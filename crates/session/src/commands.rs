@@ -256,18 +256,7 @@ impl Session {
         run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
-        let request = Request {
-            statement: &prepared.statement,
-            sql: &prepared.sql,
-            own_text: None,
-            parameters,
-            placeholders: prepared.placeholders,
-            route: None,
-            prepared: Some(&prepared),
-            normalized: None,
-            before_pool: None,
-            long: prepared.statement.long(),
-        };
+        let request = Request::of_prepared(&prepared, parameters);
         self.log_inner("Execute", Logged { sql: &prepared.sql, executed: Some((prepared.places(), parameters)) });
         self.dispatch_inner(request, run, writer).await
     }

@@ -48,15 +48,7 @@ impl Session {
                 return Ok(false);
             }
         };
-        let request = Request {
-            statement: &prepared.statement,
-            sql: &prepared.sql,
-            parameters,
-            placeholders: prepared.placeholders,
-            prepared: Some(&prepared),
-            long: prepared.statement.long(),
-            ..request
-        };
+        let request = Request { own_text: request.own_text, ..Request::of_prepared(&prepared, parameters) };
         self.run(request, more_results, writer).await
     }
 
@@ -176,18 +168,7 @@ impl Session {
             None if cursor => self.route_of_prepared(id, &parameters),
             None => None,
         };
-        let request = Request {
-            statement: &prepared.statement,
-            sql: &prepared.sql,
-            own_text: None,
-            parameters: &parameters,
-            placeholders: prepared.placeholders,
-            route: route.as_ref(),
-            prepared: Some(&prepared),
-            normalized: None,
-            before_pool: None,
-            long: prepared.statement.long(),
-        };
+        let request = Request { route: route.as_ref(), ..Request::of_prepared(&prepared, &parameters) };
         if parameters.len() != prepared.placeholders as usize {
             let error = SqlError::new(ErrorCode::WrongArguments, &[&"EXECUTE"]);
             self.finish_with_error(&error, None);

@@ -1,9 +1,7 @@
 //! Calls the part of the session that runs a statement.
 
-use crate::authorization::AuthorizedStatement;
 use crate::key_cache::cache_index;
 use crate::key_cache::load_index;
-use crate::plans::Route;
 use crate::program::{ProgramKind, check_program};
 use crate::result::writer::ResultWriter;
 use crate::result::{Failure, Outcome};
@@ -43,28 +41,16 @@ impl Session {
             true => Some(self.definition_pass().await?),
             false => None,
         };
-        let run = self.authorize_statement(run)?;
-        self.carry_out(run, writer).await
-    }
-
-    /// Runs a statement that the session may run.
-    async fn carry_out(
-        &mut self,
-        run: AuthorizedStatement<'_, '_>,
-        writer: &mut dyn ResultWriter,
-    ) -> Result<Outcome, Failure> {
-        let run = run.run();
-        match (self.choose(run), run.request.statement) {
-            (Route::PointChange(change), _) => self.run_data_change(run, Some(&change.plan)).await,
-            (Route::Change, _) => self.run_data_change(run, None).await,
-            (Route::Procedure, Statement::Call(call)) => self.run_call(call, run, writer).await,
-            (route, Statement::Query(query)) => self.run_query(route, query, run, writer).await,
-            _ => self.run_command(run, writer).await,
-        }
+        let authorized = self.authorize_statement(run)?;
+        self.choose(run).run(self, authorized, writer).await
     }
 
     /// Runs a statement that is neither a query nor a change of rows nor CALL.
-    async fn run_command(&mut self, run: &StatementRun<'_>, writer: &mut dyn ResultWriter) -> Result<Outcome, Failure> {
+    pub(crate) async fn run_command(
+        &mut self,
+        run: &StatementRun<'_>,
+        writer: &mut dyn ResultWriter,
+    ) -> Result<Outcome, Failure> {
         match run.request.statement {
             Statement::LoadData(load) => self.load_data(load, run, writer).await,
             Statement::Handler(handler) => self.run_handler(handler, run, writer).await,

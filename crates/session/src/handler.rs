@@ -140,7 +140,7 @@ impl Session {
         plan: Arc<Authorized<HandlerRead>>,
         run: &StatementRun<'_>,
     ) -> SqlResult<HandlerRows> {
-        let view = self.view_at_once();
+        let view = self.view();
         let (context, catalog) = (run.context.clone(), self.shared.catalog.load());
         let (parameters, position) = (run.request.parameters.to_vec(), self.handlers[at].position.clone());
         self.blocking(move |shared| {

@@ -21,7 +21,7 @@ pub(crate) use resolver::{RowsTable, SessionTables};
 pub(crate) use view::column_of_output;
 
 use crate::inner_session::tables_of_query;
-use crate::plans::{CachedQuery, Route};
+use crate::plans::CachedQuery;
 use crate::result::column_meta::columns;
 use crate::result::writer::ResultWriter;
 use crate::result::{Failure, Outcome, ResultSet};
@@ -46,28 +46,8 @@ use std::sync::Arc;
 const ROWS_PER_CHECK: usize = 1024;
 
 impl Session {
-    /// Runs a query by its route. One that is too large for a short route goes to the full planner.
-    pub(crate) async fn run_query(
-        &mut self,
-        route: Route,
-        query: &Query,
-        run: &StatementRun<'_>,
-        writer: &mut dyn ResultWriter,
-    ) -> Result<Outcome, Failure> {
-        let answered = match route {
-            Route::PointLookup(plan) => self.run_point_lookup((*plan).as_ref(), run, writer)?,
-            Route::Constant(plan) => Some(self.run_constant(plan, run, writer)?),
-            Route::RowByRow(plan) => self.run_row_by_row(&plan, run, writer)?,
-            _ => None,
-        };
-        match answered {
-            Some(outcome) => Ok(outcome),
-            None => self.run_by_full_planner(query, run, writer).await,
-        }
-    }
-
     /// Binds a query, plans it with DataFusion and sends what the query pool makes of it.
-    async fn run_by_full_planner(
+    pub(crate) async fn run_by_full_planner(
         &mut self,
         query: &Query,
         run: &StatementRun<'_>,
@@ -223,22 +203,22 @@ impl Session {
     ) -> SqlResult<(Arc<StatementEnv>, Option<Lent>)> {
         let locks = bound.locks();
         let calls = context.programs.are_called();
-        if locks || calls || !self.reads_committed_now() {
+        if locks || calls {
             self.begin_statement_transaction();
         }
         if calls {
             self.transaction.make_undoable();
             self.open_programs(context, tables_of_query(bound))?;
         }
-        let store = (*self.shared.store).clone();
         let view = match self.transaction.current() {
             // Locked rows are the newest: a transaction that has read nothing else has no snapshot yet that they could be newer than.
             Some(transaction) if locks && bound.tables.iter().all(|table| table.lock.is_some()) => {
                 transaction.change_view()
             }
-            Some(transaction) => transaction.read_view(),
-            None => store.read_view(),
+            Some(transaction) if locks || calls => transaction.read_view(),
+            _ => self.view(),
         };
+        let store = (*self.shared.store).clone();
         let mut env = StatementEnv::new(context.clone(), catalog, store, Some(view)).with_slot(bound.slot.clone());
         let mut lent = None;
         if (locks || calls)

@@ -570,6 +570,22 @@ impl<'a> Request<'a> {
         }
     }
 
+    /// A prepared statement with values for its `?`.
+    pub fn of_prepared(prepared: &'a PreparedStatement, parameters: &'a [Value]) -> Self {
+        Request {
+            statement: &prepared.statement,
+            sql: &prepared.sql,
+            own_text: None,
+            parameters,
+            route: None,
+            placeholders: prepared.placeholders,
+            prepared: Some(prepared),
+            normalized: None,
+            before_pool: None,
+            long: prepared.statement.long(),
+        }
+    }
+
     /// The text as logs want it.
     pub fn logged(&self) -> Logged<'a> {
         let executed = self.prepared.map(|prepared| (prepared.places(), self.parameters));

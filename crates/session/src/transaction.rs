@@ -10,7 +10,7 @@ use squall_parser::ast::{
     AccessMode, Completion, IsolationLevel as AstLevel, Statement, Transaction as AstTransaction,
     TransactionCharacteristics, VariableScope,
 };
-use squall_row_store::{IsolationLevel, LockWait, Transaction, TransactionOptions};
+use squall_row_store::{IsolationLevel, LockWait, ReadView, Transaction, TransactionOptions};
 use squall_server_state::variables::isolation_words;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::time::Duration;
@@ -67,6 +67,22 @@ impl Session {
             && let Some(transaction) = self.transaction.current()
         {
             transaction.begin_statement(wait);
+        }
+    }
+
+    /// A plain read begins: in a transaction, unless it sees what is committed now.
+    pub(crate) fn begin_read(&mut self) {
+        if !self.reads_committed_now() {
+            self.begin_statement_transaction();
+        }
+    }
+
+    /// Takes the snapshot of a plain read. Each statement takes it once, when its route begins to read.
+    pub(crate) fn view(&mut self) -> ReadView {
+        self.begin_read();
+        match self.transaction.current() {
+            Some(transaction) => transaction.read_view(),
+            None => self.shared.store.read_view(),
         }
     }
 

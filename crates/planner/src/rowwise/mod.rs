@@ -27,7 +27,7 @@ use squall_functions::expr::BoundExpr;
 use squall_functions::expr::sort_key;
 use squall_parser::ast;
 use squall_registry::{KernelMemory, Volatility};
-use squall_row_store::{ReadView, RowStore};
+use squall_row_store::RowStore;
 use squall_types::{SqlResult, SqlType};
 use std::sync::Arc;
 
@@ -164,23 +164,17 @@ fn compares_plainly(condition: &BoundExpr) -> bool {
     }
 }
 
-/// Whether a query has a form that this module can run.
-pub fn may_be_small(query: &ast::Query) -> bool {
-    plain_select(query).is_some()
-}
-
 /// The plan of a query that is small, as far as can be seen; `None` for any other, and for one that has an error or a
 /// warning. `table_of` gives the base table that a name stands for, if it does.
 pub fn plan(
     query: &ast::Query,
     binder: &Binder<'_>,
     store: &RowStore,
-    view: &ReadView,
     table_of: &dyn Fn(&ast::ObjectName) -> FoundTable,
 ) -> Option<RowPlan> {
     let select = plain_select(query)?;
     let noted = binder.context.diagnostics.count();
-    let plan = bind(query, select, binder, store, view, table_of).ok().flatten();
+    let plan = bind(query, select, binder, store, table_of).ok().flatten();
     let quiet = binder.context.diagnostics.count() == noted;
     binder.context.diagnostics.truncate(noted);
     plan.filter(|_| quiet)
@@ -206,7 +200,6 @@ fn bind(
     select: &ast::Select,
     binder: &Binder<'_>,
     store: &RowStore,
-    view: &ReadView,
     table_of: &dyn Fn(&ast::ObjectName) -> FoundTable,
 ) -> SqlResult<Option<RowPlan>> {
     let Some((limit, offset)) = bounds(query.limit.as_ref()) else { return Ok(None) };
@@ -241,7 +234,8 @@ fn bind(
     // Of what is never read the size does not matter.
     let never = constant.eval_condition(&loops::no_row(binder), binder.context)? != Some(true);
     let wanted = loops::Wanted { order: wanted, bounded, none: never };
-    let arranged = loops::arrange(&from, binder, store, view, wanted)?;
+    // Estimates only: of what is committed now, whatever the statement will see.
+    let arranged = loops::arrange(&from, binder, store, &store.read_view(), wanted)?;
     let Some((mut levels, ordered)) = arranged else { return Ok(None) };
     for level in &mut levels {
         level.covering = CoveringIndex::of(&from, level, &uses);

@@ -178,7 +178,7 @@ const TRIED_AGAIN_EACH: u32 = 64;
 
 impl Attempts {
     /// Whether the query is to be tried; one that is not counts as failed.
-    fn begin(&self) -> bool {
+    pub fn begin(&self) -> bool {
         let failed = self.failed.load(Ordering::Relaxed);
         let tries = failed < FAILED_MAX || failed.is_multiple_of(TRIED_AGAIN_EACH);
         if !tries {

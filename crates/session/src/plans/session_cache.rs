@@ -111,6 +111,11 @@ impl SessionPlanCache {
         self.entries.insert(statement.into(), entry);
     }
 
+    /// Takes out what is known of the route of a normalized statement.
+    pub fn take_slot(&mut self, statement: &[u8]) -> PlanSlot {
+        self.entries.get_mut(statement).map(|entry| std::mem::take(&mut entry.slot)).unwrap_or_default()
+    }
+
     /// Drops all plans: a TEMPORARY table is gone, none of them holds any more, and some hold the table.
     pub fn forget_plans(&mut self) {
         self.entries.values_mut().for_each(|entry| entry.slot = PlanSlot::default());

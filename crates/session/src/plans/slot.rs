@@ -1,6 +1,6 @@
 //! The versions that a plan is valid for, and the slot of a route with its versions.
 
-use crate::plans::Route;
+use crate::plans::{Attempts, Route};
 use squall_types::Value;
 
 /// The versions that plans of all sessions depend on.
@@ -24,7 +24,18 @@ pub(crate) struct PlanVersions {
 
 /// A place for a statement's route.
 #[derive(Debug, Default)]
-pub(crate) struct PlanSlot(Option<(PlanVersions, Option<Route>)>);
+pub(crate) struct PlanSlot(Option<(PlanVersions, Kept)>);
+
+/// What is known of a statement's route.
+#[derive(Debug)]
+enum Kept {
+    /// It is this one.
+    Route(Route),
+    /// The full planner's, as the query was not small; it is looked at again now and then.
+    FullPlanner(Attempts),
+    /// It is to be chosen each time.
+    Uncached,
+}
 
 /// The content of a [`PlanSlot`] for a statement.
 pub(crate) enum Slot {
@@ -40,10 +51,12 @@ impl PlanSlot {
     /// The route for these values, if it still holds.
     pub fn get(&self, now: PlanVersions, parameters: &[Value]) -> Slot {
         match &self.0 {
-            Some((made, None)) if *made == now => Slot::Uncached,
-            Some((made, Some(route))) if *made == now => {
-                route.for_values(parameters).map_or(Slot::Unknown, Slot::Route)
-            }
+            Some((made, kept)) if *made == now => match kept {
+                Kept::Route(route) => route.for_values(parameters).map_or(Slot::Unknown, Slot::Route),
+                Kept::FullPlanner(attempts) if attempts.begin() => Slot::Unknown,
+                Kept::FullPlanner(_) => Slot::Route(Route::FullPlanner),
+                Kept::Uncached => Slot::Uncached,
+            },
             _ => Slot::Unknown,
         }
     }
@@ -55,6 +68,19 @@ impl PlanSlot {
 
     /// Keeps a route, or that there is none to be kept.
     pub fn set(&mut self, now: PlanVersions, route: Option<Route>) {
-        self.0 = Some((now, route));
+        let before = self.0.take();
+        let kept = match route {
+            Some(Route::FullPlanner) => {
+                let attempts = match before {
+                    Some((made, Kept::FullPlanner(attempts))) if made == now => attempts,
+                    _ => Attempts::default(),
+                };
+                attempts.end(false);
+                Kept::FullPlanner(attempts)
+            }
+            Some(route) => Kept::Route(route),
+            None => Kept::Uncached,
+        };
+        self.0 = Some((now, kept));
     }
 }

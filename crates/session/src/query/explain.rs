@@ -49,7 +49,9 @@ impl Session {
             Some(other) => return Err(SqlError::new(ErrorCode::UnknownExplainFormat, &[&other]).into()),
         };
         match &**statement {
-            Statement::Query(query) => Ok(self.explain_query(query, explain.analyze, format, run).await?),
+            Statement::Query(query) => {
+                Ok(self.explain_query(query, explain.analyze, format, &run.with_statement(statement)).await?)
+            }
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) if !explain.analyze => {
                 Ok(self.explain_data_change(format, &run.with_statement(statement)).await?)
             }
@@ -73,14 +75,8 @@ impl Session {
         if analyze && bound.locks() {
             return Err(SqlError::unsupported("EXPLAIN ANALYZE of a locking read"));
         }
-        if !self.reads_committed_now() {
-            self.begin_statement_transaction();
-        }
+        let view = self.view();
         let store = (*self.shared.store).clone();
-        let view = match self.transaction.current() {
-            Some(transaction) => transaction.read_view(),
-            None => store.read_view(),
-        };
         let env = Arc::new(StatementEnv::new(run.context.clone(), catalog, store, Some(view)));
         let runtime = self.shared.runtime.clone();
         let plan = runtime.plan_on_pool(&env, bound.as_ref().part(|bound| &bound.plan)).await?;
@@ -93,7 +89,7 @@ impl Session {
         Ok(Outcome::Rows(match format {
             Format::Table => table_of(&explain_table(&plan)),
             Format::Json => {
-                let route = self.choose_for_query(query, run);
+                let route = self.choose(run);
                 one_text(explain_json(&explain_table(&plan), route.name()))
             }
             Format::Tree => one_text(explain_tree(&plan, analyze)),

@@ -8,14 +8,14 @@ use squall_catalog::Authorized;
 use squall_instrumentation::process::count;
 use squall_planner::point::{PointSelect, PointSource, PreparedLookup};
 use squall_planner::rowwise::{Answer, RowPlan};
-use squall_row_store::{ReadView, Row};
+use squall_row_store::Row;
 use squall_statement_context::{StatementContext, TableOperation};
 use squall_types::SqlResult;
 use std::sync::Arc;
 
 impl Session {
     /// Reads rows by a key; `None` if they are too many.
-    pub(super) fn run_point_lookup(
+    pub(crate) fn run_point_lookup(
         &mut self,
         plan: Authorized<&SelectPlan>,
         run: &StatementRun<'_>,
@@ -32,7 +32,7 @@ impl Session {
     }
 
     /// Computes one row, and keeps it if it is the same each time.
-    pub(super) fn run_constant(
+    pub(crate) fn run_constant(
         &mut self,
         plan: Arc<ConstantPlan>,
         run: &StatementRun<'_>,
@@ -53,13 +53,13 @@ impl Session {
     }
 
     /// Runs a query row by row; `None` if it is not small; nothing has happened then.
-    pub(super) fn run_row_by_row(
+    pub(crate) fn run_row_by_row(
         &mut self,
         rows: &RowsPlan,
         run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> SqlResult<Option<Outcome>> {
-        let view = self.view_at_once();
+        let view = self.view();
         let read = (&view, &*self.shared.store);
         let Some(answer) = RowPlan::run(rows.plan.shared(), read, run.request.parameters, &run.context) else {
             return Ok(None);
@@ -68,17 +68,6 @@ impl Session {
         writer.begin_result_set(&rows.columns);
         answer.write(&rows.plan, &self.settings.bind.time_zone, writer)?;
         Ok(Some(Outcome::Streamed { rows: answer.found_rows() }))
-    }
-
-    /// The view of a statement that is answered on this thread.
-    pub(crate) fn view_at_once(&mut self) -> ReadView {
-        if !self.reads_committed_now() {
-            self.begin_statement_transaction();
-        }
-        match self.transaction.current() {
-            Some(transaction) => transaction.read_view(),
-            None => self.shared.store.read_view(),
-        }
     }
 
     pub(crate) fn note_rowwise(&mut self, answer: &Answer) {
@@ -92,9 +81,7 @@ impl Session {
         plan: Authorized<&PointSelect>,
         lookup: &PreparedLookup,
     ) -> SqlResult<Option<Vec<Row>>> {
-        if !self.reads_committed_now() {
-            self.begin_statement_transaction();
-        }
+        self.begin_read();
         let rows = match self.transaction.current() {
             Some(transaction) => PointSelect::read(plan, lookup, PointSource::Transaction(transaction)),
             None => PointSelect::read(plan, lookup, PointSource::Committed(&self.shared.store)),

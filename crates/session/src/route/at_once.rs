@@ -163,7 +163,7 @@ impl Session {
         if rows.plan.is_retired() || !self.may_answer_at_once() {
             return Attempt::Left(None);
         }
-        let view = self.view_at_once();
+        let view = self.view();
         let context = Arc::new(self.query_context());
         let answer = RowPlan::run(rows.plan.shared(), (&view, &*self.shared.store), parameters, &context);
         drop(view);

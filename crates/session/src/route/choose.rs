@@ -1,6 +1,7 @@
 //! Chooses the route of a statement.
 
 use crate::authorization::SecurityContext;
+use crate::plans::prepared::PreparedStatement;
 use crate::plans::{ChangePlan, ConstantPlan, QueryRoute, Route, RowsPlan, SelectPlan};
 use crate::query::SessionTables;
 use crate::session::{Request, Session, StatementRun};
@@ -11,84 +12,83 @@ use squall_planner::dml::plan::InsertRows;
 use squall_planner::point::{self, ConstantRow};
 use squall_planner::rowwise::{self, RowPlan};
 use squall_planner::{Binder, ParameterKind};
-use squall_row_store::ReadView;
 use squall_statement_context::StatementContext;
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
 
+/// What a route has to be valid for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ValidFor {
+    /// The statement with the values that it has.
+    Values,
+    /// All values of the same kinds.
+    Kinds,
+}
+
 impl Session {
-    /// Chooses how a statement is run. What goes wrong here is left to the chosen route to report.
-    pub(crate) fn choose(&mut self, run: &StatementRun<'_>) -> Route {
+    /// Chooses how a statement is run. It begins neither a transaction nor a snapshot, and leaves errors to the chosen route.
+    pub(crate) fn choose(&self, run: &StatementRun<'_>) -> Route {
         // Whether a cached plan may be used at all is looked at where it is kept.
         if let Some(route @ (Route::PointChange(_) | Route::FullPlanner)) = run.request.route {
             return route.clone();
         }
         match run.request.statement {
             Statement::Query(_) if run.request.long_statement().is_some() => Route::FullPlanner,
-            Statement::Query(query) => self.choose_for_query(query, run),
+            Statement::Query(query) => {
+                self.choose_for_query(query, run, ValidFor::Values).unwrap_or(Route::FullPlanner)
+            }
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => Route::Change,
             Statement::Call(_) => Route::Procedure,
             _ => Route::Command,
         }
     }
 
-    /// Chooses for a query with these very values.
-    pub(crate) fn choose_for_query(&mut self, query: &Query, run: &StatementRun<'_>) -> Route {
-        let allowed = self.settings.query_route;
-        if allowed == QueryRoute::FullPlanner || self.settings.select_limit != u64::MAX {
-            return Route::FullPlanner;
-        }
-        // LOCK TABLES is looked at by the full planner.
-        let may_read = self.held_locks.tables.is_none();
-        // Variables of a stored program hide columns, which only the binder knows.
-        if allowed == QueryRoute::Auto && self.locals.is_none() {
-            if may_read && let Ok(Some(plan)) = self.point_select(query, run) {
-                return Route::PointLookup(Arc::new(plan));
-            }
-            if let Some(row) = self.constant_row(query, run.request.sql, run.request.parameters, &run.context) {
-                return Route::Constant(Arc::new(ConstantPlan::new(row)));
-            }
-        }
-        // A view may begin a transaction: not for what cannot be small.
-        if may_read && rowwise::may_be_small(query) {
-            let view = self.view_at_once();
-            let plan = self.row_plan(query, run, &view, false);
-            if let Some(plan) = plan {
-                return Route::RowByRow(Arc::new(RowsPlan::new(plan, Box::default())));
-            }
-        }
-        Route::FullPlanner
-    }
-
     /// The route of a statement for all values of the kinds that these have; `None` if there is none, and it is to be chosen each time.
-    pub(crate) fn choose_for_kinds(
-        &mut self,
-        statement: &Statement,
-        sql: &[u8],
-        parameters: &[Value],
-    ) -> Option<Route> {
-        let request = Request {
-            parameters,
-            placeholders: parameters.len() as u32,
-            ..Request::without_parameters(statement, sql)
-        };
+    pub(crate) fn choose_for_kinds(&mut self, statement: &PreparedStatement, parameters: &[Value]) -> Option<Route> {
+        let request = Request::of_prepared(statement, parameters);
         let run = self.statement_run(request);
-        match statement {
-            Statement::Query(query) => {
-                if let Some(plan) = self.point_select(query, &run).ok()? {
-                    return Some(Route::PointLookup(Arc::new(plan)));
-                }
-                let row = self.constant_row(query, run.request.sql, run.request.parameters, &run.context);
-                let constant = row.and_then(|row| ConstantPlan::of_literals(row, &run.context).ok().flatten());
-                match constant {
-                    Some(plan) => Some(Route::Constant(Arc::new(plan))),
-                    None => self.rows_for_kinds(query, &run),
-                }
-            }
+        match request.statement {
+            Statement::Query(query) => self.choose_for_query(query, &run, ValidFor::Kinds),
             change if point::is_point_change(change) => {
                 Some(Route::PointChange(Arc::new(self.point_change(&run).ok()??)))
             }
             _ => None,
+        }
+    }
+
+    /// The cheapest route of a query that the session allows; `None` if it depends on the values.
+    fn choose_for_query(&self, query: &Query, run: &StatementRun<'_>, valid_for: ValidFor) -> Option<Route> {
+        let allowed = self.settings.query_route;
+        if allowed == QueryRoute::FullPlanner || self.settings.select_limit != u64::MAX {
+            return Some(Route::FullPlanner);
+        }
+        let is_for_kinds = valid_for == ValidFor::Kinds;
+        // LOCK TABLES is looked at by the full planner, and where kept routes are used.
+        let may_read = is_for_kinds || self.held_locks.tables.is_none();
+        // Variables of a stored program hide columns, which only the binder knows.
+        if allowed == QueryRoute::Auto && self.locals.is_none() {
+            match self.point_select(query, run) {
+                Ok(Some(plan)) if may_read => return Some(Route::PointLookup(Arc::new(plan))),
+                Err(_) if is_for_kinds => return None,
+                _ => {}
+            }
+            if let Some(row) = self.constant_row(query, run.request.sql, run.request.parameters, &run.context) {
+                let plan = match valid_for {
+                    ValidFor::Values => Some(ConstantPlan::new(row)),
+                    ValidFor::Kinds => ConstantPlan::of_literals(row, &run.context).ok().flatten(),
+                };
+                return plan.map(|plan| Route::Constant(Arc::new(plan)));
+            }
+        }
+        if !may_read {
+            return Some(Route::FullPlanner);
+        }
+        match valid_for {
+            ValidFor::Values => {
+                let plan = self.row_plan(query, run, false)?;
+                Some(Route::RowByRow(Arc::new(RowsPlan::new(plan, Box::default()))))
+            }
+            ValidFor::Kinds => self.rows_for_kinds(query, run),
         }
     }
 
@@ -118,15 +118,18 @@ impl Session {
         point::constant_row(query, &self.binder(sql, parameters, &catalog, context, &tables))
     }
 
-    fn rows_for_kinds(&mut self, query: &Query, run: &StatementRun<'_>) -> Option<Route> {
+    /// A plan of a small query for all values of the kinds that these have. A query that is not small now is one of the full planner's,
+    /// until it is looked at again.
+    fn rows_for_kinds(&self, query: &Query, run: &StatementRun<'_>) -> Option<Route> {
         let kinds = run.request.parameters.iter().map(ParameterKind::of).collect::<Option<Box<[_]>>>()?;
         // Variables are bound with the values and types that they have.
-        if run.request.sql.contains(&b'@') || !rowwise::may_be_small(query) {
+        if run.request.sql.contains(&b'@') {
             return None;
         }
-        let view = self.view_at_once();
-        let plan = self.row_plan(query, run, &view, true)?;
-        plan.is_valid_for_kinds().then(|| Route::RowByRow(Arc::new(RowsPlan::new(plan, kinds))))
+        match self.row_plan(query, run, true) {
+            Some(plan) => plan.is_valid_for_kinds().then(|| Route::RowByRow(Arc::new(RowsPlan::new(plan, kinds)))),
+            None => Some(Route::FullPlanner),
+        }
     }
 
     /// The plan of a small query, if the session may read what it reads.
@@ -134,7 +137,6 @@ impl Session {
         &self,
         query: &Query,
         run: &StatementRun<'_>,
-        view: &ReadView,
         keeps_parameters: bool,
     ) -> Option<Authorized<Arc<RowPlan>>> {
         let catalog: Arc<Catalog> = self.shared.catalog.load();
@@ -142,7 +144,7 @@ impl Session {
         let tables = SessionTables::new(self, &run.context, None);
         let (sql, parameters) = (run.request.sql, run.request.parameters);
         let binder = Binder { keeps_parameters, ..self.binder(sql, parameters, &catalog, &run.context, &tables) };
-        let plan = rowwise::plan(query, &binder, &self.shared.store, view, &table_of)?;
+        let plan = rowwise::plan(query, &binder, &self.shared.store, &table_of)?;
         // Stored programs have a transaction, which short routes do without.
         if run.context.programs.are_called() {
             return None;
