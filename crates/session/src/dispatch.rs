@@ -110,7 +110,7 @@ impl Session {
             | Statement::CreateRole(_)
             | Statement::DropRole(_)
             | Statement::Grant(_)
-            | Statement::Revoke(_) => Ok(Box::pin(self.run_account_statement(run.request.statement)).await?),
+            | Statement::Revoke(_) => Ok(Box::pin(self.run_account_statement(run)).await?),
             statement if is_definition(statement) => {
                 let outcome = self.run_definition(run).await;
                 // TEMPORARY tables come and go without a new catalog.

@@ -15,6 +15,7 @@ use squall_parser::ast::{self, FlushTarget, Handler, Ident, MaintenanceKind, Obj
 use squall_planner::handler::{HandlerRead, HandlerRows};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Tables that a session may have open at once.
 const OPEN_MAX: usize = 1_000;
@@ -106,7 +107,7 @@ impl Session {
         }
         let plan = Arc::new(self.bind_handler(at, wanted, run)?);
         let rows = self.handler_rows(at, plan.clone(), run).await?;
-        self.log.rows_examined = rows.rows_read;
+        run.context.rows_examined.fetch_add(rows.rows_read, Ordering::Relaxed);
         writer.begin_result_set(&columns(plan.columns()));
         rows.write(&plan, writer);
         let sent = rows.len();

@@ -2,7 +2,7 @@
 //!
 //! With all logs off, a statement costs one relaxed load ([`Logs::active`](squall_logs::Logs::active)) and nothing else.
 
-use crate::session::{Session, StatementRun};
+use crate::session::{Ended, Session};
 use crate::state::log::{BUFFER_BYTES_KEPT, Logged};
 use squall_instrumentation::process::count;
 use squall_logs::{Active, Client, Entry, LogSettings, Work};
@@ -58,11 +58,16 @@ impl Session {
         result
     }
 
-    /// A statement begins: the general log and the audit log. An error refuses the statement.
-    pub(crate) fn log_start(&mut self, run: &StatementRun<'_>) -> SqlResult<()> {
+    /// A statement begins: the general log and the audit log. An error refuses the statement. `statement` is its tree, unless it is
+    /// answered without.
+    pub(crate) fn log_start(
+        &mut self,
+        active: Active,
+        logged: Logged<'_>,
+        statement: Option<&Statement>,
+    ) -> SqlResult<()> {
         // The wait of the last statement, unless it was logged.
         self.instruments().take_lock_micros();
-        let (active, logged) = (run.logs, run.request.logged());
         let start = self.process.since_micros.load(Ordering::Relaxed);
         let settings = self.shared.logs.settings();
         self.take_text(logged, &settings);
@@ -76,10 +81,23 @@ impl Session {
             }
             !active.audit() || session.shared.logs.write_audit(&settings, entry, buffer)
         });
-        if audited || !settings.audit_strict || self.may_mend_logs(run.request.statement) {
+        if audited || !settings.audit_strict || statement.is_some_and(|statement| self.may_mend_logs(statement)) {
             return Ok(());
         }
         Err(SqlError::new(ErrorCode::AuditApiAbort, &[&"audit_log", &1]))
+    }
+
+    /// [`Session::log_start`] of a statement that was answered at once, if a log gets anything of it. The audit log does not: an entry
+    /// has to be there before the statement runs.
+    pub(crate) fn log_answered(&mut self, ended: &Ended<'_>, now: i64) {
+        let active = ended.begun.logs;
+        let is_logged = active.query()
+            || (active.general() && !self.settings.general_log_off)
+            || (active.slow() && self.is_slow(ended, now));
+        if is_logged {
+            // Only the audit log refuses anything.
+            let _logged = self.log_start(active, ended.logged, None);
+        }
     }
 
     /// With `audit_log_strict` and a log that cannot be written, an account must still be able to change that.
@@ -93,49 +111,38 @@ impl Session {
     }
 
     /// A statement has ended: the slow log and the query log, and its outcome for the audit log.
-    pub(crate) fn log_end(&mut self, run: &StatementRun<'_>, lock_micros: u64, error: u16) {
-        let start = self.process.since_micros.load(Ordering::Relaxed);
-        let now = now_micros();
-        let rows_examined =
-            run.context.rows_examined.load(Ordering::Relaxed) + std::mem::take(&mut self.log.rows_examined);
-        let active = run.logs;
-        let slow = self.is_slow(start, now, rows_examined)
-            || (active.slow() && rows_examined >= self.settings.min_examined_rows && self.is_logged_for_scans(run));
+    pub(crate) fn log_end(&mut self, ended: &Ended<'_>, now: i64, lock_micros: u64) {
+        let active = ended.begun.logs;
+        let slow = self.is_slow(ended, now);
         if slow {
             count(&self.process.status.slow_queries);
         }
         if active.any() {
             let work = Work {
-                rows_examined,
-                tmp_tables: run.context.plan_counts.lock().tmp_tables,
-                error,
+                rows_examined: ended.answered.rows_examined,
+                tmp_tables: ended.answered.counts.tmp_tables,
+                error: ended.error,
                 lock_micros,
                 ..self.work()
             };
-            let slow = slow && active.slow();
-            self.write_end(
-                active,
-                run.request.logged().command(),
-                Some(run.request.statement),
-                slow,
-                (start, now),
-                work,
-            );
+            self.write_end(ended, slow && active.slow(), now, work);
         }
     }
 
-    /// Whether it has scanned a table, and such statements are to be logged.
-    fn is_logged_for_scans(&self, run: &StatementRun<'_>) -> bool {
-        let counts = *run.context.plan_counts.lock();
-        counts.select_scan + counts.select_full_join > 0
-            && Values(&self.shared.globals.load_values()).on(ids::LOG_QUERIES_NOT_USING_INDEXES)
-    }
-
-    fn is_slow(&self, start: i64, now: i64, rows_examined: u64) -> bool {
+    /// Whether a statement that has ended now was slow, or is logged as if it were, as it has scanned a table.
+    fn is_slow(&self, ended: &Ended<'_>, now: i64) -> bool {
+        if ended.answered.rows_examined < self.settings.min_examined_rows {
+            return false;
+        }
         let long = self.settings.long_query_micros;
+        let start = self.process.since_micros.load(Ordering::Relaxed);
+        let counts = &ended.answered.counts;
         // With 0 every statement is meant, also one that takes no whole microsecond.
-        (long == 0 || u64::try_from(now - start).unwrap_or(0) > long)
-            && rows_examined >= self.settings.min_examined_rows
+        long == 0
+            || u64::try_from(now - start).unwrap_or(0) > long
+            || (ended.begun.logs.slow()
+                && counts.select_scan + counts.select_full_join > 0
+                && Values(&self.shared.globals.load_values()).on(ids::LOG_QUERIES_NOT_USING_INDEXES))
     }
 
     /// The record of the statement that has just ended.
@@ -153,20 +160,14 @@ impl Session {
         }
     }
 
-    fn write_end(
-        &mut self,
-        active: Active,
-        command: &str,
-        statement: Option<&Statement>,
-        slow: bool,
-        times: (i64, i64),
-        work: Work,
-    ) {
+    fn write_end(&mut self, ended: &Ended<'_>, slow: bool, now: i64, work: Work) {
+        let (active, command) = (ended.begun.logs, ended.logged.command());
         let settings = self.shared.logs.settings();
-        let slow = slow && (settings.slow_admin_statements || !statement.is_some_and(is_administration));
+        let slow = slow && (settings.slow_admin_statements || !ended.statement.is_some_and(is_administration));
         if !slow && !active.query() && !active.audit() {
             return;
         }
+        let times = (self.process.since_micros.load(Ordering::Relaxed), now);
         self.with_entry(command, times, Some(work), |session, entry, buffer| {
             let logs = &session.shared.logs;
             if slow {
@@ -179,36 +180,6 @@ impl Session {
                 logs.write_audit(&settings, entry, buffer);
             }
         });
-    }
-
-    /// A statement that was answered at once: everything that [`Session::log_start`] and [`Session::log_end`] write. It is
-    /// not for sessions that are audited, where the entry has to be there before the statement runs.
-    pub(crate) fn log_answered(&mut self, logged: Logged<'_>) {
-        let (active, start) = (self.shared.logs.active(), self.command.start_micros);
-        if !active.any() {
-            return;
-        }
-        let now = self.process.since_micros.load(Ordering::Relaxed);
-        let rows_examined = self.log.rows_examined;
-        let slow = self.is_slow(start, now, rows_examined);
-        if slow {
-            count(&self.process.status.slow_queries);
-        }
-        let slow = slow && active.slow();
-        let general = active.general() && !self.settings.general_log_off;
-        if !general && !slow && !active.query() {
-            return;
-        }
-        let settings = self.shared.logs.settings();
-        self.take_text(logged, &settings);
-        if general {
-            self.with_entry(logged.command(), (start, start), None, |session, entry, buffer| {
-                session.shared.logs.write_general(&settings, entry, buffer);
-            });
-        }
-        let error = self.diagnostics.last_error().map_or(0, |error| error.code);
-        let work = Work { rows_examined, error, ..self.work() };
-        self.write_end(active, logged.command(), None, slow, (start, now), work);
     }
 
     /// A text that no grammar takes. It may hold a password, so it is logged with `log_raw` only.

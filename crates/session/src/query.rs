@@ -25,7 +25,7 @@ use crate::plans::CachedQuery;
 use crate::result::column_meta::columns;
 use crate::result::writer::ResultWriter;
 use crate::result::{Failure, Outcome, ResultSet};
-use crate::session::{Session, StatementRun};
+use crate::session::{Bindable, Session, StatementRun};
 use datafusion::catalog::TableProvider;
 use datafusion::physical_plan::ExecutionPlan;
 use squall_accounting::GrowingCharge;
@@ -109,7 +109,7 @@ impl Session {
     pub(crate) async fn bind_sent_query(
         &self,
         query: &Query,
-        run: &StatementRun<'_>,
+        run: &Bindable<'_>,
         catalog: &Arc<Catalog>,
     ) -> SqlResult<BoundQuery> {
         let bind = |binder: &Binder<'_>, statement: &ast::Statement, _: &crate::database::Shared| match statement {

@@ -4,7 +4,7 @@ use crate::client_text::ClientText;
 use crate::database::Shared;
 use crate::plans::long_statement::{BYTES_MAX, LongStatement, ParsedStatement, Text};
 use crate::query::SessionTables;
-use crate::session::{Request, Session, StatementRun};
+use crate::session::{Bindable, Request, Session};
 use squall_catalog::Catalog;
 use squall_parser::ast::Statement;
 use squall_parser::{ParseError, parse_bytes};
@@ -45,7 +45,7 @@ impl Session {
     /// Binds on the pool what is a long statement's; `None` if the request's statement is not long.
     pub(crate) async fn bind_long<T: Send + 'static>(
         &self,
-        run: &StatementRun<'_>,
+        run: &Bindable<'_>,
         catalog: &Arc<Catalog>,
         bind: impl FnOnce(&Binder<'_>, &Statement, &Shared) -> SqlResult<T> + Send + 'static,
     ) -> SqlResult<Option<T>> {

@@ -4,6 +4,7 @@
 
 mod command;
 mod counted;
+mod ended;
 mod held_locks;
 mod identity;
 pub(crate) mod inside;
@@ -13,11 +14,12 @@ mod statement;
 mod statement_run;
 
 use self::command::{CommandState, PreviousStatement};
+pub(crate) use self::ended::{DigestOf, Ended};
 pub(crate) use self::held_locks::{HeldLocks, HeldTableLocks};
 pub(crate) use self::identity::{Authenticated, Identity};
 use self::instruments::Instruments;
 use self::nesting::Nesting;
-pub(crate) use self::statement_run::StatementRun;
+pub(crate) use self::statement_run::{Begun, Bindable, StatementRun};
 use crate::api::KillCallback;
 use crate::database::Shared;
 use crate::listener::{EndedStatement, ListenedSession};
@@ -324,7 +326,7 @@ impl Session {
         writer: &mut dyn ResultWriter,
     ) -> std::io::Result<Option<usize>> {
         let sql = whole.bytes();
-        let known_route = match unanswered.0 {
+        let (known_route, normalized) = match unanswered.0 {
             Some(Found { statement: Some(statement), route: route @ Route::PointChange(_), parameters }) => {
                 self.begin_command("Query", sql);
                 let request = Request {
@@ -342,9 +344,8 @@ impl Session {
                 self.run(request, false, writer).await?;
                 return self.end_command(writer).await.map(|()| None);
             }
-            // The text is parsed all the same: names of columns and messages have its literals.
-            Some(Found { route: Route::FullPlanner, .. }) => Some(Route::FullPlanner),
-            _ => None,
+            Some(Found { statement, route: Route::FullPlanner, .. }) => (Some(Route::FullPlanner), statement),
+            _ => (None, None),
         };
         let mut start = 0;
         loop {
@@ -382,7 +383,7 @@ impl Session {
                 route: known_route.as_ref(),
                 placeholders: parsed.placeholders,
                 prepared: None,
-                normalized: None,
+                normalized: normalized.as_deref(),
                 before_pool: None,
                 long: parsed.long(),
             };

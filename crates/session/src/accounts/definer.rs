@@ -4,28 +4,29 @@ use crate::database::Shared;
 use crate::session::Session;
 use squall_catalog::{AccountKey, TableDef, TableEntry};
 use squall_server_state::accounts::quoted;
+use squall_statement_context::StatementContext;
 use squall_types::{ErrorCode, Level, SqlError, SqlResult};
 
 impl Session {
     /// 4006 when one of several accounts is named as a definer; 4005 as a warning with ALLOW_NONEXISTENT_DEFINER. SUPER
     /// does not stand for it. The accounts are locked, so that nothing is made meanwhile that names them.
     pub(super) fn check_not_definers<'k>(
-        &mut self,
+        &self,
         operation: &str,
         keys: impl IntoIterator<Item = &'k AccountKey>,
+        context: &StatementContext,
     ) -> SqlResult<()> {
         let may_orphan = self.identity.access.dynamic.contains("ALLOW_NONEXISTENT_DEFINER");
-        let mut warnings = Vec::new();
         for key in keys {
             for kind in kinds_defined_by(&self.shared, key) {
                 if !may_orphan {
                     let error = ErrorCode::CannotUserReferencedAsDefiner;
                     return Err(SqlError::new(error, &[&operation, &quoted(key), &kind]));
                 }
-                warnings.push(SqlError::new(ErrorCode::UserReferencedAsDefiner, &[&quoted(key), &kind]));
+                let warning = SqlError::new(ErrorCode::UserReferencedAsDefiner, &[&quoted(key), &kind]);
+                context.diagnostics.push(Level::Warning, warning);
             }
         }
-        self.command.pending_notes.extend(warnings.into_iter().map(|warning| (Level::Warning, warning)));
         Ok(())
     }
 }

@@ -7,6 +7,7 @@ use crate::session::Session;
 use squall_catalog::{AccountDef, AccountKey, Accounts};
 use squall_parser::ast::{AccountName, CreateRole, RoleSet, SetDefaultRole};
 use squall_server_state::variables::{Values, ids};
+use squall_statement_context::StatementContext;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -35,7 +36,11 @@ impl Session {
         self.rebuild_access();
     }
 
-    pub(super) async fn create_roles(&mut self, statement: &CreateRole) -> SqlResult<Outcome> {
+    pub(super) async fn create_roles(
+        &mut self,
+        statement: &CreateRole,
+        context: &StatementContext,
+    ) -> SqlResult<Outcome> {
         if statement.admin.is_some() {
             return Err(SqlError::unsupported("WITH ADMIN"));
         }
@@ -48,7 +53,7 @@ impl Session {
         if !existing.is_empty() && !statement.if_not_exists && !statement.or_replace {
             return Err(error_of(&existing));
         }
-        self.check_not_definers("CREATE ROLE", keys.iter().filter(|key| !existing.contains(key)))?;
+        self.check_not_definers("CREATE ROLE", keys.iter().filter(|key| !existing.contains(key)), context)?;
         let replace = statement.or_replace;
         for key in keys.into_iter().filter(|key| replace || !existing.contains(key)) {
             let role = AccountDef {

@@ -3,7 +3,7 @@
 use crate::accounts::role::default_roles_of;
 use crate::accounts::role::role_keys;
 use crate::result::{Outcome, ResultSet};
-use crate::session::Session;
+use crate::session::{Session, StatementRun};
 use squall_catalog::{AccountDef, AccountKey};
 use squall_parser::ast::{
     AccountName, AccountOption, Authentication, CreateUser, Credential, DropUser, PasswordExpiry, ResourceLimit,
@@ -12,26 +12,28 @@ use squall_parser::ast::{
 use squall_server_state::accounts::{AccountChange, failed, hash_password, quoted};
 use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
+use squall_statement_context::StatementContext;
 use squall_types::{ErrorCode, Level, SqlError, SqlResult, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl Session {
     /// Statements about accounts and privileges.
-    pub(crate) async fn run_account_statement(&mut self, statement: &Statement) -> SqlResult<Outcome> {
+    pub(crate) async fn run_account_statement(&mut self, run: &StatementRun<'_>) -> SqlResult<Outcome> {
         self.check_writable()?;
-        match statement {
+        let context = &*run.context;
+        match run.request.statement {
             Statement::CreateUser(create) => {
                 if create.alter {
-                    self.alter_user(create).await
+                    self.alter_user(create, context).await
                 } else {
-                    self.create_user(create).await
+                    self.create_user(create, context).await
                 }
             }
-            Statement::DropUser(drop) => self.drop_users(drop, "DROP USER").await,
-            Statement::RenameUser(renames) => self.rename_users(renames).await,
-            Statement::CreateRole(create) => self.create_roles(create).await,
-            Statement::DropRole(drop) => self.drop_users(drop, "DROP ROLE").await,
+            Statement::DropUser(drop) => self.drop_users(drop, "DROP USER", context).await,
+            Statement::RenameUser(renames) => self.rename_users(renames, context).await,
+            Statement::CreateRole(create) => self.create_roles(create, context).await,
+            Statement::DropRole(drop) => self.drop_users(drop, "DROP ROLE", context).await,
             Statement::Grant(grant) => self.grant(grant).await,
             Statement::Revoke(revoke) => self.revoke(revoke).await,
             _ => Ok(Outcome::done()),
@@ -49,7 +51,7 @@ impl Session {
         Ok(())
     }
 
-    async fn create_user(&mut self, statement: &CreateUser) -> SqlResult<Outcome> {
+    async fn create_user(&mut self, statement: &CreateUser, context: &StatementContext) -> SqlResult<Outcome> {
         let mut made = Vec::with_capacity(statement.users.len());
         let mut passwords = Vec::new();
         for user in &statement.users {
@@ -74,7 +76,7 @@ impl Session {
             return Err(failed("CREATE USER", &existing));
         }
         let new: Vec<AccountKey> = made.iter().map(AccountDef::key).filter(|key| !existing.contains(key)).collect();
-        self.check_not_definers("CREATE USER", &new)?;
+        self.check_not_definers("CREATE USER", &new, context)?;
         for mut account in made {
             let key = account.key();
             if existing.contains(&key) && if_not_exists {
@@ -89,13 +91,13 @@ impl Session {
         self.commit_accounts(change).await?;
         if if_not_exists {
             for key in existing {
-                self.note_after(SqlError::new(ErrorCode::UserAlreadyExists, &[&quoted(&key)]));
+                context.diagnostics.push(Level::Note, SqlError::new(ErrorCode::UserAlreadyExists, &[&quoted(&key)]));
             }
         }
         Ok(generated_passwords(passwords))
     }
 
-    async fn alter_user(&mut self, statement: &CreateUser) -> SqlResult<Outcome> {
+    async fn alter_user(&mut self, statement: &CreateUser, context: &StatementContext) -> SqlResult<Outcome> {
         let mut passwords = Vec::new();
         let mut change = self.begin_accounts().await;
         let mut missing = Vec::new();
@@ -118,7 +120,7 @@ impl Session {
         }
         self.commit_accounts(change).await?;
         for key in missing {
-            self.note_after(SqlError::new(ErrorCode::UserDoesNotExist, &[&quoted(&key)]));
+            context.diagnostics.push(Level::Note, SqlError::new(ErrorCode::UserDoesNotExist, &[&quoted(&key)]));
         }
         Ok(generated_passwords(passwords))
     }
@@ -228,7 +230,12 @@ impl Session {
             .collect()
     }
 
-    async fn drop_users(&mut self, statement: &DropUser, operation: &str) -> SqlResult<Outcome> {
+    async fn drop_users(
+        &mut self,
+        statement: &DropUser,
+        operation: &str,
+        context: &StatementContext,
+    ) -> SqlResult<Outcome> {
         let keys =
             statement.names.iter().map(|name| self.security().account_key(name)).collect::<SqlResult<Vec<_>>>()?;
         let if_exists = statement.if_exists;
@@ -241,7 +248,7 @@ impl Session {
         if let Some(role) = keys.iter().find(|key| accounts.is_mandatory(key)) {
             return Err(super::role::mandatory(role));
         }
-        self.check_not_definers(operation, keys.iter().filter(|key| !missing.contains(key)))?;
+        self.check_not_definers(operation, keys.iter().filter(|key| !missing.contains(key)), context)?;
         for key in &keys {
             accounts.accounts.remove(key);
         }
@@ -254,12 +261,16 @@ impl Session {
         }
         self.commit_accounts(change).await?;
         for key in missing {
-            self.note_after(SqlError::new(ErrorCode::UserDoesNotExist, &[&quoted(&key)]));
+            context.diagnostics.push(Level::Note, SqlError::new(ErrorCode::UserDoesNotExist, &[&quoted(&key)]));
         }
         Ok(Outcome::done())
     }
 
-    async fn rename_users(&mut self, renames: &[(AccountName, AccountName)]) -> SqlResult<Outcome> {
+    async fn rename_users(
+        &mut self,
+        renames: &[(AccountName, AccountName)],
+        context: &StatementContext,
+    ) -> SqlResult<Outcome> {
         let mut keys = Vec::with_capacity(renames.len());
         for (from, to) in renames {
             keys.push((self.security().account_key(from)?, self.security().account_key(to)?));
@@ -273,7 +284,7 @@ impl Session {
             if accounts.is_mandatory(from) || accounts.accounts.values().any(|other| other.roles.contains_key(from)) {
                 return Err(SqlError::new(ErrorCode::RenameRole, &[]));
             }
-            self.check_not_definers("RENAME USER", [from, to])?;
+            self.check_not_definers("RENAME USER", [from, to], context)?;
             if let Some(account) = accounts.accounts.remove(from) {
                 let account = AccountDef { user: to.user.clone(), host: to.host.clone(), ..(*account).clone() };
                 accounts.accounts.insert(to.clone(), Arc::new(account));
@@ -308,11 +319,6 @@ impl Session {
         change.accounts.accounts.insert(key, Arc::new(account));
         self.commit_accounts(change).await?;
         Ok(generated_passwords(passwords))
-    }
-
-    /// A note of a statement that has no context of its own at hand.
-    pub(super) fn note_after(&mut self, error: SqlError) {
-        self.command.pending_notes.push((Level::Note, error));
     }
 }
 

@@ -14,6 +14,7 @@ use crate::result::writer::ColumnMeta;
 use squall_accounting::PlanCounts;
 use squall_catalog::{Authorized, Need, Touches};
 use squall_executor::reusable::ReusablePlan;
+use squall_instrumentation::tables::TableKey;
 use squall_parser::Digest;
 use squall_planner::dml::DmlPlan;
 use squall_planner::point::{ConstantRow, PointSelect};
@@ -248,11 +249,15 @@ pub(crate) struct Found {
     pub parameters: Vec<Value>,
 }
 
-/// The counts of an answered query, for statistics.
+/// The counts of a statement that was answered, for statistics.
 #[derive(Debug, Default)]
 pub(crate) struct Answered {
-    /// With tables, row by row.
+    /// How it used tables.
     pub uses: Vec<TableUse>,
+    /// The table and the index of a look-up by key.
+    pub looked_up: Option<TableKey>,
+    /// Rows that it read.
+    pub rows_examined: u64,
     /// How it read and sorted.
     pub counts: PlanCounts,
 }

@@ -5,7 +5,7 @@ use crate::inner_session::tables_of_change;
 use crate::query::virtual_change::changed_virtual_table;
 use crate::result::writer::{ColumnMeta, OkInfo};
 use crate::result::{Failure, Outcome, ResultSet, typed_column};
-use crate::session::{Session, StatementRun};
+use crate::session::{Bindable, Session, StatementRun};
 use squall_catalog::{Authorized, Catalog, TableDef};
 use squall_definitions::edit::newer_catalog;
 use squall_functions::expr::{BoundExpr, CompareOp};
@@ -34,7 +34,7 @@ impl Session {
     /// Binds a data change with this session's settings; see [`Binder::keeps_parameters`].
     pub(crate) fn bind_change(
         &self,
-        run: &StatementRun<'_>,
+        run: &Bindable<'_>,
         catalog: &Arc<Catalog>,
         keeps_parameters: bool,
     ) -> SqlResult<Authorized<DmlPlan>> {
@@ -44,7 +44,7 @@ impl Session {
     /// [`Session::bind_change`]; see [`DmlBinder::by_query`].
     pub(crate) fn bind_change_as(
         &self,
-        run: &StatementRun<'_>,
+        run: &Bindable<'_>,
         catalog: &Arc<Catalog>,
         keeps_parameters: bool,
         by_query: bool,
@@ -61,7 +61,7 @@ impl Session {
     /// [`Session::bind_change`], where a long statement belongs.
     pub(crate) async fn bind_change_of(
         &self,
-        run: &StatementRun<'_>,
+        run: &Bindable<'_>,
         catalog: &Arc<Catalog>,
     ) -> SqlResult<Authorized<DmlPlan>> {
         if run.request.long_statement().is_none() {

@@ -4,7 +4,7 @@ use crate::connection::CursorBuffer;
 use crate::query::virtual_change::changed_virtual_table;
 use crate::result::column_meta::columns;
 use crate::result::writer::ColumnMeta;
-use crate::session::{Request, Session};
+use crate::session::{Request, Session, StatementRun};
 use squall_catalog::{Need, Touches};
 use squall_parser::ast::{ObjectName, Statement};
 use squall_planner::BoundQuery;
@@ -32,7 +32,7 @@ impl Session {
         request: Request<'_>,
     ) -> SqlResult<(Vec<ColumnMeta>, Option<Vec<Need>>)> {
         let statement = request.statement;
-        let run = self.statement_run(request);
+        let run = self.bindable(request);
         let catalog = self.shared.catalog.load();
         match statement {
             Statement::Query(query) => {
@@ -55,6 +55,7 @@ impl Session {
             // What these show does not depend on parameters: they are run once for their columns.
             Statement::Show(_) | Statement::DescribeTable(_) => {
                 let mut buffer = CursorBuffer::new(&self.process.memory);
+                let run = StatementRun::begin(self, request);
                 match Box::pin(self.dispatch(&run, &mut buffer)).await {
                     Ok(crate::result::Outcome::Rows(result)) => Ok((result.columns, None)),
                     Ok(_) | Err(crate::result::Failure::Client(_)) => Ok((Vec::new(), None)),

@@ -7,11 +7,12 @@ use crate::session::{Session, StatementRun};
 use squall_catalog::Authorized;
 use squall_instrumentation::process::count;
 use squall_planner::point::{PointSelect, PointSource, PreparedLookup};
-use squall_planner::rowwise::{Answer, RowPlan};
+use squall_planner::rowwise::RowPlan;
 use squall_row_store::Row;
 use squall_statement_context::{StatementContext, TableOperation};
 use squall_types::SqlResult;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 impl Session {
     /// Reads rows by a key; `None` if they are too many.
@@ -24,6 +25,7 @@ impl Session {
         let Some(lookup) = plan.point.prepare(run.request.parameters)? else { return Ok(None) };
         let Some(rows) = self.read_rows(plan.part(|plan| &plan.point), &lookup)? else { return Ok(None) };
         run.context.planned(&plan.point.counts(rows.len() as u64));
+        run.context.rows_examined.fetch_add(rows.len() as u64, Ordering::Relaxed);
         let (table, found) = (plan.point.table().def().id, rows.len().max(1) as u64);
         run.context.table_uses.note(table, plan.point.index(), TableOperation::Fetch, found, None);
         writer.begin_result_set(&plan.columns);
@@ -64,15 +66,11 @@ impl Session {
         let Some(answer) = RowPlan::run(rows.plan.shared(), read, run.request.parameters, &run.context) else {
             return Ok(None);
         };
-        self.note_rowwise(&answer);
+        count(&self.process.status.rowwise);
+        run.context.rows_examined.fetch_add(answer.rows_read(), Ordering::Relaxed);
         writer.begin_result_set(&rows.columns);
         answer.write(&rows.plan, &self.settings.bind.time_zone, writer)?;
         Ok(Some(Outcome::Streamed { rows: answer.found_rows() }))
-    }
-
-    pub(crate) fn note_rowwise(&mut self, answer: &Answer) {
-        count(&self.process.status.rowwise);
-        self.log.rows_examined = answer.rows_read();
     }
 
     /// Reads the rows of a look-up, in the open transaction if there is one; `None` if they are too many.
@@ -82,14 +80,10 @@ impl Session {
         lookup: &PreparedLookup,
     ) -> SqlResult<Option<Vec<Row>>> {
         self.begin_read();
-        let rows = match self.transaction.current() {
+        match self.transaction.current() {
             Some(transaction) => PointSelect::read(plan, lookup, PointSource::Transaction(transaction)),
             None => PointSelect::read(plan, lookup, PointSource::Committed(&self.shared.store)),
-        };
-        if let Ok(Some(rows)) = &rows {
-            self.log.rows_examined = rows.len() as u64;
         }
-        rows
     }
 
     /// Writes what a look-up makes of its rows.

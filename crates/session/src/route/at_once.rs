@@ -1,11 +1,12 @@
 //! Answers statements on the connection's own thread, without parsing them.
 
 use crate::plans::{Answered, AtOnce, ConstantPlan, Found, Route, RowsPlan, SelectPlan, Unanswered};
-use crate::result::writer::{ResultWriter, StatusInfo};
-use crate::session::Session;
+use crate::result::Outcome;
+use crate::result::writer::ResultWriter;
+use crate::session::{Begun, DigestOf, Ended, Session};
 use crate::state::log::Logged;
-use squall_accounting::PlanCounts;
 use squall_catalog::Authorized;
+use squall_instrumentation::prepared::PreparedUse;
 use squall_instrumentation::process::count;
 use squall_instrumentation::statement_kind::StatementKind;
 use squall_planner::rowwise::RowPlan;
@@ -14,8 +15,9 @@ use squall_types::{SqlResult, Value};
 use std::sync::Arc;
 
 /// An attempt to answer.
-pub(crate) enum Attempt {
-    Answered(Answered),
+enum Attempt {
+    /// With so many rows, or an error. Only the end of the result is not written.
+    Answered(Answered, SqlResult<u64>),
     /// Nothing has happened; the statement can be run by this route.
     Left(Option<Route>),
 }
@@ -28,7 +30,7 @@ impl Session {
         wants: impl Fn(&Route) -> bool,
         writer: &mut dyn ResultWriter,
     ) -> AtOnce {
-        self.begin_at_once();
+        let begun = self.begin_at_once();
         let (statement, route, parameters) = match self.constant_of_text(sql) {
             Some(route) => (None, route, Vec::new()),
             None => match self.route_of_text(sql) {
@@ -38,20 +40,23 @@ impl Session {
         };
         // A constant that is found by its normalized statement has another column name.
         let is_wanted = statement.is_none() || !matches!(route, Route::Constant(_)) && wants(&route);
+        if matches!(route, Route::FullPlanner) {
+            // It is parsed all the same: names of columns and messages have its literals.
+            self.session_plans.give_back(parameters);
+            return AtOnce::Left(Unanswered(Some(Found { statement, route, parameters: Vec::new() })));
+        }
         if !is_wanted || !self.may_answer_by(&route) {
             return AtOnce::Left(Unanswered(Some(Found { statement, route, parameters })));
         }
         match self.answer(&route, &parameters, writer) {
-            Attempt::Answered(answered) => {
+            Attempt::Answered(answered, written) => {
                 self.session_plans.give_back(parameters);
-                self.log_answered(Logged { sql, executed: None });
-                self.tell_of_answer(sql);
-                if self.instruments().counts_statements() {
-                    match &statement {
-                        Some(statement) => self.count_answered(statement.digest(), &route, answered, sql, None),
-                        None => self.count_constant(&route, sql),
-                    }
-                }
+                let digest = match (&statement, &route) {
+                    (Some(statement), _) => DigestOf::Prepared(statement),
+                    (None, Route::Constant(constant)) => DigestOf::Kept(&constant.digest),
+                    (None, _) => DigestOf::Text,
+                };
+                self.end_at_once((begun, &answered), (Logged { sql, executed: None }, digest, None), written, writer);
                 AtOnce::Answered
             }
             Attempt::Left(Some(route)) => AtOnce::Left(Unanswered(Some(Found { statement, route, parameters }))),
@@ -64,7 +69,7 @@ impl Session {
 
     /// [`Connection::execute_at_once`](crate::api::Connection::execute_at_once).
     pub(crate) fn answer_prepared(&mut self, id: u32, parameters: &[Value], writer: &mut dyn ResultWriter) -> AtOnce {
-        self.begin_at_once();
+        let begun = self.begin_at_once();
         let Some(route) = self.route_of_prepared(id, parameters) else { return AtOnce::Left(Unanswered::default()) };
         let Some(prepared) = self.prepared.get(id) else { return AtOnce::Left(Unanswered::default()) };
         let found = |route| Unanswered(Some(Found { statement: None, route, parameters: Vec::new() }));
@@ -72,29 +77,17 @@ impl Session {
             return AtOnce::Left(found(route));
         }
         match self.answer(&route, parameters, writer) {
-            Attempt::Answered(answered) => {
+            Attempt::Answered(answered, written) => {
                 count(&self.process.status.stmt_execute);
                 self.prepared.set_cursor(id, None);
-                if self.shared.logs.active().any() {
-                    self.log_answered(Logged { sql: &prepared.sql, executed: Some((prepared.places(), parameters)) });
-                }
-                self.tell_of_answer(&prepared.sql);
-                if self.instruments().counts_statements() {
-                    let counted = prepared.counted.get();
-                    self.count_answered(prepared.digest(), &route, answered, &prepared.sql, counted);
-                }
+                // Only logs ask for the places of the values.
+                let places = if begun.logs.any() { prepared.places() } else { &[] };
+                let logged = Logged { sql: &prepared.sql, executed: Some((places, parameters)) };
+                let digest = DigestOf::Prepared(&prepared);
+                self.end_at_once((begun, &answered), (logged, digest, prepared.counted.get()), written, writer);
                 AtOnce::Answered
             }
             Attempt::Left(route) => AtOnce::Left(route.map(found).unwrap_or_default()),
-        }
-    }
-
-    /// Tells listeners of a query that was answered on this thread.
-    fn tell_of_answer(&self, sql: &[u8]) {
-        if !self.shared.listeners.is_empty() {
-            let micros = u64::try_from(now_micros() - self.command.start_micros).unwrap_or(0);
-            let error = self.diagnostics.rows().last().filter(|_| self.diagnostics.errors() > 0);
-            self.tell_of_statement(sql, micros, error.map(|error| error.error.code));
         }
     }
 
@@ -119,7 +112,6 @@ impl Session {
             && self.held_locks.tables.is_none()
             && self.xa.is_none()
             && self.held_locks.backup_stage.is_none()
-            && self.command.pending_notes.is_empty()
             && !self.identity.password_expired;
         if plain {
             self.process.kill.reset();
@@ -127,11 +119,11 @@ impl Session {
         plain && self.process.kill.check().is_ok()
     }
 
-    /// A statement begins that may be answered on this thread.
-    fn begin_at_once(&mut self) {
-        self.command.start_micros = now_micros();
-        self.command.start_thread_nanos = self.instruments().begin_thread_time();
-        self.log.rows_examined = 0;
+    /// A command begins that may be answered on this thread.
+    fn begin_at_once(&mut self) -> Begun {
+        let begun = Begun::at_once(self);
+        self.command.start_micros = begun.start_micros;
+        begun
     }
 
     fn answer_lookup(
@@ -144,19 +136,19 @@ impl Session {
             return Attempt::Left(None);
         }
         let Some(lookup) = plan.point.prepare(parameters).ok().flatten() else { return Attempt::Left(None) };
-        let mut counts = PlanCounts::default();
+        let mut answered =
+            Answered { looked_up: Some((plan.point.table().def().id, plan.point.index())), ..Answered::default() };
         let written = match self.read_rows(plan.part(|plan| &plan.point), &lookup) {
             Ok(None) => return Attempt::Left(None),
             Ok(Some(rows)) => {
-                counts = plan.point.counts(rows.len() as u64);
-                self.process.status.add_plan(&counts);
+                answered.rows_examined = rows.len() as u64;
+                answered.counts = plan.point.counts(rows.len() as u64);
                 writer.begin_kept_result_set(&plan.columns);
                 self.write_rows(&plan.point, rows, lookup.limit, None, writer)
             }
             Err(error) => Err(error),
         };
-        self.end_at_once(written, writer);
-        Attempt::Answered(Answered { uses: Vec::new(), counts })
+        Attempt::Answered(answered, written)
     }
 
     fn answer_rows(&mut self, rows: &RowsPlan, parameters: &[Value], writer: &mut dyn ResultWriter) -> Attempt {
@@ -169,14 +161,16 @@ impl Session {
         drop(view);
         rows.attempts.end(answer.is_some());
         let Some(answer) = answer else { return Attempt::Left(Some(Route::FullPlanner)) };
-        self.note_rowwise(&answer);
-        let uses = if self.instruments().counts_statements() { context.table_uses.take() } else { Vec::new() };
-        let counts = *context.plan_counts.lock();
-        self.process.status.add_plan(&counts);
+        count(&self.process.status.rowwise);
+        let answered = Answered {
+            uses: if self.instruments().counts_statements() { context.table_uses.take() } else { Vec::new() },
+            looked_up: None,
+            rows_examined: answer.rows_read(),
+            counts: *context.plan_counts.lock(),
+        };
         writer.begin_kept_result_set(&rows.columns);
         let written = answer.write(&rows.plan, &self.settings.bind.time_zone, writer);
-        self.end_at_once(written.map(|()| answer.found_rows()), writer);
-        Attempt::Answered(Answered { uses, counts })
+        Attempt::Answered(answered, written.map(|()| answer.found_rows()))
     }
 
     fn answer_constant(&mut self, plan: &ConstantPlan, writer: &mut dyn ResultWriter) -> Attempt {
@@ -185,25 +179,28 @@ impl Session {
         };
         writer.begin_kept_result_set(&plan.columns);
         plan.row.write(values, writer);
-        self.end_at_once(Ok(1), writer);
-        Attempt::Answered(Answered::default())
+        Attempt::Answered(Answered::default(), Ok(1))
     }
 
-    /// Ends a query that was answered on this thread: with the number of its rows, or its error.
-    fn end_at_once(&mut self, written: SqlResult<u64>, writer: &mut dyn ResultWriter) {
+    /// Ends a query that was answered on this thread: with the number of its rows, or its error. Does what the end of
+    /// [`Session::run`] does, without waiting.
+    fn end_at_once(
+        &mut self,
+        (begun, answered): (Begun, &Answered),
+        (logged, digest, executed): (Logged<'_>, DigestOf<'_>, Option<&Arc<PreparedUse>>),
+        written: SqlResult<u64>,
+        writer: &mut dyn ResultWriter,
+    ) {
         self.transaction.query_has_ended();
         let status = &self.process.status;
         count(&status.questions);
         count(&status.queries);
         status.statements.count(StatementKind::Select);
-        match written {
+        let error = match written {
             Ok(rows) => {
-                self.diagnostics.clear();
-                self.previous.row_count = -1;
-                self.previous.found_rows = rows;
-                self.publish_counts();
-                let status: StatusInfo = self.status_info(false);
-                writer.end_result_set(&status);
+                self.finish(&Outcome::Streamed { rows }, None);
+                writer.end_result_set(&self.status_info(false));
+                0
             }
             Err(error) => {
                 // Nothing was locked or changed.
@@ -213,8 +210,26 @@ impl Session {
                 }
                 self.finish_with_error(&error, None);
                 writer.error(&error);
+                error.code
             }
+        };
+        self.process.rest(begun.start_micros);
+        let ended = Ended {
+            begun,
+            logged,
+            kind: StatementKind::Select,
+            statement: None,
+            database: None,
+            digest,
+            executed,
+            error,
+            answered,
+            memory_bytes: 0,
+        };
+        let now = now_micros();
+        if begun.logs.any() {
+            self.log_answered(&ended, now);
         }
-        self.process.rest(self.command.start_micros);
+        self.record(&ended, now);
     }
 }

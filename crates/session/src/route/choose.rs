@@ -4,7 +4,7 @@ use crate::authorization::SecurityContext;
 use crate::plans::prepared::PreparedStatement;
 use crate::plans::{ChangePlan, ConstantPlan, QueryRoute, Route, RowsPlan, SelectPlan};
 use crate::query::SessionTables;
-use crate::session::{Request, Session, StatementRun};
+use crate::session::{Bindable, Request, Session};
 use squall_catalog::{Authorized, Catalog};
 use squall_parser::ast::{self, Query, Statement};
 use squall_planner::dml::DmlPlan;
@@ -27,7 +27,7 @@ enum ValidFor {
 
 impl Session {
     /// Chooses how a statement is run. It begins neither a transaction nor a snapshot, and leaves errors to the chosen route.
-    pub(crate) fn choose(&self, run: &StatementRun<'_>) -> Route {
+    pub(crate) fn choose(&self, run: &Bindable<'_>) -> Route {
         // Whether a cached plan may be used at all is looked at where it is kept.
         if let Some(route @ (Route::PointChange(_) | Route::FullPlanner)) = run.request.route {
             return route.clone();
@@ -46,7 +46,7 @@ impl Session {
     /// The route of a statement for all values of the kinds that these have; `None` if there is none, and it is to be chosen each time.
     pub(crate) fn choose_for_kinds(&mut self, statement: &PreparedStatement, parameters: &[Value]) -> Option<Route> {
         let request = Request::of_prepared(statement, parameters);
-        let run = self.statement_run(request);
+        let run = self.bindable(request);
         match request.statement {
             Statement::Query(query) => self.choose_for_query(query, &run, ValidFor::Kinds),
             change if point::is_point_change(change) => {
@@ -57,7 +57,7 @@ impl Session {
     }
 
     /// The cheapest route of a query that the session allows; `None` if it depends on the values.
-    fn choose_for_query(&self, query: &Query, run: &StatementRun<'_>, valid_for: ValidFor) -> Option<Route> {
+    fn choose_for_query(&self, query: &Query, run: &Bindable<'_>, valid_for: ValidFor) -> Option<Route> {
         let allowed = self.settings.query_route;
         if allowed == QueryRoute::FullPlanner || self.settings.select_limit != u64::MAX {
             return Some(Route::FullPlanner);
@@ -93,7 +93,7 @@ impl Session {
     }
 
     /// The plan of a query that is a look-up by key, if the session may read what it reads.
-    fn point_select(&self, query: &Query, run: &StatementRun<'_>) -> SqlResult<Option<Authorized<SelectPlan>>> {
+    fn point_select(&self, query: &Query, run: &Bindable<'_>) -> SqlResult<Option<Authorized<SelectPlan>>> {
         let catalog = self.shared.catalog.load();
         let table_of = |name: &ast::ObjectName| base_table(&self.security(), &catalog, name);
         let registry = &self.shared.registry;
@@ -120,7 +120,7 @@ impl Session {
 
     /// A plan of a small query for all values of the kinds that these have. A query that is not small now is one of the full planner's,
     /// until it is looked at again.
-    fn rows_for_kinds(&self, query: &Query, run: &StatementRun<'_>) -> Option<Route> {
+    fn rows_for_kinds(&self, query: &Query, run: &Bindable<'_>) -> Option<Route> {
         let kinds = run.request.parameters.iter().map(ParameterKind::of).collect::<Option<Box<[_]>>>()?;
         // Variables are bound with the values and types that they have.
         if run.request.sql.contains(&b'@') {
@@ -133,12 +133,7 @@ impl Session {
     }
 
     /// The plan of a small query, if the session may read what it reads.
-    fn row_plan(
-        &self,
-        query: &Query,
-        run: &StatementRun<'_>,
-        keeps_parameters: bool,
-    ) -> Option<Authorized<Arc<RowPlan>>> {
+    fn row_plan(&self, query: &Query, run: &Bindable<'_>, keeps_parameters: bool) -> Option<Authorized<Arc<RowPlan>>> {
         let catalog: Arc<Catalog> = self.shared.catalog.load();
         let table_of = |name: &ast::ObjectName| base_table(&self.security(), &catalog, name);
         let tables = SessionTables::new(self, &run.context, None);
@@ -152,7 +147,7 @@ impl Session {
         self.security().authorize(Arc::new(plan)).ok()
     }
 
-    fn point_change(&self, run: &StatementRun<'_>) -> SqlResult<Option<ChangePlan>> {
+    fn point_change(&self, run: &Bindable<'_>) -> SqlResult<Option<ChangePlan>> {
         let Some(kinds) = run.request.parameters.iter().map(ParameterKind::of).collect::<Option<Box<[_]>>>() else {
             return Ok(None);
         };

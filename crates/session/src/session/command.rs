@@ -1,21 +1,16 @@
 //! The state of a session's current command and of its last statement.
 
 use crate::result::writer::SessionChange;
-use squall_types::{Level, SqlError};
 
 /// The current command of a client, which may have several statements.
 #[derive(Debug, Default)]
 pub(crate) struct CommandState {
     /// When it came, microseconds since 1970 UTC.
     pub start_micros: i64,
-    /// The processor time of this thread at that time, if it is measured.
-    pub start_thread_nanos: Option<u64>,
     /// Whether the connection ends after it (COMMIT RELEASE).
     pub ends_connection: bool,
     /// The changes for session tracking.
     pub changes: Vec<SessionChange>,
-    /// Notes of statements about accounts, until they are over.
-    pub pending_notes: Vec<(Level, SqlError)>,
 }
 
 impl CommandState {
@@ -34,6 +29,14 @@ pub(crate) struct PreviousStatement {
     pub row_count: i64,
     /// `LAST_INSERT_ID()`.
     pub last_insert_id: u64,
+}
+
+impl PreviousStatement {
+    /// It was a query with so many rows.
+    pub fn of_query(&mut self, rows: u64) {
+        self.row_count = -1;
+        self.found_rows = rows;
+    }
 }
 
 impl Default for PreviousStatement {

@@ -68,10 +68,10 @@ impl Session {
             writer.error(&error);
             return Ok(false);
         }
-        self.log.rows_examined = 0;
-        let run = self.statement_run(request);
-        self.instruments().begin_stages(run.start_micros);
-        let logged = if run.logs.any() { self.log_start(&run) } else { Ok(()) };
+        let run = StatementRun::begin(self, request);
+        self.instruments().begin_stages(run.begun.start_micros);
+        let logs = run.begun.logs;
+        let logged = if logs.any() { self.log_start(logs, request.logged(), Some(request.statement)) } else { Ok(()) };
         let timer = self.start_timer(&run);
         let kept = if keeps_diagnostics(request.statement) { self.diagnostics.total() } else { 0 };
         let result = match logged.and_then(|()| self.check_state(request.statement)) {
@@ -79,29 +79,29 @@ impl Session {
             Err(error) => Err(Failure::Sql(error)),
         };
         drop(timer);
-        match self.end(&run, result).await {
+        match self.end_work(&run, result).await {
             Ok(outcome) => {
-                self.finish(&outcome, &run);
+                self.finish(&outcome, Some(&run));
                 let written = self.write(outcome, kept, more_results, writer).await;
-                self.note_end(&run, 0);
+                self.record_run(&run, 0);
                 written.map(|()| true)
             }
             Err(Failure::Sql(error)) => {
                 self.finish_with_error(&error, Some(&run.context));
                 writer.error(&error);
-                self.note_end(&run, error.code);
+                self.record_run(&run, error.code);
                 Ok(false)
             }
             Err(Failure::Client(error)) => {
                 // The client does not read its result.
-                self.note_end(&run, ErrorCode::NetWriteInterrupted.number());
+                self.record_run(&run, ErrorCode::NetWriteInterrupted.number());
                 Err(error)
             }
         }
     }
 
     /// Ends the work of a statement: inserts the rows that its functions append, and commits its transaction or rolls it back.
-    async fn end(&mut self, run: &StatementRun<'_>, result: Result<Outcome, Failure>) -> Result<Outcome, Failure> {
+    async fn end_work(&mut self, run: &StatementRun<'_>, result: Result<Outcome, Failure>) -> Result<Outcome, Failure> {
         let result = match result {
             Ok(outcome) => self.insert_appended(&run.context).await.map(|()| outcome).map_err(Failure::Sql),
             Err(failure) => {
@@ -119,21 +119,6 @@ impl Session {
                 Err(failure)
             }
         }
-    }
-
-    /// A statement has ended: it is counted, and logged.
-    fn note_end(&mut self, run: &StatementRun<'_>, error: u16) {
-        let now = now_micros();
-        let micros = u64::try_from(now - run.start_micros).unwrap_or(0);
-        self.process.stages.end(now);
-        let lock_micros = self.instruments().lock_micros_of(micros, run.logs.any());
-        self.process.status.add_plan(&run.context.plan_counts.lock());
-        if self.instruments().counts_statements() {
-            self.note_written_bytes();
-            self.count_statement(run, (micros, lock_micros), error);
-        }
-        self.log_end(run, lock_micros, error);
-        self.tell_of_statement(run.request.text(), micros, (error != 0).then_some(error));
     }
 
     /// Warnings, notes and errors of the statement before, as far as they were kept.
@@ -246,38 +231,40 @@ impl Session {
         Some(TimerGuard(task))
     }
 
-    /// Remembers what later statements ask about a statement that succeeded.
-    fn finish(&mut self, outcome: &Outcome, run: &StatementRun<'_>) {
+    /// Remembers what later statements ask about a statement that succeeded. A query that was answered at once has no `run`, and
+    /// no conditions.
+    pub(crate) fn finish(&mut self, outcome: &Outcome, run: Option<&StatementRun<'_>>) {
+        if let Some(run) = run {
+            self.remember_id(outcome, run);
+        }
+        match outcome {
+            Outcome::Ok(ok) => self.previous.row_count = i64::try_from(ok.affected_rows).unwrap_or(i64::MAX),
+            Outcome::Rows(result) => self.previous.of_query(result.rows.len() as u64),
+            Outcome::Streamed { rows } => self.previous.of_query(*rows),
+        }
+        match run {
+            None => self.diagnostics.clear(),
+            Some(run) if keeps_diagnostics(run.request.statement) => {}
+            Some(run) => self.diagnostics.replace(&run.context, None, self.settings.notes),
+        }
+        self.publish_counts();
+    }
+
+    /// Remembers the LAST_INSERT_ID() that a statement has left.
+    fn remember_id(&mut self, outcome: &Outcome, run: &StatementRun<'_>) {
         let context = &*run.context;
         // SET last_insert_id has set the session's own.
         let sets = matches!(run.request.statement, Statement::Set(set) if !matches!(set, Set::Statement { .. }));
         if !sets || context.insert_id_is_given.load(Ordering::Relaxed) {
             self.previous.last_insert_id = context.last_insert_id.load(Ordering::Relaxed);
         }
-        match outcome {
-            Outcome::Ok(ok) => {
-                self.previous.row_count = i64::try_from(ok.affected_rows).unwrap_or(i64::MAX);
-                // A procedure of the server may answer for a statement that ran elsewhere.
-                if ok.last_insert_id != 0 && matches!(run.request.statement, Statement::Call(_)) {
-                    self.previous.last_insert_id = ok.last_insert_id;
-                }
-            }
-            Outcome::Rows(result) => {
-                self.previous.row_count = -1;
-                self.previous.found_rows = result.rows.len() as u64;
-            }
-            Outcome::Streamed { rows } => {
-                self.previous.row_count = -1;
-                self.previous.found_rows = *rows;
-            }
+        // A procedure of the server may answer for a statement that ran elsewhere.
+        if let Outcome::Ok(ok) = outcome
+            && ok.last_insert_id != 0
+            && matches!(run.request.statement, Statement::Call(_))
+        {
+            self.previous.last_insert_id = ok.last_insert_id;
         }
-        for (level, note) in self.command.pending_notes.drain(..) {
-            context.diagnostics.push(level, note);
-        }
-        if !keeps_diagnostics(run.request.statement) {
-            self.diagnostics.replace(context, None, self.settings.notes);
-        }
-        self.publish_counts();
     }
 
     /// As [`Session::finish`] for a statement that failed.

@@ -16,8 +16,6 @@ pub(crate) struct SessionLog {
     pub text: Vec<u8>,
     /// An entry on its way to its file.
     pub buffer: Vec<u8>,
-    /// Rows that the statement's look-ups by key have read.
-    pub rows_examined: u64,
 }
 
 impl SessionLog {
