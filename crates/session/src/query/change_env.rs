@@ -4,7 +4,7 @@ use crate::database::Shared;
 use crate::session::{Session, StatementRun};
 use squall_catalog::Catalog;
 use squall_executor::StatementEnv;
-use squall_planner::dml::{ChildrenOfTables, DmlContext, DmlOptions};
+use squall_planner::dml::{DmlContext, DmlOptions, StatementRules};
 use squall_registry::StatementContext;
 use squall_row_store::{ReadView, Transaction};
 use squall_types::work_meter::carried;
@@ -64,7 +64,7 @@ fn dml_context<'a>(
         options,
         rules,
         registry,
-        children: ChildrenOfTables::default(),
+        newer_rules: StatementRules::default(),
     }
 }
 
