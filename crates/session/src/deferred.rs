@@ -1,7 +1,6 @@
 //! Statements that a worker runs for an account. The worker commits their changes.
 
 use crate::plans::{AtOnce, ChangePlan, Route, Unanswered};
-use crate::query::change::runs_inline;
 use crate::result::writer::ResultWriter;
 use crate::session::Session;
 use crate::state::before_pool::BeforePool;
@@ -74,7 +73,8 @@ impl Session {
             AtOnce::Answered => return Brief::Answered,
             AtOnce::Left(unanswered) => unanswered,
         };
-        let runs_here = |change: &ChangePlan| runs_inline(&change.plan, &self.shared.catalog.load());
+        let checks = self.settings.foreign_key_checks;
+        let runs_here = |change: &ChangePlan| change.plan.runs_inline(checks);
         if self.deferred.is_none() || !unanswered.change().is_some_and(runs_here) {
             return Brief::Unknown;
         }

@@ -1,7 +1,7 @@
 //! Calls of functions by name, and calls with their own syntax.
 
 use super::context::Context;
-use super::expr::interval_unit;
+use super::types::interval_unit;
 use squall_functions::build::{CastTarget, ExprBuilder};
 use squall_functions::expr::{BoundExpr, Call};
 use squall_functions::library::spatial;

@@ -165,6 +165,9 @@ pub(super) fn load_in_parallel(
 }
 
 fn direct_row(loading: &LoadContext, load: &Load) -> Option<DirectRow> {
+    if !load.ways.direct {
+        return None;
+    }
     let columns: Vec<usize> = load
         .targets
         .iter()

@@ -75,7 +75,7 @@ pub(super) fn run_load(
         }
     }
     text.rest = (!ended).then_some(receiver);
-    if load.bulk_allowed && (text.first.len() >= BULK_BYTES_MIN || load.reject_limit.is_some()) {
+    if load.ways.bulk && (text.first.len() >= BULK_BYTES_MIN || load.reject_limit.is_some()) {
         return load_in_parallel(loading, &loading.change.statement_env(None), load, text);
     }
     let env = Arc::new(loading.change.statement_env(Some(transaction.read_view())));
