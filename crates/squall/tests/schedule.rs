@@ -202,7 +202,7 @@ fn events_and_queued_statements_run_it() {
     conn.query_drop("CREATE TABLE scripts (name VARCHAR(64) PRIMARY KEY, body TEXT)").unwrap();
     conn.query_drop(format!("INSERT INTO scripts VALUES ('schedule', {})", script())).unwrap();
     conn.query_drop(format!("CALL async.queue(\"SELECT {call}\")")).unwrap();
-    conn.query_drop("CALL async.wait_all()").unwrap();
+    root.query_drop("CALL async.wait_all()").unwrap();
     assert_eq!(slots(&mut conn), expected(), "queued");
     conn.query_drop("DELETE FROM schedule").unwrap();
     conn.query_drop(format!("CREATE EVENT refresh ON SCHEDULE EVERY 1 SECOND DO SET @done = {call}")).unwrap();

@@ -532,6 +532,30 @@ fn tables_are_loaded_from_urls() {
     assert_eq!(value(&mut conn, "SELECT COUNT(*) FROM t"), "3");
 }
 
+/// What a peer packs into one part comes out in many: neither memory nor the client's threads are the peer's.
+#[test]
+fn bombs_take_no_memory() {
+    let (mut server, peer, mut conn) = start();
+    conn.query_drop("SET PERSIST_ONLY query_memory_limit = 67108864").unwrap();
+    server.terminate();
+    server.restart();
+    let mut conn = server.connect();
+    conn.query_drop("SET GLOBAL http_client_allow_private = ON").unwrap();
+    conn.query_drop("CREATE DATABASE d; USE d; CREATE TABLE t (id INT, body LONGTEXT)").unwrap();
+    conn.query_drop("SET http_client_load_max_bytes = 1000000000, http_client_timeout_ms = 30000").unwrap();
+    let before = server.resident_bytes();
+    for path in ["/blocks", "/blocks/encoded"] {
+        let (code, message) = error(&mut conn, &format!("LOAD DATA FROM URL '{}' INTO TABLE t", peer.url(path)));
+        assert_eq!(code, 1041, "{path}: {message}");
+    }
+    let (code, message) = error(&mut conn, &format!("SELECT HTTP_GET('{}')", peer.url("/blocks/encoded")));
+    assert_eq!((code, message.as_str()), (50410, "http_get: the body has more than 16777216 bytes"));
+    if let (Some(before), Some(after)) = (before, server.resident_bytes()) {
+        assert!(after < before + (300 << 20), "{before} → {after}");
+    }
+    assert_eq!(value(&mut conn, "SELECT COUNT(*) FROM t"), "0");
+}
+
 #[test]
 fn nobody_waits_for_requests_of_others() {
     let (server, peer, mut conn) = start();
