@@ -77,6 +77,9 @@ pub struct StatementContext {
     pub is_of_server: bool,
     /// It is part of a trigger, or of what a trigger has called.
     pub is_in_trigger: bool,
+    /// It binds the body of a stored function in another language. Its creator was allowed to write such a body, and to call it takes
+    /// EXECUTE alone.
+    pub is_external_body: bool,
 }
 
 /// A statement of a new session with MySQL's defaults.
@@ -110,6 +113,7 @@ impl Default for StatementContext {
             fulltext: FulltextSlot::default(),
             is_of_server: false,
             is_in_trigger: false,
+            is_external_body: false,
         }
     }
 }
@@ -195,6 +199,7 @@ impl StatementContext {
             fulltext: self.fulltext.clone(),
             is_of_server: self.is_of_server,
             is_in_trigger: self.is_in_trigger,
+            is_external_body: false,
         }
     }
 

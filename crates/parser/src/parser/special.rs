@@ -159,6 +159,7 @@ impl Parser<'_> {
             schema: None,
             name: Ident { value: name.into(), span: Span::new(start, start) },
             arguments,
+            distinct: false,
             argument_names: Vec::new(),
             span: self.span_from(start),
         }))
@@ -346,6 +347,7 @@ impl Parser<'_> {
             schema: None,
             name,
             arguments,
+            distinct: false,
             argument_names: Vec::new(),
             span: self.span_from(token.start),
         })))

@@ -525,11 +525,11 @@ impl Context<'_> {
     pub fn bind_stored_aggregate(
         &mut self,
         function: &dyn AggregateFunction,
-        arguments: &[ast::Expr],
+        call: &ast::FunctionCall,
     ) -> SqlResult<BoundExpr> {
         let bound = self.inside_aggregate(|context| {
-            let args = arguments.iter().map(|arg| context.bind_expr(arg)).collect::<SqlResult<Vec<_>>>()?;
-            context.binder.builder().call_aggregate(function, args, false)
+            let args = call.arguments.iter().map(|arg| context.bind_expr(arg)).collect::<SqlResult<Vec<_>>>()?;
+            context.binder.builder().call_stored_aggregate(function, args, call.distinct)
         })?;
         self.add_aggregate(bound)
     }

@@ -210,6 +210,7 @@ fn split(
             index += 1;
             sender.send(task).is_ok()
         });
+        text.hold(splitter.unfinished_bytes())?;
         if !goes_on || last {
             return failed.map_or(Ok(()), Err);
         }

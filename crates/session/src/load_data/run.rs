@@ -10,8 +10,9 @@ use squall_functions::expr::ParameterisedRow;
 use squall_instrumentation::process::Process;
 use squall_planner::dml::plan::InsertRows;
 use squall_planner::dml::{DmlContext, Inserter};
-use squall_row_store::Transaction;
+use squall_accounting::GrowingCharge;
 use squall_statement_context::StatementContext;
+use squall_row_store::Transaction;
 use squall_types::collation::Charset;
 use squall_types::convert::{ConversionContext, store_value};
 use squall_types::{Date, ErrorCode, SqlError, SqlResult, SqlType, Value};
@@ -27,6 +28,8 @@ pub(super) struct Text {
     pub first: Vec<u8>,
     /// The next text; `None` at the end.
     pub rest: Option<mpsc::Receiver<Vec<u8>>>,
+    /// For a row whose end has not come.
+    pub unfinished: GrowingCharge,
 }
 
 impl Text {
@@ -42,6 +45,17 @@ impl Text {
             }
             None => Err(broken_off()),
         }
+    }
+}
+
+impl Text {
+    /// Charges the statement with a row whose end has not come: it may be as long as the text.
+    ///
+    /// # Errors
+    /// That of the statement's memory.
+    pub fn hold(&mut self, unfinished_bytes: usize) -> SqlResult<()> {
+        self.unfinished.clear();
+        self.unfinished.grow(unfinished_bytes)
     }
 }
 
@@ -65,7 +79,8 @@ pub(super) fn run_load(
     load: &Load,
     mut receiver: mpsc::Receiver<Vec<u8>>,
 ) -> SqlResult<Loaded> {
-    let mut text = Text { first: Vec::new(), rest: None };
+    let unfinished = GrowingCharge::new(&loading.change.context.memory);
+    let mut text = Text { first: Vec::new(), rest: None, unfinished };
     let mut ended = false;
     while text.first.len() < BULK_BYTES_MIN && !ended {
         match receiver.blocking_recv() {
@@ -139,6 +154,10 @@ fn cut_batches(mut reader: LineReader, text: &mut Text, sender: &std::sync::mpsc
         reader.feed(&chunk, last);
         let mut rows = Rows::default();
         reader.cut_rows(&mut rows);
+        if let Err(error) = text.hold(reader.unfinished_bytes()) {
+            let _ = sender.send(Err(error));
+            return;
+        }
         if (!rows.is_empty() && sender.send(Ok(rows)).is_err()) || last {
             return;
         }

@@ -176,6 +176,7 @@ impl Session {
             programs: Programs::default(),
             fulltext: FulltextSlot::default(),
             is_of_server: false,
+            is_external_body: false,
             is_in_trigger: self.nesting.inside.as_ref().is_some_and(|inside| inside.is_in_trigger),
         }
     }
