@@ -211,8 +211,8 @@ impl Session {
                 result => return result.map_err(SqlError::from),
             }
         }
-        if let Some(before_pool) = run.request.before_pool {
-            before_pool.pass().await?;
+        if let Some(target) = &self.command.target {
+            target.before_pool().await?;
         }
         let bulk_session = self.reads_committed_now().then_some(self.process.id);
         self.begin_statement_transaction();

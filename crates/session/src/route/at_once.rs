@@ -136,10 +136,8 @@ impl Session {
             return Attempt::Left(None);
         }
         let Some(lookup) = plan.point.prepare(parameters).ok().flatten() else { return Attempt::Left(None) };
-        let mut answered = Answered {
-            looked_up: Some((plan.point.table().def().id, plan.point.index())),
-            ..Answered::default()
-        };
+        let mut answered =
+            Answered { looked_up: Some((plan.point.table().def().id, plan.point.index())), ..Answered::default() };
         let written = match self.read_rows(plan.part(|plan| &plan.point), &lookup) {
             Ok(None) => return Attempt::Left(None),
             Ok(Some(rows)) => {

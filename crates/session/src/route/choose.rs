@@ -127,20 +127,13 @@ impl Session {
             return None;
         }
         match self.row_plan(query, run, true) {
-            Some(plan) => {
-                plan.is_valid_for_kinds().then(|| Route::RowByRow(Arc::new(RowsPlan::new(plan, kinds))))
-            }
+            Some(plan) => plan.is_valid_for_kinds().then(|| Route::RowByRow(Arc::new(RowsPlan::new(plan, kinds)))),
             None => Some(Route::FullPlanner),
         }
     }
 
     /// The plan of a small query, if the session may read what it reads.
-    fn row_plan(
-        &self,
-        query: &Query,
-        run: &Bindable<'_>,
-        keeps_parameters: bool,
-    ) -> Option<Authorized<Arc<RowPlan>>> {
+    fn row_plan(&self, query: &Query, run: &Bindable<'_>, keeps_parameters: bool) -> Option<Authorized<Arc<RowPlan>>> {
         let catalog: Arc<Catalog> = self.shared.catalog.load();
         let table_of = |name: &ast::ObjectName| base_table(&self.security(), &catalog, name);
         let tables = SessionTables::new(self, &run.context, None);

@@ -1,6 +1,7 @@
 //! The life of a statement: context, privileges, dispatch, transaction, diagnostics, answer.
 
-use super::{Request, Session, StatementRun, syntax_error_near};
+use super::{Request, Session, StatementRun};
+use crate::plans::statements::syntax_error_near;
 use crate::result::writer::{ResultWriter, StatusInfo};
 use crate::result::{Failure, Outcome, put_rows};
 use crate::state::timer::TimerGuard;
@@ -67,11 +68,13 @@ impl Session {
             writer.error(&error);
             return Ok(false);
         }
+        if self.command.target.is_some() {
+            self.note_state_left(request.statement, request.text());
+        }
         let run = StatementRun::begin(self, request);
         self.instruments().begin_stages(run.begun.start_micros);
         let logs = run.begun.logs;
-        let logged =
-            if logs.any() { self.log_start(logs, request.logged(), Some(request.statement)) } else { Ok(()) };
+        let logged = if logs.any() { self.log_start(logs, request.logged(), Some(request.statement)) } else { Ok(()) };
         let timer = self.start_timer(&run);
         let kept = if keeps_diagnostics(request.statement) { self.diagnostics.total() } else { 0 };
         let result = match logged.and_then(|()| self.check_state(request.statement)) {
@@ -101,11 +104,7 @@ impl Session {
     }
 
     /// Ends the work of a statement: inserts the rows that its functions append, and commits its transaction or rolls it back.
-    async fn end_work(
-        &mut self,
-        run: &StatementRun<'_>,
-        result: Result<Outcome, Failure>,
-    ) -> Result<Outcome, Failure> {
+    async fn end_work(&mut self, run: &StatementRun<'_>, result: Result<Outcome, Failure>) -> Result<Outcome, Failure> {
         let result = match result {
             Ok(outcome) => self.insert_appended(&run.context).await.map(|()| outcome).map_err(Failure::Sql),
             Err(failure) => {
