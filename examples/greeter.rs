@@ -12,11 +12,12 @@
 
 use squall_registry::{
     Argument, BoundCall, Coercibility, ExprType, FunctionResolver, Registry, ScalarFunction, ScalarKernel,
-    StatementContext, VirtualColumn, VirtualScan, VirtualTable,
+    VirtualColumn, VirtualScan, VirtualTable,
 };
 use squall_session::api::{LocalFuture, OkInfo};
 use squall_session::procedure::{Parameter, ProcedureHead};
 use squall_session::{EndedStatement, Failure, ListenedSession, Listener, Module, Procedure, ProcedureCall};
+use squall_statement_context::StatementContext;
 use squall_types::convert::to_text;
 use squall_types::{CollationId, ErrorCode, ModuleError, SqlError, SqlResult, SqlType, Value};
 use std::collections::BTreeMap;

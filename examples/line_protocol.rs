@@ -25,14 +25,14 @@ use squall_front_end::{
 };
 use squall_logs::error_log::{Severity, error_log};
 use squall_registry::Registry;
-use squall_registry::variables::definition::{boolean, unsigned};
-use squall_registry::variables::{Scope, VariableDef};
 use squall_session::api::{
     Backend as _, ColumnMeta, Connection, ConnectionInfo, Credentials, FrontEndContext as _, OkInfo, ResultWriter,
     RowWriter, SocketUse, StatusInfo, Unanswered, log_in,
 };
 use squall_session::time_slice::TimeSlice;
 use squall_session::{Database, Module, WeakDatabase};
+use squall_system_variables::definition::{boolean, unsigned};
+use squall_system_variables::{Scope, VariableDef};
 use squall_types::convert::write_text;
 use squall_types::{Date, DateTime, Decimal, ErrorCode, SqlError, SqlResult, SqlType, Time, Value};
 use std::io::{self, Write as _};

@@ -23,6 +23,7 @@ const RECURSIVE_CRATES: &[&str] = &[
     "squall_executor",
     "squall_planner",
     "squall_registry",
+    "squall_statement_context",
     "squall_types",
 ];
 

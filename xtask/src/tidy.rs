@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 const CRATE_ORDER: &[&str] = &[
     "dependency-features",
     "types",
+    "accounting",
     "spatial",
     "vector-index",
     "passwords",
@@ -16,6 +17,8 @@ const CRATE_ORDER: &[&str] = &[
     "parser",
     "logs",
     "catalog",
+    "system-variables",
+    "statement-context",
     "registry",
     "functions",
     "row-store",

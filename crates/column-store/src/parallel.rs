@@ -1,7 +1,7 @@
 //! Runs independent pieces of work on several threads.
 
 use parking_lot::Mutex;
-use squall_types::work_meter::carried;
+use squall_accounting::work_meter::carried;
 
 /// Runs `work` for every item, on up to `threads` threads, the caller's among them; results come in the items' order.
 pub(crate) fn map_in_parallel<T: Send, R: Send>(

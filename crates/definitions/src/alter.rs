@@ -18,9 +18,9 @@ use crate::sorted_rows::for_each_sorted_row;
 use squall_catalog::{Catalog, IndexDef, IndexId, TableDef, TableId};
 use squall_instrumentation::process::{Process, Transfer};
 use squall_parser::ast::{AlterAction, AlterTable, CreateIndex, DropIndex, OrderItem, TableConstraint};
-use squall_registry::StatementContext;
 use squall_row_store::{Direction, OnDuplicate, Table, ValueRange};
 use squall_server_state::ServerState;
+use squall_statement_context::StatementContext;
 use squall_types::{ErrorCode, Level, SqlError, SqlResult, Value};
 use std::sync::Arc;
 

@@ -1,8 +1,9 @@
 //! The state that resolving a definition may read.
 
 use squall_catalog::{Catalog, TableDef};
-use squall_registry::{Registry, StatementContext};
+use squall_registry::Registry;
 use squall_row_store::{EngineTraits, Engines};
+use squall_statement_context::StatementContext;
 use squall_types::{CollationId, SqlMode, SqlResult};
 
 /// The context in which a definition is resolved.

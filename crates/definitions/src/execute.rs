@@ -7,8 +7,9 @@
 use crate::context::DdlContext;
 use squall_catalog::{AccessMap, AccountKey, Catalog, TableDef, TableEntry};
 use squall_parser::ast::ObjectName;
-use squall_registry::{Registry, StatementContext};
+use squall_registry::Registry;
 use squall_row_store::{Engines, LockWait};
+use squall_statement_context::StatementContext;
 use squall_system_tables::Who;
 use squall_types::{CollationId, ErrorCode, Level, SqlError, SqlResult};
 use std::sync::Arc;

@@ -13,7 +13,7 @@ use datafusion::physical_optimizer::{PhysicalOptimizerContext, PhysicalOptimizer
 use datafusion::physical_plan::ExecutionPlan;
 use pin_project_lite::pin_project;
 use squall_functions::expr::datafusion_error;
-use squall_registry::KillState;
+use squall_statement_context::KillState;
 use std::cell::RefCell;
 use std::future::Future;
 use std::pin::Pin;

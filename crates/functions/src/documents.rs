@@ -1,6 +1,7 @@
 //! Arguments that are JSON documents.
 
-use squall_registry::{Charge, StatementContext};
+use squall_accounting::Charge;
+use squall_statement_context::StatementContext;
 use squall_types::json::{self, Json};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::borrow::Cow;

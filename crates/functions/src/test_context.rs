@@ -1,6 +1,6 @@
 //! A statement's context for tests.
 
-use squall_registry::{BindSettings, StatementContext};
+use squall_statement_context::{BindSettings, StatementContext};
 use squall_types::temporal::TimeZone;
 use std::sync::Arc;
 

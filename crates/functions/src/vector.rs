@@ -2,7 +2,8 @@
 
 use crate::operators::coerce;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, Float64Array};
-use squall_registry::{Argument, BoundCall, Coercibility, ExprType, ScalarFunction, ScalarKernel, StatementContext};
+use squall_registry::{Argument, BoundCall, Coercibility, ExprType, ScalarFunction, ScalarKernel};
+use squall_statement_context::StatementContext;
 use squall_types::vector::{Metric, dimensions, shown};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;

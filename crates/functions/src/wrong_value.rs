@@ -1,6 +1,6 @@
 //! Errors and warnings for values that do not fit an operation.
 
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult};
 
 /// A warning in a query; in a statement that writes in strict mode an error.

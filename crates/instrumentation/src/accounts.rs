@@ -7,7 +7,7 @@ use crate::statements::{EventTotals, count_event};
 use crate::timed::{TimesByEvent, merge_event, times_of_files};
 use crate::transactions::TransactionTotals;
 use parking_lot::Mutex;
-use squall_types::file_use::IoTotals;
+use squall_accounting::file_use::IoTotals;
 use std::collections::BTreeMap;
 
 /// A user and a host. Both are `None` for the server's own threads.

@@ -10,7 +10,7 @@ use crate::timed::Timed;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use squall_catalog::{IndexId, TableId};
-use squall_registry::{TableOperation, TableUse};
+use squall_statement_context::{TableOperation, TableUse};
 
 /// Tables and indexes that a session counts before it gives its counts to the server.
 const SESSION_TABLES_MAX: usize = 64;

@@ -1,6 +1,6 @@
 //! Counts and times of repeated events.
 
-use squall_types::file_use::IoTotals;
+use squall_accounting::file_use::IoTotals;
 
 /// How often something happened, and how long it took. Times are nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -1,6 +1,6 @@
 //! Sums over statements, and histograms of their times.
 
-use squall_registry::PlanCounts;
+use squall_accounting::PlanCounts;
 
 /// Picoseconds, in which performance_schema tells times, of a microsecond.
 pub const PICOS_PER_MICRO: u64 = 1_000_000;

@@ -4,9 +4,9 @@
 
 use crate::events::{CountedEvents, Events};
 use crate::timed::{Timed, merge_event};
+use squall_accounting::file_use;
 use squall_catalog::{IndexId, TableId};
 use squall_row_store::{LockWaitEvent, LockWaits, WaitTimes};
-use squall_types::file_use;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Turns failures of scripts into SQL errors.
 
 use crate::engine::Failure;
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_types::{ErrorCode, Level, ModuleError, SqlError};
 
 /// A script that ended with an exception, or has a syntax error.

@@ -7,9 +7,10 @@ use crate::pool::{Engine, LastScript};
 use crate::session_logs::SessionLogs;
 use parking_lot::Mutex;
 use squall_registry::{
-    Argument, BoundCall, Coercibility, ExprType, KernelMemory, ReadScope, Registry, ScalarFunction, ScalarKernel,
-    StatementContext, VariableId, Volatility, off_pool,
+    Argument, BoundCall, Coercibility, ExprType, KernelMemory, Registry, ScalarFunction, ScalarKernel, Volatility,
 };
+use squall_statement_context::{StatementContext, off_pool};
+use squall_system_variables::{ReadScope, VariableId};
 use squall_types::collation::Charset;
 use squall_types::convert::to_text;
 use squall_types::json::Document;

@@ -5,9 +5,8 @@ use crate::engine::{Failure, ResultForm, Task};
 use crate::errors::error_of;
 use crate::functions::{BINARY_BODY, PRIVILEGE, Settings, Shared, TEXT_BODY, called_body};
 use crate::{aggregate, procedure};
-use squall_registry::{
-    AggregateKernel, CallerStatements, ExternalCall, ExternalKind, RoutineLanguage, StatementContext, off_pool,
-};
+use squall_registry::{AggregateKernel, CallerStatements, ExternalCall, ExternalKind, RoutineLanguage};
+use squall_statement_context::{StatementContext, off_pool};
 use squall_types::{CollationId, SqlResult, SqlType, Value};
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
 //! Messages that scripts have written by `console.log`, for each session.
 
 use parking_lot::Mutex;
-use squall_registry::{SessionMemory, StatementContext};
+use squall_accounting::SessionMemory;
+use squall_statement_context::StatementContext;
 use std::collections::BTreeMap;
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};

@@ -2,7 +2,7 @@
 
 use squall_javascript::engine::{Failure, Input, Limits, Output, ResultForm, Task};
 use squall_javascript::pool::{Engine, LastScript};
-use squall_registry::KillState;
+use squall_statement_context::KillState;
 use squall_types::temporal::TimeZone;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

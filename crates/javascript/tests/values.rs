@@ -3,7 +3,7 @@
 use squall_javascript::convert::input_of;
 use squall_javascript::engine::{Failure, Limits, Output, ResultForm, Task};
 use squall_javascript::pool::{Engine, LastScript};
-use squall_registry::KillState;
+use squall_statement_context::KillState;
 use squall_types::convert::to_text;
 use squall_types::json::Document;
 use squall_types::temporal::{DateTime, TimeZone};

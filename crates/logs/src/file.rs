@@ -6,7 +6,7 @@ use crate::file::buffer::{Buffers, Part};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use parking_lot::Mutex;
 use rustix::fs::OFlags;
-use squall_types::file_use::{FileMeter, STATEMENT_LOG};
+use squall_accounting::file_use::{FileMeter, STATEMENT_LOG};
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};

@@ -6,7 +6,7 @@
 use crate::entry::{Entry, Work};
 use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
-use squall_types::threads::thread_number;
+use squall_accounting::threads::thread_number;
 use std::collections::VecDeque;
 
 /// Most bytes of texts in all parts together.

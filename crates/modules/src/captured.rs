@@ -2,10 +2,11 @@
 //! jobs use it.
 
 use squall_catalog::{AccountKey, NameKey};
-use squall_registry::{Registry, ValueTable};
+use squall_registry::Registry;
 use squall_row_store::{Malformed, Reader, Writer, read_type, read_value, write_type, write_value};
 use squall_session::api::ConnectionInfo;
 use squall_session::procedure::SessionImage;
+use squall_system_variables::ValueTable;
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::cell::RefCell;
 use std::collections::HashMap;

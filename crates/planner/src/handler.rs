@@ -3,6 +3,7 @@
 use crate::bind::{Binder, BoundQuery, OutputColumn, RowTable};
 use crate::dml::target::{RowMaker, Target};
 use crate::dml::{DmlBinder, RulesCache};
+use squall_accounting::GrowingCharge;
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{Authorized, IndexId, LockedNames, Need, Touches};
 use squall_executor::access::key::storage_index_id;
@@ -10,9 +11,8 @@ use squall_executor::env::StatementEnv;
 use squall_executor::runtime::output::write_value;
 use squall_functions::expr::{BoundExpr, EmptyRow, ParameterisedRow};
 use squall_parser::ast::{self, BinaryOp, HandlerDirection};
-use squall_registry::TableOperation;
 use squall_row_store::{Direction, KeyRange, ReadView, Row, RowStore, ValueRange};
-use squall_types::session_memory::GrowingCharge;
+use squall_statement_context::TableOperation;
 use squall_types::{ErrorCode, RowWriter, SqlError, SqlResult, Value};
 use std::ops::Bound;
 

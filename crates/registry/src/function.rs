@@ -4,8 +4,8 @@
 //! binding returned. A kernel is defined on single values. It may also have a vectorised form for speed, which must give the same
 //! answers.
 
-use crate::context::StatementContext;
 use arrow::array::ArrayRef;
+use squall_statement_context::StatementContext;
 use squall_types::{SqlResult, SqlType, Value};
 use std::any::Any;
 use std::fmt::Debug;
@@ -146,7 +146,7 @@ pub trait ScalarKernel: Any + Debug + Send + Sync {
         false
     }
 
-    /// Whether it runs statements as parts of the one that calls it, which lends it its transaction ([`Programs`](crate::Programs)).
+    /// Whether it runs statements as parts of the one that calls it, which lends it its transaction ([`Programs`](squall_statement_context::Programs)).
     fn runs_statements(&self) -> bool {
         false
     }

@@ -4,9 +4,9 @@ use crate::function::{AggregateFunction, ScalarFunction, TableFunction};
 use crate::function_resolver::FunctionResolver;
 use crate::routine_language::RoutineLanguage;
 use crate::table_resolver::TableResolver;
-use crate::variables::VariableRegistry;
 use crate::virtual_table::VirtualTable;
 use squall_catalog::DYNAMIC_PRIVILEGES;
+use squall_system_variables::VariableRegistry;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 

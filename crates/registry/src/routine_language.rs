@@ -1,8 +1,7 @@
 //! Languages of stored routines beside SQL.
 
-use crate::context::StatementContext;
-use crate::context::nested::NestedResult;
 use crate::function::AggregateKernel;
+use squall_statement_context::{NestedResult, StatementContext};
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::fmt::Debug;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Tables whose rows are made when they are read: information_schema, performance_schema and those of modules.
 
-use crate::context::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::borrow::Cow;
 use std::fmt::Debug;

@@ -9,7 +9,7 @@ mod order;
 use self::order::{HEADER_BYTES, Indexed, field, record_at, sort};
 use crate::error::io_error;
 use crate::gate::WriteGate;
-use squall_types::work_meter::carried;
+use squall_accounting::work_meter::carried;
 use squall_types::{SqlError, SqlResult};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;

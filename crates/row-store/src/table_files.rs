@@ -12,8 +12,8 @@ use lsm_tree::config::{BloomConstructionPolicy, FilterPolicyEntry};
 use lsm_tree::file::TABLES_FOLDER;
 use lsm_tree::table::Writer;
 use lsm_tree::{Checksum, InternalValue, TableId, ValueType};
+use squall_accounting::work_meter::carried;
 use squall_catalog::IndexId;
-use squall_types::work_meter::carried;
 use squall_types::{SqlError, SqlResult};
 use std::path::PathBuf;
 

@@ -2,8 +2,8 @@
 
 use crate::charset;
 use crate::locales::LOCALES;
-use squall_registry::variables::{Effect, Kind, VariableDef};
 use squall_row_store::{Engines, TableFeature};
+use squall_system_variables::{Effect, Kind, VariableDef};
 use squall_types::temporal::Interval;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, Value};
 
@@ -409,7 +409,7 @@ fn time_zone(definition: &VariableDef, value: &Value) -> SqlResult<Checked> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use squall_registry::VariableRegistry;
+    use squall_system_variables::VariableRegistry;
 
     fn check_named(name: &str, value: Value) -> Result<Checked, u16> {
         let registry = VariableRegistry::default();

@@ -5,7 +5,7 @@ use crate::variables::{Values, ids};
 use squall_logs::error_log::error_log;
 use squall_logs::logs::{OpenError, Switch};
 use squall_logs::{Format, LogSettings, Rotation, Thresholds, Zone};
-use squall_registry::VariableId;
+use squall_system_variables::VariableId;
 use squall_types::temporal::TimeZone;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! System variables that the server itself reads, with their decoded values.
 
-use squall_registry::{ValueTable, VariableId};
 use squall_row_store::IsolationLevel;
+use squall_system_variables::{ValueTable, VariableId};
 use squall_types::Value;
 
 macro_rules! variable_ids {

@@ -9,7 +9,7 @@ use squall_definitions::edit::newer_catalog;
 use squall_parser::ast::{Ident, LoadDuplicates, ObjectName};
 use squall_planner::dml::plan::InsertRows;
 use squall_planner::dml::{DmlContext, DmlOptions, DmlPlan, execute};
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::borrow::Cow;
 use std::sync::Arc;

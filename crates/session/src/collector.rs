@@ -1,7 +1,7 @@
 //! Collects results as values in memory.
 
 use crate::result::writer::{ColumnMeta, LocalFuture, OkInfo, ResultWriter, StatusInfo};
-use squall_registry::{GrowingCharge, SessionMemory};
+use squall_accounting::{GrowingCharge, SessionMemory};
 use squall_types::json::Document;
 use squall_types::{Date, DateTime, Decimal, RowWriter, SqlError, SqlType, Time, Value};
 use std::sync::Arc;

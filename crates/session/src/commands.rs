@@ -17,11 +17,11 @@ use squall_parser::ast::{
     Execute, ExecuteImmediate, Expr, Flush, FlushLock, FlushTarget, Kill, KillKind, KillTarget, MaintenanceKind,
     Prepare, Reset, TableMaintenance,
 };
-use squall_registry::StatementContext;
 use squall_row_store::{Direction, HeldTable, LevelFault, LockWait, Optimized, TablePart, ValueRange};
 use squall_server_state::log_settings::open_error;
 use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
+use squall_statement_context::StatementContext;
 use squall_types::convert::text::write_text;
 use squall_types::{ErrorCode, Level, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;

@@ -10,14 +10,14 @@ use crate::result::writer::{ColumnMeta, LocalFuture, NetTimeouts, ResultWriter, 
 use crate::session::{Request, Session};
 use crate::state::prepared_statements::RowCollector;
 use bytes::Bytes;
+use squall_accounting::SessionMemory;
+use squall_accounting::work_meter::measured;
 use squall_catalog::Need;
 use squall_instrumentation::process::count;
 use squall_instrumentation::statement_kind::StatementKind;
 use squall_parser::ast::Statement;
-use squall_registry::SessionMemory;
 use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
-use squall_types::work_meter::measured;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -84,6 +84,10 @@ impl Session {
         }
         let (statement, needs) = self.parse_and_describe(sql).await?;
         count(&self.process.status.plan_misses);
+        if shares && statement.placeholders == 0 && matches!(*statement.statement, Statement::Query(_)) {
+            // The first execution keeps its plan: whoever prepares a query runs it again.
+            let _met = shared.plans.met_before(&statement.sql, &settings);
+        }
         let needs = needs.filter(|_| shares);
         let entry = needs.and_then(|needs| {
             let entry = shared.plans.find_or_insert(&statement.sql, &settings)?;

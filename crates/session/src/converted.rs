@@ -1,7 +1,7 @@
 //! Converts values of variables and arguments as columns convert theirs.
 
 use squall_column_tables::from_utc;
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_types::convert::{ConversionContext, store_value};
 use squall_types::{Date, SqlResult, SqlType, Value};
 

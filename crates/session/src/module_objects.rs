@@ -4,7 +4,7 @@ use crate::database::ModuleObjects;
 use crate::result::{Outcome, ResultSet, typed_column};
 use crate::session::Session;
 use squall_parser::ast::{Show, Statement};
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
 

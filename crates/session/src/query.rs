@@ -30,6 +30,7 @@ use crate::result::{Failure, Outcome, ResultSet};
 use crate::session::{Bindable, Session, StatementRun};
 use datafusion::catalog::TableProvider;
 use datafusion::physical_plan::ExecutionPlan;
+use squall_accounting::GrowingCharge;
 use squall_catalog::{Authorized, Catalog, NameKey};
 use squall_executor::StatementEnv;
 use squall_executor::env::{LentTransaction, SharedTransaction};
@@ -40,7 +41,7 @@ use squall_functions::expr::EmptyRow;
 use squall_instrumentation::stages;
 use squall_parser::ast::{self, Expr, Query, QueryBody, Select, SelectExpr, SelectItem};
 use squall_planner::{Binder, BoundQuery};
-use squall_registry::{GrowingCharge, StatementContext};
+use squall_statement_context::StatementContext;
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 

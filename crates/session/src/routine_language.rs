@@ -8,7 +8,8 @@ use squall_parser::ast::{
     Statement, StringLiteral,
 };
 use squall_parser::{ParseOptions, parse_external_body};
-use squall_registry::{ExternalKind, Registry, RoutineLanguage, StatementContext};
+use squall_registry::{ExternalKind, Registry, RoutineLanguage};
+use squall_statement_context::StatementContext;
 use squall_types::{SqlError, SqlResult, SqlType};
 use std::sync::Arc;
 

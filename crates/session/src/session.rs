@@ -39,17 +39,18 @@ use crate::state::settings::Settings;
 use crate::state::transaction::TransactionState;
 use crate::state::xa::XaBranch;
 use bytes::Bytes;
+use squall_accounting::work_meter::measured;
 use squall_catalog::{AccountKey, TableDef};
 use squall_instrumentation::process::Process;
 use squall_logs::Client;
 use squall_parser::ParseOptions;
 use squall_parser::ast::{Span, Statement};
 pub(crate) use squall_planner::bind::parse_error;
-use squall_registry::{BindSettings, KillState, NestedStatements, UserVariables, VariableValues};
 use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
+use squall_statement_context::{BindSettings, KillState, NestedStatements, UserVariables};
+use squall_system_variables::VariableValues;
 use squall_types::collation::Charset;
-use squall_types::work_meter::measured;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -451,7 +452,7 @@ impl Session {
     }
 
     /// Sets a session value without checks.
-    pub(crate) fn set_session_value(&mut self, id: squall_registry::VariableId, value: Value) {
+    pub(crate) fn set_session_value(&mut self, id: squall_system_variables::VariableId, value: Value) {
         self.variables.session.set(id, value);
     }
 

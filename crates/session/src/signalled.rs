@@ -2,7 +2,7 @@
 
 use squall_functions::operators::coerce::to_text;
 use squall_parser::ast::SignalCondition;
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_types::condition::ConditionItem;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 

@@ -6,9 +6,9 @@ use crate::stored_functions::{StoredFunctions, stored_routine};
 use parking_lot::Mutex;
 use squall_catalog::{Invoker, RoutineKind};
 use squall_registry::{
-    AggregateFunction, AggregateKernel, Argument, BindSettings, BoundAggregate, Coercibility, ExprType,
-    StatementContext, ValueAccumulator,
+    AggregateFunction, AggregateKernel, Argument, BoundAggregate, Coercibility, ExprType, ValueAccumulator,
 };
+use squall_statement_context::{BindSettings, StatementContext};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::fmt;
 use std::sync::Arc;

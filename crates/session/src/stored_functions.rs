@@ -15,10 +15,10 @@ use squall_definitions::data_type::TypeRules;
 use squall_parser::{ParseOptions, parse_body};
 use squall_planner::{Binder, TableResolver};
 use squall_registry::{
-    Argument, BindSettings, BoundCall, Coercibility, ExprType, KernelMemory, ScalarFunction, ScalarKernel,
-    StatementContext, Volatility,
+    Argument, BoundCall, Coercibility, ExprType, KernelMemory, ScalarFunction, ScalarKernel, Volatility,
 };
 use squall_server_state::charset::collation;
+use squall_statement_context::{BindSettings, StatementContext};
 use squall_system_tables::{Who, with_subject};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::fmt::{self, Debug, Formatter};

@@ -7,8 +7,8 @@ use crate::state::xa::XaBranch;
 use crate::statement_kind::ends_transaction;
 use squall_catalog::{Need, Privileges};
 use squall_parser::ast::{self, Statement, Transaction, Xa, XaJoin};
-use squall_registry::StatementContext;
 use squall_row_store::Xid;
+use squall_statement_context::StatementContext;
 use squall_types::{CollationId, ErrorCode, Level, SqlError, SqlResult, SqlType, Value};
 
 /// Of a session that is in no branch.

@@ -2,13 +2,14 @@
 
 use bytes::Bytes;
 use squall_registry::{
-    Argument, BoundCall, Coercibility, ExprType, Registry, ScalarFunction, ScalarKernel, StatementContext, Volatility,
+    Argument, BoundCall, Coercibility, ExprType, Registry, ScalarFunction, ScalarKernel, Volatility,
 };
 use squall_session::api::{Backend, Connection, ConnectionInfo, FrontEndContext, LocalFuture, OkInfo, Unanswered};
 use squall_session::collector::Collector;
 use squall_session::procedure::{Parameter, ParameterMode, ProcedureCall, ProcedureHead};
 use squall_session::result::{ResultSet, number_column};
 use squall_session::{Database, Failure, Module, OpenOptions, Procedure, Session};
+use squall_statement_context::StatementContext;
 use squall_types::{CollationId, SqlError, SqlResult, SqlType, Value};
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! The pages of `docs/reference/` match the program. `cargo xtask reference` rewrites them.
 
 use squall_functions::build::CONTROL_FUNCTIONS;
-use squall_registry::variables::{DefaultValue, Effect, Kind, Scope, VariableDef};
 use squall_registry::{Registry, Volatility};
 use squall_session::procedure::{Parameter, ProcedureHead, type_text};
+use squall_system_variables::{DefaultValue, Effect, Kind, Scope, VariableDef};
 use squall_types::ErrorCode;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

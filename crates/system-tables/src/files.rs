@@ -1,10 +1,11 @@
 //! `information_schema.FILES`: files with their tables, and folders of row tables' files, by performance_schema's names.
 
 use super::{ColumnSpec, Source, TableSpec, int, long_text, s, text, time};
+use squall_accounting::file_use;
 use squall_catalog::{TableDef, TableEntry, TableId};
 use squall_column_tables::table_of_segment;
 use squall_registry::VirtualScan;
-use squall_types::{SqlResult, Value, file_use};
+use squall_types::{SqlResult, Value};
 use std::collections::HashMap;
 use std::path::PathBuf;
 

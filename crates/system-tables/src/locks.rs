@@ -5,8 +5,9 @@
 
 use super::{PERFORMANCE, Source, TableSpec, long_text, s, s_or_null, text, u, uint};
 use squall_catalog::{Catalog, TableDef, TableEntry, TableId};
-use squall_registry::{UserLock, VirtualScan};
+use squall_registry::VirtualScan;
 use squall_row_store::{BACKUP_LOCK, COMMIT_LOCK, GLOBAL_LOCK, LockInfo, LockStrength};
+use squall_statement_context::UserLock;
 use squall_types::{SqlResult, Value};
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -8,6 +8,7 @@ use super::{
     ColumnSpec, PERFORMANCE, Source, TableSpec, choice, double, int, local_micros, long_text, moment, s, s_or_null,
     small_uint, text, u, uint,
 };
+use squall_accounting::PlanCounts;
 use squall_instrumentation::accounts::{AccountKey, AccountStatistics, host_without_port};
 use squall_instrumentation::memory;
 use squall_instrumentation::process::Process;
@@ -15,7 +16,7 @@ use squall_instrumentation::statements::{EventTotals, StatementStatistics};
 use squall_instrumentation::totals::{
     Histogram, PICOS_PER_MICRO, PICOS_PER_NANO, Totals, bucket_end_picos, bucket_start_picos,
 };
-use squall_registry::{PlanCounts, VirtualScan};
+use squall_registry::VirtualScan;
 use squall_server_state::now_micros;
 use squall_types::{SqlResult, Value};
 use std::sync::atomic::Ordering;

@@ -3,12 +3,12 @@
 use super::performance_sums::{account, accounts, by_account, by_thread, host, nobody, timed, user};
 use super::{DescribedTable, Source, s, u};
 use crate::memory_parts::memory_parts;
+use squall_accounting::file_use::{self, FileSums, FileTotals, IoTotals};
 use squall_instrumentation::memory::{self, PartMemory, SessionPart};
 use squall_instrumentation::timed::{Timed, TimesByEvent, merge_event};
 use squall_instrumentation::waits;
 use squall_registry::VirtualScan;
 use squall_row_store::{FileIo, TableFileIo};
-use squall_types::file_use::{self, FileSums, FileTotals, IoTotals};
 use squall_types::{SqlResult, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

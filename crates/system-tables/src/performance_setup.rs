@@ -8,12 +8,13 @@
 use super::performance_files::ROW_TABLE;
 use super::performance_sockets::CLIENT_SOCKET;
 use super::{DescribedTable, s};
+use squall_accounting::file_use;
 use squall_instrumentation::statement_kind::StatementKind;
 use squall_instrumentation::{Statistics, memory, stages, waits};
 use squall_registry::VirtualChange;
 use squall_server_state::ServerState;
 use squall_server_state::variables::ids;
-use squall_types::{SqlError, SqlResult, Value, file_use};
+use squall_types::{SqlError, SqlResult, Value};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Consumers. Those without a switch get what is measured.

@@ -2,6 +2,7 @@
 
 use super::background_threads::{BACKGROUND_THREADS_FROM, TASKS};
 use super::{DescribedTable, Source, local_time, s, s_or_null, u};
+use squall_accounting::file_use::{self, ThreadFileTimes};
 use squall_instrumentation::accounts::{AccountKey, AccountStatistics};
 use squall_instrumentation::errors::{ErrorStatistics, ErrorsByNumber};
 use squall_instrumentation::process::Process;
@@ -10,7 +11,6 @@ use squall_instrumentation::timed::{Timed, TimesByEvent, times_of_files};
 use squall_instrumentation::transactions::TransactionTotals;
 use squall_instrumentation::waits;
 use squall_registry::VirtualScan;
-use squall_types::file_use::{self, ThreadFileTimes};
 use squall_types::{SqlResult, Value};
 
 const PICOS_PER_NANO: u64 = 1000;

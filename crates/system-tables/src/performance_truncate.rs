@@ -1,10 +1,10 @@
 //! TRUNCATE TABLE of tables of performance_schema: resets the counts.
 
 use super::PERFORMANCE;
+use squall_accounting::file_use;
 use squall_instrumentation::socket_use::SocketTotals;
 use squall_instrumentation::transactions::TransactionTotals;
 use squall_server_state::ServerState;
-use squall_types::file_use;
 
 /// The counts that TRUNCATE TABLE resets.
 enum Counted {

@@ -3,12 +3,12 @@
 use super::background_threads::BACKGROUND_THREADS_FROM;
 use super::performance_events::timer;
 use super::{DescribedTable, Source, s, s_or_null, u};
+use squall_accounting::file_use::{self, FileEvent, FileOperation, ThreadFileEvents};
 use squall_catalog::{IndexId, TableDef, TableEntry, TableId};
 use squall_instrumentation::stages::StageEvent;
 use squall_instrumentation::waits::{OF_HISTORY, OF_HISTORY_LONG, WaitEvent};
 use squall_registry::VirtualScan;
 use squall_server_state::now_micros;
-use squall_types::file_use::{self, FileEvent, FileOperation, ThreadFileEvents};
 use squall_types::{SqlResult, Value};
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -10,7 +10,8 @@ use crate::{
     performance_waits, plain, roles, server, server_lists, sessions, spatial, statistics, tables, triggers, usage,
     variable_items,
 };
-use squall_registry::{Registry, StatementContext, VirtualChange, VirtualColumn, VirtualScan, VirtualTable};
+use squall_registry::{Registry, VirtualChange, VirtualColumn, VirtualScan, VirtualTable};
+use squall_statement_context::StatementContext;
 use squall_types::{SqlError, SqlResult, Value};
 use std::sync::{Arc, Weak};
 

@@ -446,11 +446,11 @@ pub fn variable_rows(source: &Source<'_>, global: bool) -> Vec<Vec<Value>> {
         if definition.hidden || (global && !definition.has_global()) {
             continue;
         }
-        let id = squall_registry::VariableId(at as u16);
+        let id = squall_system_variables::VariableId(at as u16);
         let value = if global || !definition.has_session() {
             globals.get(id).clone()
         } else {
-            source.context.system_variable(id, squall_registry::ReadScope::Any, definition)
+            source.context.system_variable(id, squall_system_variables::ReadScope::Any, definition)
         };
         rows.push(vec![s(definition.name), s(definition.show(&value))]);
     }
@@ -462,7 +462,7 @@ pub fn variable_rows(source: &Source<'_>, global: bool) -> Vec<Vec<Value>> {
 }
 
 fn variables_info(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    use squall_registry::variables::Kind;
+    use squall_system_variables::Kind;
     let persisted = source.state.globals.persisted();
     let rows = source.state.registry.variables.all().iter().map(|definition| {
         let (min, max) = match definition.kind {

@@ -2,8 +2,8 @@
 
 use squall_catalog::{AccessMap, Catalog, ColumnDef, ViewDef};
 use squall_instrumentation::process::Process;
-use squall_registry::StatementContext;
 use squall_server_state::ServerState;
+use squall_statement_context::StatementContext;
 use std::sync::Arc;
 
 /// The source of the rows.

@@ -1,7 +1,8 @@
 //! Descriptions of tables, their columns and their values.
 
 use crate::source::Source;
-use squall_registry::{StatementContext, VirtualColumn, VirtualScan};
+use squall_registry::{VirtualColumn, VirtualScan};
+use squall_statement_context::StatementContext;
 use squall_types::{CollationId, IntWidth, SqlResult, SqlType, StringKind, TextSize, Value};
 
 /// Makes the rows of a table.

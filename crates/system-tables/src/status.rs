@@ -8,6 +8,7 @@ use super::performance_objects::{all_tables, rows_by_table};
 use super::status_names::{OF_SESSIONS, WORDS, ZERO};
 use super::{Source, s};
 use crate::spec::local_time;
+use squall_accounting::file_use::{FileTotals, REDO_LOG};
 use squall_instrumentation::TlsUse;
 use squall_instrumentation::process::Process;
 use squall_instrumentation::timed::Timed;
@@ -15,7 +16,6 @@ use squall_instrumentation::waits::{ROW_LOCK, TABLE_LOCK};
 use squall_server_state::check::text as text_of;
 use squall_server_state::now_micros;
 use squall_server_state::variables::Values;
-use squall_types::file_use::{FileTotals, REDO_LOG};
 use squall_types::{ErrorCode, Value};
 use std::sync::atomic::Ordering::Relaxed;
 

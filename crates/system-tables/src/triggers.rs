@@ -4,7 +4,8 @@ use crate::quoting::quote;
 use crate::spec::hundredths;
 use crate::{ColumnSpec, Source, TableSpec, local_micros, long_text, s, text, u, uint};
 use squall_catalog::{Privileges, TableDef, TableEntry, TriggerDef};
-use squall_registry::{StatementContext, VirtualScan};
+use squall_registry::VirtualScan;
+use squall_statement_context::StatementContext;
 use squall_types::{SqlMode, SqlResult, Value};
 use std::sync::Arc;
 

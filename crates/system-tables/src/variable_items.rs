@@ -1,8 +1,8 @@
 //! `information_schema.VARIABLE_ITEMS`: the items of variables that are lists, one per row.
 
 use super::{Source, TableSpec, s, text, u, uint, yes_no};
-use squall_registry::variables::{Effect, Scope};
-use squall_registry::{VariableDef, VariableId, VirtualScan};
+use squall_registry::VirtualScan;
+use squall_system_variables::{Effect, Scope, VariableDef, VariableId};
 use squall_types::{SqlResult, Value};
 
 pub(crate) const TABLES: &[TableSpec] = &[TableSpec {

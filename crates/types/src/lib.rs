@@ -4,7 +4,7 @@
 //! Arrow arrays or sessions.
 //!
 //! Reading order: [`sql_type`], [`value`], [`decimal`], [`temporal`], [`collation`], [`error`], [`convert`], [`json`], [`geometry`],
-//! [`vector`], [`key_codec`]; apart from these [`durable_files`], [`file_use`], [`work_meter`] and [`threads`].
+//! [`vector`], [`key_codec`]; apart from these [`durable_files`].
 
 pub mod clock;
 pub mod collation;
@@ -15,8 +15,6 @@ pub mod digits;
 pub mod double_text;
 pub mod durable_files;
 pub mod error;
-pub mod file_times;
-pub mod file_use;
 pub mod geometry;
 pub mod hex;
 pub mod invariant;
@@ -25,16 +23,13 @@ mod json_value;
 pub mod key_codec;
 pub mod ngrams;
 pub mod row_writer;
-pub mod session_memory;
 pub mod sql_mode;
 pub mod sql_type;
 pub mod temporal;
 pub mod term_list;
-pub mod threads;
 pub mod value;
 pub mod vector;
 pub mod words;
-pub mod work_meter;
 
 pub use collation::{Charset, CollationId};
 pub use decimal::Decimal;

@@ -2,7 +2,8 @@
 
 use squall_javascript::engine::{Failure, Input, Limits, Output, Parameter, ResultForm, Statements, Task};
 use squall_javascript::pool::{Engine, LastScript};
-use squall_registry::{CallerError, KillState, NestedResult};
+use squall_registry::CallerError;
+use squall_statement_context::{KillState, NestedResult};
 use squall_types::json::Document;
 use squall_types::temporal::TimeZone;
 use squall_types::{ErrorCode, SqlError, SqlType, Value};

@@ -15,7 +15,7 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, Parq
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::reader::{ChunkReader, Length};
-use squall_types::file_use::{COLUMN_SEGMENT, MeteredFile};
+use squall_accounting::file_use::{COLUMN_SEGMENT, MeteredFile};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

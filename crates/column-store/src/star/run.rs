@@ -11,7 +11,7 @@ use super::{Group, StarAnswer, StarOptions, StarQuery, StarSource};
 use crate::error::{Error, Result};
 use crate::parallel::map_in_parallel;
 use crate::predicate::SkippedRows;
-use squall_types::work_meter::carried;
+use squall_accounting::work_meter::carried;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Runs a star query over Segments and delta rows, which all have the same columns.

@@ -3,11 +3,11 @@
 use super::key::{storage_index_id, storage_range};
 use super::range::EncodedRange;
 use parking_lot::Mutex;
+use squall_accounting::{GrowingCharge, SessionMemory};
 use squall_catalog::{IndexId, TableId};
-use squall_registry::{FulltextKey, FulltextReader, GrowingCharge, KillState, StatementContext};
 use squall_row_store::{Direction, ReadView, RowStore, Table};
+use squall_statement_context::{FulltextKey, FulltextReader, KillState, StatementContext};
 use squall_types::json::terms::TermRange;
-use squall_types::session_memory::SessionMemory;
 use squall_types::{SqlResult, Value};
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Debug, Formatter};

@@ -3,11 +3,11 @@
 use crate::env::StatementEnv;
 use parking_lot::MutexGuard;
 use squall_parser::ast;
-use squall_registry::off_pool;
 use squall_row_store::{
     Direction, KeyRange, LockMode, LockRequest, LockWait, PiecewiseSearch, ReadView, Row, StoreError, StoreResult,
     Table, Transaction,
 };
+use squall_statement_context::off_pool;
 use squall_types::{SqlError, SqlResult};
 use std::ops::Bound;
 use std::sync::Arc;

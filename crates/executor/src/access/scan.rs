@@ -19,10 +19,11 @@ use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSe
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, Partitioning, PlanProperties};
 use rustc_hash::FxHashSet;
+use squall_accounting::GrowingCharge;
 use squall_column_tables::{ColumnDecoder, append_column};
 use squall_functions::expr::datafusion_error;
-use squall_registry::{GrowingCharge, TableOperation};
 use squall_row_store::{Cursor, Direction, IndexEntry, KeyRange, PiecewiseSearch, ReadView, Row, Table, ValueRef};
+use squall_statement_context::TableOperation;
 use squall_types::SqlResult;
 use std::collections::VecDeque;
 use std::fmt;

@@ -21,13 +21,12 @@ use datafusion::physical_expr::{EquivalenceProperties, PhysicalSortExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
 use datafusion::physical_plan::{ExecutionPlan, Partitioning, PlanProperties};
+use squall_accounting::GrowingCharge;
 use squall_catalog::{ColumnDef, ColumnDefault, ColumnId, TableDef, TableId};
 use squall_functions::arrow_map::{ValueArrayBuilder, field_for};
 use squall_functions::expr::datafusion_error;
-use squall_registry::{
-    Coercibility, ColumnRange, ExprType, GrowingCharge, RowParts, StatementContext, VirtualColumn, VirtualScan,
-    VirtualTable,
-};
+use squall_registry::{Coercibility, ColumnRange, ExprType, RowParts, VirtualColumn, VirtualScan, VirtualTable};
+use squall_statement_context::StatementContext;
 use squall_types::{CollationId, SqlResult, SqlType, Value};
 use std::fmt;
 use std::ops::Bound;

@@ -8,8 +8,8 @@ use datafusion::common::internal_datafusion_err;
 use datafusion::execution::config::SessionConfig;
 use squall_catalog::Catalog;
 use squall_functions::expr::ExecutionSlot;
-use squall_registry::StatementContext;
 use squall_row_store::{ReadView, RowStore};
+use squall_statement_context::StatementContext;
 use squall_types::{Date, DateTime, SqlError, SqlResult};
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! A transaction that a query borrows from its session.
 
 use parking_lot::{Mutex, MutexGuard};
-use squall_registry::StatementContext;
 use squall_row_store::Transaction;
+use squall_statement_context::StatementContext;
 use squall_types::{SqlError, SqlResult};
 use std::sync::{Arc, Weak};
 use tokio::sync::oneshot;

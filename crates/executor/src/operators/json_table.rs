@@ -15,11 +15,12 @@ use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSe
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, PlanProperties};
 use futures::{StreamExt, TryStreamExt};
+use squall_accounting::Charge;
 use squall_functions::arrow_map::{ValueArrayBuilder, sql_type_of, value_at};
 use squall_functions::expr::datafusion_error;
 use squall_functions::json::JsonTable;
 use squall_functions::library::support::stored_of;
-use squall_registry::{Charge, StatementContext};
+use squall_statement_context::StatementContext;
 use squall_types::{SqlResult, SqlType, Value};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};

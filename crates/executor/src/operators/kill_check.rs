@@ -16,7 +16,7 @@ use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::joins::utils::JoinFilter;
 use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec};
 use squall_functions::expr::{ExecutionSlot, datafusion_error};
-use squall_registry::off_pool;
+use squall_statement_context::off_pool;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;

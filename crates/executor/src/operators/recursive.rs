@@ -3,7 +3,7 @@
 
 use datafusion::common::{DFSchemaRef, Result};
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};

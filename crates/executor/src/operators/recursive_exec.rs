@@ -21,7 +21,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, PlanProperties};
 use futures::{StreamExt, TryStreamExt};
 use parking_lot::Mutex;
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_types::{ErrorCode, SqlError};
 use std::collections::HashSet;
 use std::fmt;

@@ -2,8 +2,8 @@
 
 use datafusion::common::Result;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
+use squall_accounting::{MemoryBudget, SessionMemory};
 use squall_functions::expr::sql_error_from;
-use squall_registry::{MemoryBudget, SessionMemory};
 use squall_types::SqlResult;
 use std::sync::Arc;
 

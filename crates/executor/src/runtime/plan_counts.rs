@@ -5,7 +5,8 @@ use crate::operators::as_sort;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, InputOrderMode};
-use squall_registry::{PlanCounts, StatementContext};
+use squall_accounting::PlanCounts;
+use squall_statement_context::StatementContext;
 use std::sync::Arc;
 
 /// Tells a statement what its plan has done, when it is dropped.

@@ -2,7 +2,7 @@
 
 use datafusion::common::runtime::{JoinSetTracer, set_join_set_tracer};
 use futures::future::BoxFuture;
-use squall_types::work_meter::{carried, current, measured};
+use squall_accounting::work_meter::{carried, current, measured};
 use std::any::Any;
 
 /// Has every task that DataFusion starts in this process carry the processor meter of its thread on.

@@ -6,7 +6,8 @@ use datafusion::physical_expr::PhysicalExprRef;
 use datafusion::physical_expr::expressions::Column;
 use parking_lot::Mutex;
 use squall_functions::arrow_map::value_at;
-use squall_registry::{ColumnRange, StatementContext};
+use squall_registry::ColumnRange;
+use squall_statement_context::StatementContext;
 use squall_types::{SqlType, Value};
 use std::ops::Bound;
 

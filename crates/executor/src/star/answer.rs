@@ -15,7 +15,7 @@ use squall_column_tables::from_utc;
 use squall_functions::aggregate::{AggregateCall, SumKernel};
 use squall_functions::arrow_map::arrow_type;
 use squall_functions::expr::datafusion_error;
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_types::collation::sort_key;
 use squall_types::temporal::TimeZone;
 use squall_types::{DateTime, SqlType};

@@ -25,7 +25,7 @@ use squall_column_store::predicate::{ColumnSource, Condition};
 use squall_column_store::star::{GroupBy, StarAnswer, StarJoin, StarOptions, StarQuery, StarSource, run_star_query};
 use squall_column_tables::{TableColumns, VisibleSegment};
 use squall_functions::expr::datafusion_error;
-use squall_registry::TableOperation;
+use squall_statement_context::TableOperation;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;

@@ -1,7 +1,8 @@
 //! ANY_VALUE: the value of the group's first row.
 
 use super::codec::{decode_value, encode_value};
-use squall_registry::{AggregateKernel, StatementContext, ValueAccumulator};
+use squall_registry::{AggregateKernel, ValueAccumulator};
+use squall_statement_context::StatementContext;
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
 

@@ -2,7 +2,8 @@
 
 use super::codec::{decode_value, encode_value};
 use crate::operators::bits::BitOp;
-use squall_registry::{AggregateKernel, StatementContext, ValueAccumulator};
+use squall_registry::{AggregateKernel, ValueAccumulator};
+use squall_statement_context::StatementContext;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
 //! ST_COLLECT: the geometries of a group as one.
 
-use squall_registry::{AggregateKernel, StatementContext, ValueAccumulator};
+use squall_registry::{AggregateKernel, ValueAccumulator};
 use squall_spatial::{SpatialValue, valid};
+use squall_statement_context::StatementContext;
 use squall_types::geometry::SRID_BYTES;
 use squall_types::{ErrorCode, GeometryKind, SqlError, SqlResult, Value};
 use std::sync::Arc;

@@ -1,7 +1,8 @@
 //! COUNT on rows: for several arguments and for DISTINCT.
 
 use super::codec::take;
-use squall_registry::{AggregateKernel, StatementContext, ValueAccumulator};
+use squall_registry::{AggregateKernel, ValueAccumulator};
+use squall_statement_context::StatementContext;
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
 //! DISTINCT in front of an aggregate that takes rows.
 
 use super::codec::{decode_value, encode_value};
-use squall_registry::{AggregateKernel, StatementContext, ValueAccumulator};
+use squall_registry::{AggregateKernel, ValueAccumulator};
+use squall_statement_context::StatementContext;
 use squall_types::{CollationId, SqlResult, Value};
 use std::collections::HashSet;
 use std::sync::Arc;

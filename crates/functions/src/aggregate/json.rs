@@ -3,7 +3,8 @@
 use super::codec::{decode_value, encode_value};
 use crate::operators::coerce;
 use crate::operators::json_compare::to_json;
-use squall_registry::{AggregateKernel, StatementContext, ValueAccumulator};
+use squall_registry::{AggregateKernel, ValueAccumulator};
+use squall_statement_context::StatementContext;
 use squall_types::json::DEPTH_MAX;
 use squall_types::json::Document;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};

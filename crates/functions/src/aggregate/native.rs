@@ -11,9 +11,8 @@ use super::sum::{SumInput, SumKernel};
 use super::variance::VarianceKernel;
 use crate::operators::bits::BitOp;
 use crate::typing::numeric::{NumericKind, integer_digits, numeric_kind};
-use squall_registry::{
-    AggregateFunction, AggregateKernel, Argument, BoundAggregate, Coercibility, ExprType, Registry, StatementContext,
-};
+use squall_registry::{AggregateFunction, AggregateKernel, Argument, BoundAggregate, Coercibility, ExprType, Registry};
+use squall_statement_context::StatementContext;
 use squall_types::{CollationId, Decimal, ErrorCode, GeometryKind, SqlError, SqlResult, SqlType};
 use std::sync::Arc;
 

@@ -4,7 +4,8 @@
 //! windows never ask. This module charges that part.
 
 use parking_lot::Mutex;
-use squall_registry::{Charge, StatementContext};
+use squall_accounting::Charge;
+use squall_statement_context::StatementContext;
 use squall_types::SqlResult;
 
 /// The charge of one state.

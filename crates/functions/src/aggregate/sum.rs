@@ -14,7 +14,8 @@ use arrow::datatypes::{DataType, Decimal128Type, Decimal256Type, Float64Type, In
 use arrow_buffer::i256;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{Accumulator, EmitTo, GroupsAccumulator};
-use squall_registry::{AggregateKernel, StatementContext, ValueAccumulator};
+use squall_registry::{AggregateKernel, ValueAccumulator};
+use squall_statement_context::StatementContext;
 use squall_types::{Decimal, SqlResult, SqlType, Value};
 use std::sync::Arc;
 

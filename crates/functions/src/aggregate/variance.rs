@@ -1,7 +1,8 @@
 //! VAR_POP, VAR_SAMP, STDDEV_POP, STDDEV_SAMP: Welford's running mean and sum of squares.
 
 use super::codec::take;
-use squall_registry::{AggregateKernel, StatementContext, ValueAccumulator};
+use squall_registry::{AggregateKernel, ValueAccumulator};
+use squall_statement_context::StatementContext;
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
 

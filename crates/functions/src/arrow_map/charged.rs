@@ -3,7 +3,7 @@
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, StringViewArray};
 use arrow::datatypes::DataType;
 use arrow_buffer::Buffer;
-use squall_registry::GrowingCharge;
+use squall_accounting::GrowingCharge;
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
 

@@ -24,7 +24,8 @@ pub use literal::literal_type;
 pub use vector::{refuse_no_numbers, refuse_vectors};
 
 use crate::expr::{BoundExpr, Call};
-use squall_registry::{Argument, ExprType, Registry, ScalarKernel, StatementContext, Volatility};
+use squall_registry::{Argument, ExprType, Registry, ScalarKernel, Volatility};
+use squall_statement_context::StatementContext;
 use squall_types::{SqlResult, SqlType};
 use std::sync::Arc;
 

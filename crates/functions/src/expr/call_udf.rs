@@ -12,7 +12,9 @@ use datafusion::logical_expr::{
     Volatility as DataFusionVolatility,
 };
 use rustc_hash::FxHasher;
-use squall_registry::{ExprType, GrowingCharge, StatementContext, Volatility, off_pool};
+use squall_accounting::GrowingCharge;
+use squall_registry::{ExprType, Volatility};
+use squall_statement_context::{StatementContext, off_pool};
 use squall_types::{SqlResult, SqlType, Value};
 use std::any::Any;
 use std::fmt::{self, Debug, Formatter, Write};

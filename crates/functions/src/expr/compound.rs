@@ -6,7 +6,8 @@
 //! cost is in proportion to its length.
 
 use super::{BoundExpr, Call, ColumnRef};
-use squall_registry::{ScalarKernel, StatementContext, Volatility};
+use squall_registry::{ScalarKernel, Volatility};
+use squall_statement_context::StatementContext;
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::collections::HashMap;
 use std::fmt::{self, Debug, Display, Formatter, Write};

@@ -4,7 +4,7 @@ use super::{BoundExpr, Call, CompareOp};
 use crate::comparison::physical_order;
 use crate::wrong_value::{lacks_expression, with_expression};
 use arrow_buffer::i256;
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_types::{CollationId, SqlError, SqlResult, Value};
 
 /// Where column values and parameters come from.

@@ -1,7 +1,7 @@
 //! The slot in which the expressions of a plan find the statement that runs it.
 
 use arc_swap::ArcSwap;
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
 

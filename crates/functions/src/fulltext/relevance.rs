@@ -7,7 +7,7 @@
 use super::Parser;
 use super::search::{Clause, Operator, Search, What, is_filed, prefix_range, token, word_range};
 use super::tokens::Tokens;
-use squall_registry::{FulltextKey, FulltextReader};
+use squall_statement_context::{FulltextKey, FulltextReader};
 use squall_types::{SqlError, SqlResult};
 use std::borrow::Cow;
 use std::collections::HashMap;

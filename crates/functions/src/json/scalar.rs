@@ -1,7 +1,7 @@
 //! Values out of documents as values of SQL types.
 
 use crate::operators::coerce;
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_types::convert::context::{ConversionContext, Severity};
 use squall_types::convert::store_value;
 use squall_types::json::Json;

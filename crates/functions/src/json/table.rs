@@ -2,7 +2,7 @@
 
 use super::scalar::{column_value, type_word};
 use crate::documents::tree_charge;
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_types::json::stored::for_each_at;
 use squall_types::json::{Json, JsonPath};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};

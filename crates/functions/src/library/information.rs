@@ -2,7 +2,8 @@
 
 use super::support::{Args, Binding, Def, result};
 use crate::expr::boolean_type;
-use squall_registry::{Coercibility, ExprType, off_pool};
+use squall_registry::{Coercibility, ExprType};
+use squall_statement_context::off_pool;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};

@@ -2,7 +2,8 @@
 
 use super::support::{Args, Binding, Def, MANY, result};
 use crate::operators::json_compare::to_json;
-use squall_registry::{Coercibility, ExprType, GrowingCharge};
+use squall_accounting::GrowingCharge;
+use squall_registry::{Coercibility, ExprType};
 use squall_types::collation::LikePattern;
 use squall_types::json::{self, DEPTH_MAX, Document, Json, JsonError, JsonPath, Outline};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};

@@ -3,9 +3,9 @@
 use crate::operators::coerce;
 use parking_lot::Mutex;
 use squall_registry::{
-    Argument, BoundCall, Coercibility, ExprType, KernelMemory, ScalarFunction, ScalarKernel, StatementContext,
-    Volatility,
+    Argument, BoundCall, Coercibility, ExprType, KernelMemory, ScalarFunction, ScalarKernel, Volatility,
 };
+use squall_statement_context::StatementContext;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

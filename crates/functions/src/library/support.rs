@@ -7,10 +7,11 @@ use crate::operators::coerce;
 use crate::typing::collation::{StringOperand, aggregate_collations, aggregate_result};
 use crate::typing::{display_length, string_of_length};
 use arrow::array::{Array, ArrayRef, AsArray, StringViewArray};
+use squall_accounting::Charge;
 use squall_registry::{
-    Argument, BoundCall, Charge, Coercibility, ExprType, Registry, ScalarFunction, ScalarKernel, StatementContext,
-    Volatility,
+    Argument, BoundCall, Coercibility, ExprType, Registry, ScalarFunction, ScalarKernel, Volatility,
 };
+use squall_statement_context::StatementContext;
 use squall_types::json::{Json, Outline};
 use squall_types::{CollationId, Date, DateTime, Decimal, ErrorCode, SqlError, SqlResult, SqlType, Time, Value};
 use std::borrow::Cow;

@@ -4,7 +4,8 @@ use crate::build::ExprBuilder;
 use crate::expr::{BoundExpr, EmptyRow};
 use crate::operators::coerce;
 use crate::test_context::context;
-use squall_registry::{Registry, StatementContext};
+use squall_registry::Registry;
+use squall_statement_context::StatementContext;
 use squall_types::{Decimal, SqlResult, Value};
 
 /// An argument: a string `'…'`, `NULL`, an integer, a decimal, a double with an exponent, bytes `x'…'`, JSON `j'…'`.

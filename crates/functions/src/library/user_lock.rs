@@ -1,7 +1,7 @@
 //! GET_LOCK and its family.
 
 use super::support::{Args, Def, result};
-use squall_registry::{Acquired, off_pool};
+use squall_statement_context::{Acquired, off_pool};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::time::Duration;
 

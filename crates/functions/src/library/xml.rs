@@ -2,7 +2,7 @@
 
 use super::support::{Args, Def, result};
 use crate::xml::{Document, Evaluation, Found, Query};
-use squall_registry::GrowingCharge;
+use squall_accounting::GrowingCharge;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
 
 /// The family. A query may name variables, so none of them is the same in every statement.

@@ -1,7 +1,8 @@
 //! Bit operators on 64-bit integers and on byte strings.
 
 use super::coerce;
-use squall_registry::{ScalarKernel, StatementContext};
+use squall_registry::ScalarKernel;
+use squall_statement_context::StatementContext;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 
 /// The bit operators.

@@ -1,7 +1,8 @@
 //! Explicit CAST.
 
 use super::coerce;
-use squall_registry::{ScalarKernel, StatementContext};
+use squall_registry::ScalarKernel;
+use squall_statement_context::StatementContext;
 use squall_types::convert::cast::{CastTarget, cast_value, json_of_text};
 use squall_types::convert::context::ConversionContext;
 use squall_types::{CollationId, SqlResult, SqlType, StringKind, Value};

@@ -1,6 +1,7 @@
 //! CHAR(… USING charset): bytes of numbers as characters of a set.
 
-use squall_registry::{ScalarKernel, StatementContext};
+use squall_registry::ScalarKernel;
+use squall_statement_context::StatementContext;
 use squall_types::collation::Charset;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 

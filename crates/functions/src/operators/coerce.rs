@@ -2,7 +2,7 @@
 //! warning (an error in a strict write) and becomes the nearest value.
 
 use crate::wrong_value::report;
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_types::convert::number::round_f64;
 use squall_types::convert::{self, parse_f64, parse_integer};
 use squall_types::json::Document;

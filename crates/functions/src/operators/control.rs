@@ -1,7 +1,8 @@
 //! Kernels of control-flow functions that must evaluate each value once.
 
 use crate::comparison::physical_order;
-use squall_registry::{ScalarKernel, StatementContext};
+use squall_registry::ScalarKernel;
+use squall_statement_context::StatementContext;
 use squall_types::{CollationId, SqlResult, Value, collation};
 use std::cmp::Ordering;
 

@@ -7,7 +7,8 @@ use arrow::array::{ArrayRef, AsArray, Decimal128Array};
 use arrow::compute::kernels::arity::try_binary;
 use arrow::datatypes::{DataType, Decimal128Type};
 use arrow::error::ArrowError;
-use squall_registry::{ScalarKernel, StatementContext};
+use squall_registry::ScalarKernel;
+use squall_statement_context::StatementContext;
 use squall_types::{Decimal, SqlResult, Value};
 use std::sync::Arc;
 

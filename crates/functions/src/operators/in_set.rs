@@ -2,7 +2,8 @@
 
 use arrow::array::{ArrayRef, AsArray, Int64Array};
 use arrow::datatypes::{Int64Type, UInt64Type};
-use squall_registry::{ScalarKernel, StatementContext};
+use squall_registry::ScalarKernel;
+use squall_statement_context::StatementContext;
 use squall_types::collation::sort_key;
 use squall_types::{CollationId, SqlError, SqlResult, Value};
 use std::fmt;

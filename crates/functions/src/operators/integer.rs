@@ -5,7 +5,8 @@ use crate::wrong_value::{division_by_zero, out_of_range};
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, Int64Array, PrimitiveArray};
 use arrow::compute::kernels::numeric;
 use arrow::datatypes::{Int64Type, UInt64Type};
-use squall_registry::{ScalarKernel, StatementContext};
+use squall_registry::ScalarKernel;
+use squall_statement_context::StatementContext;
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
 

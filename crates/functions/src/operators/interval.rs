@@ -1,7 +1,8 @@
 //! Dates and times plus and minus intervals.
 
 use super::coerce;
-use squall_registry::{ScalarKernel, StatementContext};
+use squall_registry::ScalarKernel;
+use squall_statement_context::StatementContext;
 use squall_types::temporal::parse::parse_datetime;
 use squall_types::temporal::{Interval, IntervalUnit};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};

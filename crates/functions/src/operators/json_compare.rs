@@ -2,7 +2,8 @@
 
 use super::coerce;
 use crate::comparison::CompareOp;
-use squall_registry::{ScalarKernel, StatementContext};
+use squall_registry::ScalarKernel;
+use squall_statement_context::StatementContext;
 use squall_types::json::{Json, compare_stored};
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 

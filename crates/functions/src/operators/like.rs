@@ -2,7 +2,8 @@
 
 use arrow::array::{Array, ArrayRef, AsArray, Int64Builder};
 use parking_lot::Mutex;
-use squall_registry::{KernelMemory, ScalarKernel, StatementContext};
+use squall_registry::{KernelMemory, ScalarKernel};
+use squall_statement_context::StatementContext;
 use squall_types::collation::LikePattern;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
 use std::fmt::{self, Debug, Formatter};

@@ -1,7 +1,8 @@
 //! REGEXP.
 
 use regex::{Regex, RegexBuilder};
-use squall_registry::{ScalarKernel, StatementContext};
+use squall_registry::ScalarKernel;
+use squall_statement_context::StatementContext;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::cell::RefCell;
 use std::collections::VecDeque;

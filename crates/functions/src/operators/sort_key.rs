@@ -3,7 +3,8 @@
 use crate::documents::tree_charge;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewBuilder};
 use rustc_hash::FxHashMap;
-use squall_registry::{ScalarKernel, StatementContext};
+use squall_registry::ScalarKernel;
+use squall_statement_context::StatementContext;
 use squall_types::collation::sort_key as collation_sort_key;
 use squall_types::{CollationId, SqlResult, Value};
 use std::ops::Range;

@@ -1,7 +1,8 @@
 //! The truth of strings and documents.
 
 use super::coerce;
-use squall_registry::{ScalarKernel, StatementContext};
+use squall_registry::ScalarKernel;
+use squall_statement_context::StatementContext;
 use squall_types::{SqlResult, SqlType, Value};
 
 /// Whether a string's number is other than zero.

@@ -3,7 +3,7 @@
 //! The reader accepts the same texts as MySQL's: several elements side by side, attributes without quotes or value, no entities. Nodes
 //! are a list in the order in which they begin, so any depth is possible.
 
-use squall_registry::GrowingCharge;
+use squall_accounting::GrowingCharge;
 use squall_types::SqlResult;
 use std::ops::Range;
 

@@ -2,7 +2,8 @@
 
 use super::document::{Document, Kind};
 use super::xpath::{Axis, Expr, Function, Operator, Query, Start, Step};
-use squall_registry::{GrowingCharge, StatementContext};
+use squall_accounting::GrowingCharge;
+use squall_statement_context::StatementContext;
 use squall_types::collation::{compare, eq, find};
 use squall_types::convert::number::value_to_f64;
 use squall_types::convert::{parse_f64, write_double};

@@ -1,7 +1,8 @@
 //! Random texts and queries: none fails, and each result is a part of the text.
 
 use super::{Document, Evaluation, Found, Query};
-use squall_registry::{GrowingCharge, StatementContext};
+use squall_accounting::GrowingCharge;
+use squall_statement_context::StatementContext;
 use squall_types::CollationId;
 
 /// Pieces of texts.

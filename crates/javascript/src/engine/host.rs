@@ -4,7 +4,7 @@ use super::guard::{hold_off, shield};
 use super::host_sql::sql;
 use super::task::{Leave, Statements};
 use rquickjs_sys as js;
-use squall_registry::KillState;
+use squall_statement_context::KillState;
 use squall_types::SqlError;
 use squall_types::temporal::TimeZone;
 use std::ffi::{CStr, c_int, c_void};

@@ -5,7 +5,8 @@ use super::host::{Host, host_of};
 use super::task::{Leave, Parameter};
 use super::values::{PLAIN, input_value, number_value, string_value};
 use rquickjs_sys as js;
-use squall_registry::{CallerError, NestedResult};
+use squall_registry::CallerError;
+use squall_statement_context::NestedResult;
 use squall_types::{SqlError, SqlType, Value};
 use std::ffi::c_int;
 

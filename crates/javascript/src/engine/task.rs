@@ -1,6 +1,7 @@
 //! The input and the result of a call of the engine.
 
-use squall_registry::{CallerError, KillState, NestedResult};
+use squall_registry::CallerError;
+use squall_statement_context::{KillState, NestedResult};
 use squall_types::temporal::TimeZone;
 use squall_types::{SqlError, SqlType, Value};
 use std::borrow::Cow;

@@ -1,7 +1,7 @@
 //! Watches the time of scripts, and stops those that run too long.
 
 use parking_lot::Mutex;
-use squall_registry::KillState;
+use squall_statement_context::KillState;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock, Weak};
 use std::thread::Thread;

@@ -3,7 +3,7 @@
 use crate::file::LogFile;
 use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
-use squall_types::threads::thread_number;
+use squall_accounting::threads::thread_number;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;

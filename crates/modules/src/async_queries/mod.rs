@@ -16,10 +16,11 @@ mod worker;
 
 use kept_sessions::KeptSessions;
 use squall_jobs::{Kind, KindSpec, OnRestart};
-use squall_registry::variables::definition::unsigned;
-use squall_registry::variables::{Scope, VariableDef};
-use squall_registry::{Registry, StatementContext, ValueTable};
+use squall_registry::Registry;
 use squall_session::{Database, Module, Procedure, WeakDatabase};
+use squall_statement_context::StatementContext;
+use squall_system_variables::definition::unsigned;
+use squall_system_variables::{Scope, ValueTable, VariableDef};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;

@@ -1,7 +1,8 @@
 //! `async.settings`: the variable `async_thread_count` as the row of a table.
 
 use super::{NAME, Shared, THREAD_COUNT, set_thread_count};
-use squall_registry::{StatementContext, VirtualChange, VirtualColumn, VirtualScan, VirtualTable};
+use squall_registry::{VirtualChange, VirtualColumn, VirtualScan, VirtualTable};
+use squall_statement_context::StatementContext;
 use squall_types::{CollationId, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 

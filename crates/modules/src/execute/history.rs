@@ -3,7 +3,8 @@
 use super::background::{Jobs, read_outcome, read_parent};
 use squall_catalog::Privileges;
 use squall_jobs::{JobInfo, JobState};
-use squall_registry::{RowParts, StatementContext, VirtualColumn, VirtualScan, VirtualTable, rows_of_parts};
+use squall_registry::{RowParts, VirtualColumn, VirtualScan, VirtualTable, rows_of_parts};
+use squall_statement_context::StatementContext;
 use squall_types::{CollationId, SqlResult, SqlType, StringKind, TextSize, Value};
 use std::sync::Arc;
 

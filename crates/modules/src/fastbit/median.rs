@@ -2,9 +2,9 @@
 
 use super::DATABASE;
 use squall_registry::{
-    AggregateFunction, AggregateKernel, Argument, BoundAggregate, Coercibility, ExprType, StatementContext,
-    ValueAccumulator,
+    AggregateFunction, AggregateKernel, Argument, BoundAggregate, Coercibility, ExprType, ValueAccumulator,
 };
+use squall_statement_context::StatementContext;
 use squall_types::convert::number::value_to_f64;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;

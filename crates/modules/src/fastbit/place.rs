@@ -5,7 +5,7 @@ use squall_catalog::NameKey;
 use squall_fastbit::path::TablePath;
 use squall_fastbit::query::{Output, Query, QueryError, SqlOptions};
 use squall_fastbit::quote::{self, Dialect};
-use squall_registry::{NestedResult, NestedStatements, StatementContext};
+use squall_statement_context::{NestedResult, NestedStatements, StatementContext};
 use squall_types::{ErrorCode, Level, SqlError, SqlMode, SqlResult, Value};
 
 /// The user variable that the routines, not the functions, put before a path.

@@ -6,7 +6,8 @@ use squall_fastbit::query::{Output, Query, QueryError};
 use squall_fastbit::result_file;
 use squall_functions::library::support::{Args, Def, result};
 use squall_functions::operators::coerce::to_text;
-use squall_registry::{StatementContext, TableFunction};
+use squall_registry::TableFunction;
+use squall_statement_context::StatementContext;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 
 /// The family.

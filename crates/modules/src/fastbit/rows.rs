@@ -5,7 +5,7 @@ use super::place::{Place, is_fatal, is_no_table, nested, no_table, parse, query_
 use super::tables::{BAD_PATH, UNKNOWN_TABLE};
 use squall_fastbit::row_text;
 use squall_functions::library::support::{Args, Def, MANY, result};
-use squall_registry::{AppendColumn, StatementContext};
+use squall_statement_context::{AppendColumn, StatementContext};
 use squall_types::convert::{ConversionContext, store_value};
 use squall_types::{CollationId, Date, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::fs::File;

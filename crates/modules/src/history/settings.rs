@@ -1,10 +1,11 @@
 //! The module's variables, and the tables that show them under the original's names.
 
 use super::{History, NAME, set_period};
-use squall_registry::variables::definition::{boolean, special, unsigned};
-use squall_registry::variables::{Kind, Scope, VariableDef};
-use squall_registry::{StatementContext, VirtualChange, VirtualColumn, VirtualScan, VirtualTable};
+use squall_registry::{VirtualChange, VirtualColumn, VirtualScan, VirtualTable};
 use squall_session::Database;
+use squall_statement_context::StatementContext;
+use squall_system_variables::definition::{boolean, special, unsigned};
+use squall_system_variables::{Kind, Scope, VariableDef};
 use squall_types::temporal::Interval;
 use squall_types::{CollationId, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;

@@ -6,15 +6,15 @@ use super::running::{Answered, Running};
 use super::settings::Settings;
 use super::{Admitted, PRIVILEGE, STATUS, Shared, TRANSFER, answer};
 use arrow::array::{Array, ArrayRef};
+use squall_accounting::GrowingCharge;
 use squall_functions::arrow_map::{ValueArrayBuilder, value_at};
 use squall_functions::library::support::{Binding, document_of, result};
 use squall_functions::operators::coerce::to_text;
 use squall_http_client::header::{CONTENT_TYPE, HeaderValue};
 use squall_http_client::text::decode;
 use squall_http_client::{Method, Request};
-use squall_registry::{
-    Argument, BoundCall, ExprType, GrowingCharge, Registry, ScalarFunction, ScalarKernel, StatementContext, Volatility,
-};
+use squall_registry::{Argument, BoundCall, ExprType, Registry, ScalarFunction, ScalarKernel, Volatility};
+use squall_statement_context::StatementContext;
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::collections::VecDeque;
 use std::fmt::{self, Debug, Formatter};

@@ -3,8 +3,9 @@
 use super::requests::RequestEntry;
 use super::settings::Settings;
 use super::{BLOCKED, Shared, TRANSFER, options};
+use squall_accounting::GrowingCharge;
 use squall_http_client::{Client, HttpError, Limits, Request, Response, SystemResolver};
-use squall_registry::{GrowingCharge, StatementContext, off_pool};
+use squall_statement_context::{StatementContext, off_pool};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};

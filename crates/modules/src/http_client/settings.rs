@@ -3,9 +3,9 @@
 use super::BLOCKED;
 use parking_lot::Mutex;
 use squall_http_client::{HeaderValue, Limits, Proxy, Rules};
-use squall_registry::variables::definition::{boolean, text, text_of, unsigned};
-use squall_registry::variables::{Scope, VariableDef};
-use squall_registry::{ReadScope, StatementContext, VariableId};
+use squall_statement_context::StatementContext;
+use squall_system_variables::definition::{boolean, text, text_of, unsigned};
+use squall_system_variables::{ReadScope, Scope, VariableDef, VariableId};
 use squall_types::{SqlError, SqlResult, Value};
 use std::sync::Arc;
 use std::time::Duration;

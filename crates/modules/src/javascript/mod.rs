@@ -7,9 +7,9 @@ use squall_javascript::errors::variable;
 use squall_javascript::functions::{PRIVILEGE, ScriptFunction, Settings, Shared};
 use squall_javascript::language::JavaScriptLanguage;
 use squall_registry::Registry;
-use squall_registry::variables::definition::{choice, unsigned};
-use squall_registry::variables::{Scope, VariableDef};
 use squall_session::{Database, Module, WeakDatabase, machine_memory};
+use squall_system_variables::definition::{choice, unsigned};
+use squall_system_variables::{Scope, VariableDef};
 use squall_types::{SqlResult, Value};
 use std::sync::{Arc, OnceLock};
 

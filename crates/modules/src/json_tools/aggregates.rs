@@ -3,9 +3,9 @@
 use super::tally::{Tally, decimal_type};
 use super::{DATABASE, document, malformed};
 use squall_registry::{
-    AggregateFunction, AggregateKernel, Argument, BoundAggregate, Coercibility, ExprType, StatementContext,
-    ValueAccumulator,
+    AggregateFunction, AggregateKernel, Argument, BoundAggregate, Coercibility, ExprType, ValueAccumulator,
 };
+use squall_statement_context::StatementContext;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 

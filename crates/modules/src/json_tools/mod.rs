@@ -11,8 +11,9 @@ mod tally;
 
 use squall_functions::library::support;
 use squall_functions::library::support::Args;
-use squall_registry::{Registry, StatementContext};
+use squall_registry::Registry;
 use squall_session::Module;
+use squall_statement_context::StatementContext;
 use squall_types::json::JsonError;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::borrow::Cow;

@@ -2,7 +2,8 @@
 
 use super::{DATABASE, document_argument, malformed, no_number};
 use squall_functions::library::support::{Args, Binding, Def, result};
-use squall_registry::{Coercibility, ExprType, StatementContext};
+use squall_registry::{Coercibility, ExprType};
+use squall_statement_context::StatementContext;
 use squall_types::json::JsonError;
 use squall_types::json::lines::scalars;
 use squall_types::json::stored::scalars_of;

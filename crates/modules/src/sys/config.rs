@@ -6,10 +6,10 @@ use super::DATABASE;
 use super::views::Source;
 use crate::views::form::{Form, STATEMENT_CHARACTERS, Style};
 use squall_functions::library::support::{Def, result};
-use squall_registry::{
-    StatementContext, ValueTable, VariableId, VirtualChange, VirtualColumn, VirtualScan, VirtualTable,
-};
+use squall_registry::{VirtualChange, VirtualColumn, VirtualScan, VirtualTable};
 use squall_session::{Database, WeakDatabase};
+use squall_statement_context::StatementContext;
+use squall_system_variables::{ValueTable, VariableId};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 
 /// The table's name.

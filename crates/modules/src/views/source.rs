@@ -1,8 +1,9 @@
 //! The input of a view: the tables of performance_schema, now or in one snapshot of the history.
 
 use squall_history_store::{Condition, Reader, TableRows};
-use squall_registry::{StatementContext, VirtualScan};
+use squall_registry::VirtualScan;
 use squall_session::Database;
+use squall_statement_context::StatementContext;
 use squall_types::{SqlResult, Value};
 use std::cell::Cell;
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use squall_executor::access::terms::fulltext_index;
 use squall_functions::expr::BoundExpr;
 use squall_functions::fulltext::{MatchKernel, Mode, Parser};
 use squall_parser::ast;
-use squall_registry::FulltextKey;
+use squall_statement_context::FulltextKey;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult};
 use std::any::Any;
 use std::sync::Arc;

@@ -5,7 +5,8 @@ use datafusion::catalog::TableProvider;
 use squall_catalog::{Catalog, FunctionalPart, GeneratedKind, TableDef};
 use squall_functions::expr::BoundExpr;
 use squall_parser::ast::{Expr, SystemVariable};
-use squall_registry::{BindSettings, Registry, StatementContext};
+use squall_registry::Registry;
+use squall_statement_context::{BindSettings, StatementContext};
 use squall_types::{CollationId, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::sync::Arc;
 

@@ -6,7 +6,8 @@ use squall_functions::build::{CastTarget, ExprBuilder};
 use squall_functions::expr::{BoundExpr, Call};
 use squall_functions::library::spatial;
 use squall_parser::ast;
-use squall_registry::{ScalarKernel, StatementContext, Volatility};
+use squall_registry::{ScalarKernel, Volatility};
+use squall_statement_context::StatementContext;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 

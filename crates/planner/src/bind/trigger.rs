@@ -1,7 +1,7 @@
 //! Binds triggers for changes of rows.
 
 use squall_catalog::TriggerEvent;
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_types::{SqlResult, Value};
 use std::fmt::Debug;
 

@@ -5,7 +5,8 @@ use squall_catalog::NameKey;
 use squall_functions::expr::{BoundExpr, Call};
 use squall_functions::operators::convert::convert_value;
 use squall_parser::ast;
-use squall_registry::{Coercibility, ExprType, ScalarKernel, StatementContext, Volatility, held_by_variable};
+use squall_registry::{Coercibility, ExprType, ScalarKernel, Volatility};
+use squall_statement_context::{StatementContext, held_by_variable};
 use squall_types::{SqlResult, SqlType, Value};
 use std::sync::Arc;
 

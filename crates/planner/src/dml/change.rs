@@ -7,8 +7,8 @@ use super::segment_rows::{self, BulkDone, FoundRows};
 use super::target::{RowMaker, Target};
 use super::{DmlContext, DmlResult};
 use squall_catalog::{IndexId, TriggerEvent};
-use squall_registry::TableOperation;
 use squall_row_store::{Row, StoreResult};
+use squall_statement_context::TableOperation;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 
 /// Carries an UPDATE out.

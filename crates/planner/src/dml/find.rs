@@ -16,11 +16,11 @@ use squall_executor::access::range::EncodedRange;
 use squall_executor::access::table::KEYED_ROWS_MAX;
 use squall_executor::env::StatementEnv;
 use squall_functions::expr::{BoundExpr, EmptyRow, ParameterisedRow};
-use squall_registry::TableOperation;
 use squall_row_store::{
     Direction, KeyRange, LockedRow, LockingScan, PiecewiseSearch, ReadView, Row, RowLock, StoreResult, Table,
     Transaction,
 };
+use squall_statement_context::TableOperation;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::cmp::Ordering;
 use std::collections::HashSet;

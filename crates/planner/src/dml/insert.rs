@@ -10,8 +10,8 @@ use crate::bind::BoundQuery;
 use squall_catalog::{Authorized, TriggerEvent};
 use squall_functions::build::ExprBuilder;
 use squall_functions::expr::BoundExpr;
-use squall_registry::TableOperation;
 use squall_row_store::{BulkLoad, DuplicateKey, OnDuplicate as BulkDuplicate, Row, StoreError, StoreResult};
+use squall_statement_context::TableOperation;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::borrow::Cow;
 

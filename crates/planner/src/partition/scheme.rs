@@ -4,7 +4,7 @@ use super::key_hash::KeyHash;
 use super::own_exprs;
 use squall_catalog::{PartitionBound, PartitionDef, PartitionScheme, PartitionSet, PartitionValues, TableDef};
 use squall_functions::expr::BoundExpr;
-use squall_registry::{BindSettings, StatementContext};
+use squall_statement_context::{BindSettings, StatementContext};
 use squall_types::convert::compare_values;
 use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};

@@ -6,7 +6,8 @@ use datafusion::common::Column;
 use squall_executor::runtime::output::write_value;
 use squall_functions::expr::{BoundExpr, EmptyRow};
 use squall_parser::ast;
-use squall_registry::{StatementContext, Volatility};
+use squall_registry::Volatility;
+use squall_statement_context::StatementContext;
 use squall_types::{RowWriter, SqlResult, Value};
 use std::sync::Arc;
 

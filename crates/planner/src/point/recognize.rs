@@ -7,8 +7,9 @@ use datafusion::common::Column;
 use squall_catalog::TableDef;
 use squall_functions::arrow_map::expr_type_of;
 use squall_parser::ast;
-use squall_registry::{Argument, Registry, StatementContext};
+use squall_registry::{Argument, Registry};
 use squall_row_store::RowStore;
+use squall_statement_context::StatementContext;
 use squall_types::SqlResult;
 use std::sync::Arc;
 

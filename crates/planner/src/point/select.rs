@@ -3,11 +3,13 @@
 use super::key::{Lookup, Operand, PointAccess};
 use super::order::in_order;
 use crate::bind::output::OutputColumn;
+use squall_accounting::PlanCounts;
 use squall_catalog::{Authorized, IndexId};
 use squall_column_tables::from_utc;
 use squall_executor::runtime::output::{member_text, put_bytes};
-use squall_registry::{AggregateKernel, PlanCounts, StatementContext};
+use squall_registry::AggregateKernel;
 use squall_row_store::{Cursor, Direction, KeyRange, ReadView, Row, RowStore, Table, Transaction, ValueRef};
+use squall_statement_context::StatementContext;
 use squall_types::json::printed;
 use squall_types::temporal::TimeZone;
 use squall_types::{RowWriter, SqlResult, SqlType, Value};

@@ -13,7 +13,7 @@ use crate::table_files::{FilePlan, MadeFile, TableFiles, add_files, check_order,
 use crate::table_part::TablePart;
 use crate::validation::{CommitLog, Keys};
 use rustc_hash::FxHashSet;
-use squall_types::work_meter::carried;
+use squall_accounting::work_meter::carried;
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};

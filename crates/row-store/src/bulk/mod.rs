@@ -31,7 +31,7 @@ use crate::table::row::{Row, ValueRef};
 use crate::table::segment_level::SegmentSnapshot;
 use ingest::Ingesting;
 use rustc_hash::FxHashSet;
-use squall_types::work_meter::carried;
+use squall_accounting::work_meter::carried;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::ops::Bound;
 use std::sync::Arc;

@@ -4,7 +4,7 @@ use super::{AbstractTree, Iter, Keyspace, Result, SeqNo, Slice};
 use crossbeam_utils::CachePadded;
 use lsm_tree::SequenceNumberCounter;
 use parking_lot::Mutex;
-use squall_types::threads::thread_number;
+use squall_accounting::threads::thread_number;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! The files of the log.
 
+use squall_accounting::file_use::{FileMeter, REDO_LOG};
 use squall_types::durable_files::sync_folder;
-use squall_types::file_use::{FileMeter, REDO_LOG};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;

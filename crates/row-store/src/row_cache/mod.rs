@@ -17,7 +17,7 @@ use crate::engine::Slice;
 use arc_swap::ArcSwap;
 use crossbeam_utils::CachePadded;
 use shard::Shard;
-use squall_types::threads::thread_number;
+use squall_accounting::threads::thread_number;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use xxhash_rust::xxh3::xxh3_64_with_seed;

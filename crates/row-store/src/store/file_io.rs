@@ -14,8 +14,8 @@ use lsm_tree::compaction::filter::{CompactionFilter, Context, Factory, ItemAcces
 use lsm_tree::{AnyTree, Metrics, Table, Tree};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
+use squall_accounting::file_use::{FileTotals, IoTotals};
 use squall_catalog::TableId;
-use squall_types::file_use::{FileTotals, IoTotals};
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, Weak};

@@ -1,11 +1,11 @@
 //! The counts of reads and writes of tables' files.
 
 use crate::fixture::*;
+use squall_accounting::file_use::FileTotals;
 use squall_catalog::{IndexId, TableId};
 use squall_row_store::{
     DdlChanges, Direction, IsolationLevel, LockWait, OnDuplicate, RowStore, TableFileIo, ValueRange,
 };
-use squall_types::file_use::FileTotals;
 use std::path::Path;
 use std::time::{Duration, Instant};
 

@@ -3,8 +3,8 @@
 use crate::database::Shared;
 use crate::session::Session;
 use squall_catalog::{AccountKey, TableDef, TableEntry};
-use squall_registry::StatementContext;
 use squall_server_state::accounts::quoted;
+use squall_statement_context::StatementContext;
 use squall_types::{ErrorCode, Level, SqlError, SqlResult};
 
 impl Session {

@@ -9,10 +9,10 @@ use squall_parser::ast::{
     AccountName, AccountOption, Authentication, CreateUser, Credential, DropUser, PasswordExpiry, ResourceLimit,
     SetPassword, Statement, TlsRequirement, UserSpecification,
 };
-use squall_registry::StatementContext;
 use squall_server_state::accounts::{AccountChange, failed, hash_password, quoted};
 use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
+use squall_statement_context::StatementContext;
 use squall_types::{ErrorCode, Level, SqlError, SqlResult, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;

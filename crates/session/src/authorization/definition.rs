@@ -4,7 +4,7 @@ use crate::authorization::SecurityContext;
 use crate::authorization::accounts::system_user_need;
 use squall_catalog::{AccountKey, Need, Privileges};
 use squall_parser::ast::{AccountName, AlterAction, CreateTable, ObjectName, References, Statement, TableConstraint};
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_system_tables::is_system_table;
 use squall_types::{ErrorCode, Level, SqlError, SqlResult};
 

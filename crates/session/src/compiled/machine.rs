@@ -5,7 +5,7 @@ use crate::converted::converted;
 use crate::program_errors::case_not_found;
 use crate::signalled::{SignalItem, is_warning, unhandled};
 use squall_functions::expr::BoundExpr;
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_types::{SqlResult, SqlType, Value};
 
 /// Where a program is.

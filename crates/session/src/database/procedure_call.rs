@@ -8,7 +8,7 @@ use crate::result::{Failure, ResultSet, send_result_set};
 use crate::state::image::SessionImage;
 use crate::state::timer::TimerGuard;
 use squall_catalog::{AccessMap, AccountKey, NameKey, Need};
-use squall_registry::{StatementContext, held_by_variable};
+use squall_statement_context::{StatementContext, held_by_variable};
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 use std::collections::HashMap;
 use std::sync::Arc;

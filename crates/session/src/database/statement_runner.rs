@@ -4,8 +4,9 @@ use super::Shared;
 use crate::result::writer::{LocalFuture, ResultWriter, StatusInfo};
 use crate::state::image::SessionImage;
 use crate::state::timer::TimerGuard;
+use squall_accounting::SessionMemory;
 use squall_catalog::{AccessMap, AccountKey, Need};
-use squall_registry::{SessionMemory, StatementContext, UserVariables};
+use squall_statement_context::{StatementContext, UserVariables};
 use squall_types::SqlResult;
 use std::sync::Arc;
 

@@ -9,9 +9,9 @@ use squall_definitions::names::check_identifier;
 use squall_functions::operators::coerce;
 use squall_parser::ast::{self, AccountName, CreateEvent, DropObject, EventStatus};
 use squall_planner::bind::interval_unit;
-use squall_registry::StatementContext;
 use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
+use squall_statement_context::StatementContext;
 use squall_types::{DateTime, ErrorCode, Level, SqlError, SqlResult, Value};
 
 /// The greatest number of units in an event's interval, as in MySQL.

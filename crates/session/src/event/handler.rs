@@ -8,11 +8,11 @@ use crate::result::writer::ConnectionInfo;
 use crate::session::parse_error;
 use crate::state::image::SessionImage;
 use crate::state::locals::Locals;
+use squall_accounting::work_meter::measured;
 use squall_jobs::{Handler, KindSpec, RunningJob};
 use squall_parser::parse_body;
-use squall_registry::VariableId;
 use squall_server_state::variables::{Values, ids};
-use squall_types::work_meter::measured;
+use squall_system_variables::VariableId;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::{Arc, Weak};
 

@@ -12,12 +12,13 @@ use crate::state::image::SessionImage;
 use crate::statement_kind::DYNAMIC_SQL;
 use crate::thread_runtime::run_on_this_thread;
 use bytes::Bytes;
+use squall_accounting::work_meter::carried;
 use squall_catalog::AccessMap;
 use squall_executor::runtime::STACK_BYTES;
-use squall_registry::{StatementContext, UserVariables, VariableId, off_pool};
 use squall_server_state::now_micros;
 use squall_server_state::variables::ids;
-use squall_types::work_meter::carried;
+use squall_statement_context::{StatementContext, UserVariables, off_pool};
+use squall_system_variables::VariableId;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 
@@ -77,7 +78,7 @@ impl SessionStatements {
     /// Runs a list of statements in a child session and waits for its end.
     ///
     /// # Errors
-    /// Those of [`NestedStatements::run_list`](squall_registry::NestedStatements::run_list).
+    /// Those of [`NestedStatements::run_list`](squall_statement_context::NestedStatements::run_list).
     pub(crate) fn run_in_child(
         &self,
         list: &str,
@@ -103,7 +104,7 @@ impl SessionStatements {
     /// Queues a list of statements for a child session.
     ///
     /// # Errors
-    /// Those of [`NestedStatements::queue_list`](squall_registry::NestedStatements::queue_list).
+    /// Those of [`NestedStatements::queue_list`](squall_statement_context::NestedStatements::queue_list).
     pub(crate) fn queue_for_child(
         &self,
         list: &str,

@@ -6,8 +6,8 @@ use crate::plans::statements::Statements;
 use crate::session::{Request, Session};
 use bytes::Bytes;
 use squall_parser::ast::Statement;
-use squall_registry::StatementContext;
 use squall_server_state::variables::{Values, ids};
+use squall_statement_context::StatementContext;
 use squall_types::{ErrorCode, Level, ModuleError, SqlError, SqlResult, Value};
 
 /// What errors about arguments call it.

@@ -8,7 +8,7 @@ use crate::session::Session;
 use squall_file_formats::{FieldKind, FileFormat, ParquetRows, Record, Records, RowsError, member_names};
 use squall_instrumentation::process::Process;
 use squall_parser::ast::{ColumnName, LoadData, LoadSource, NamedFormat, VariableTarget};
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};

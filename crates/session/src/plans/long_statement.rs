@@ -2,10 +2,10 @@
 //! also serves other connections.
 
 use bytes::Bytes;
+use squall_accounting::SessionMemory;
 use squall_executor::runtime::{QueryRuntime, ReservedMemory};
 use squall_parser::ast::Statement;
 use squall_parser::{Digest, ParseError, ParseOptions, Parsed, parse_shared};
-use squall_registry::SessionMemory;
 use squall_types::SqlResult;
 use std::ops::Deref;
 use std::sync::Arc;

@@ -15,7 +15,7 @@ use crate::stored_functions::stored_routine;
 use squall_catalog::RoutineKind;
 use squall_definitions::routine::no_such_routine;
 use squall_parser::ast::Call;
-use squall_registry::{StatementContext, held_by_variable};
+use squall_statement_context::{StatementContext, held_by_variable};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 

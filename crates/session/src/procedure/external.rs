@@ -15,12 +15,12 @@ use crate::result::pass_on::PassOn;
 use crate::result::writer::{OkInfo, ResultWriter};
 use crate::session::{Request, Session};
 use crate::statement_kind::refused_for_its_rows;
+use squall_accounting::GrowingCharge;
+use squall_accounting::work_meter::carried;
 use squall_catalog::RoutineParameterMode;
 use squall_executor::runtime::STACK_BYTES;
-use squall_registry::{
-    CallerError, CallerStatement, CallerStatements, ExternalCall, GrowingCharge, NestedResult, RowsOf,
-};
-use squall_types::work_meter::carried;
+use squall_registry::{CallerError, CallerStatement, CallerStatements, ExternalCall, RowsOf};
+use squall_statement_context::NestedResult;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -141,7 +141,7 @@ impl Session {
     }
 
     /// The conditions of the body's own error are added to the statement's; those of a failed statement are there already.
-    fn note_failure(&mut self, error: &SqlError, context: &squall_registry::StatementContext) {
+    fn note_failure(&mut self, error: &SqlError, context: &squall_statement_context::StatementContext) {
         if !self.diagnostics.rows().iter().any(|row| row.error == *error) {
             self.finish_with_error(error, Some(context));
         }

@@ -10,14 +10,13 @@ use crate::state::appended_rows::Appends;
 use crate::state::image::SessionImage;
 use crate::thread_runtime::run_on_this_thread;
 use parking_lot::Mutex;
+use squall_accounting::SessionMemory;
+use squall_accounting::work_meter::carried;
 use squall_catalog::{AccessMap, AccountKey, Privileges, TableEntry};
 use squall_executor::runtime::STACK_BYTES;
 use squall_instrumentation::process::Process;
-use squall_registry::{
-    AppendColumn, KillState, NestedResult, NestedStatements, SessionMemory, StatementContext, off_pool,
-};
 use squall_server_state::variables::{Values, ids};
-use squall_types::work_meter::carried;
+use squall_statement_context::{AppendColumn, KillState, NestedResult, NestedStatements, StatementContext, off_pool};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::collections::BTreeSet;
 use std::path::PathBuf;

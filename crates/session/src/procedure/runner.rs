@@ -7,8 +7,9 @@ use crate::result::writer::{ConnectionInfo, LocalFuture, ResultWriter, StatusInf
 use crate::session::{Request, Session};
 use crate::state::image::SessionImage;
 use crate::state::timer::TimerGuard;
+use squall_accounting::SessionMemory;
 use squall_catalog::{AccessMap, AccountKey, Need};
-use squall_registry::{SessionMemory, StatementContext, UserVariables};
+use squall_statement_context::{StatementContext, UserVariables};
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

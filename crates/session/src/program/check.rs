@@ -6,7 +6,8 @@ use squall_parser::ast::{
     Block, ConditionValue, Declaration, DiagnosticsItems, HandlerAction, Ident, Parameter, ProgramStatement, Query,
     SelectInto, Set, SetItem, Signal, SignalCondition, Statement, Step, VariableTarget,
 };
-use squall_registry::{Registry, VariableRegistry};
+use squall_registry::Registry;
+use squall_system_variables::VariableRegistry;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
 /// The kind of object whose body a program is.

@@ -6,9 +6,9 @@ use crate::query::SessionTables;
 use squall_catalog::Invoker;
 use squall_definitions::data_type::TypeRules;
 use squall_parser::ast::Statement;
-use squall_registry::StatementContext;
 use squall_server_state::charset::collation;
 use squall_server_state::variables::{Values, ids};
+use squall_statement_context::StatementContext;
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use crate::session::{Session, StatementRun};
 use squall_catalog::NameKey;
 use squall_functions::build::literal_type;
 use squall_parser::ast::{DiagnosticsItem, DiagnosticsItems, GetDiagnostics, VariableTarget};
-use squall_registry::{StatementContext, held_by_variable};
+use squall_statement_context::{StatementContext, held_by_variable};
 use squall_types::condition::ConditionItem;
 use squall_types::{Level, SqlError, SqlResult, Value, Warning};
 

@@ -11,12 +11,12 @@ use crate::state::locals::{Locals, SharedLocals};
 use crate::statement_kind::refused_for_its_rows;
 use crate::time_slice::TimeSlice;
 use parking_lot::Mutex;
+use squall_accounting::GrowingCharge;
 use squall_functions::expr::truth_of;
 use squall_parser::ast::{
     BinaryOp, Block, CaseBranch, ColumnName, ConditionValue, Declaration, Expr, HandlerAction, Ident, Literal,
     ProgramStatement, SignalCondition, Span, Statement, Step,
 };
-use squall_registry::GrowingCharge;
 use squall_types::{Level, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 

@@ -6,9 +6,9 @@ use crate::session::Session;
 use crate::state::locals::Locals;
 use squall_definitions::data_type::{TypeRules, resolve_type};
 use squall_parser::ast::{ColumnName, DataType, Set, SetItem, Statement};
-use squall_registry::StatementContext;
 use squall_server_state::charset::collation;
 use squall_server_state::variables::{Values, ids};
+use squall_statement_context::StatementContext;
 use squall_types::{SqlResult, SqlType, Value};
 
 impl Session {

@@ -5,7 +5,7 @@ use crate::result::Outcome;
 use crate::session::{Session, StatementRun};
 use crate::signalled::{SignalItem, is_warning, state_of, unhandled};
 use squall_parser::ast::{Signal, SignalCondition};
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_types::{Level, SqlError, SqlResult};
 
 impl Session {

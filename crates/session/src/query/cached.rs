@@ -15,7 +15,7 @@ use squall_catalog::Catalog;
 use squall_instrumentation::process::count;
 use squall_instrumentation::stages;
 use squall_planner::BoundQuery;
-use squall_registry::BindSettings;
+use squall_statement_context::BindSettings;
 use std::sync::Arc;
 
 /// Where the plan of a query is, or may be kept.

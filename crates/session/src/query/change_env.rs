@@ -2,12 +2,12 @@
 
 use crate::database::Shared;
 use crate::session::{Session, StatementRun};
+use squall_accounting::work_meter::carried;
 use squall_catalog::Catalog;
 use squall_executor::StatementEnv;
 use squall_planner::dml::{ChildrenOfTables, DmlContext, DmlOptions};
-use squall_registry::StatementContext;
 use squall_row_store::{ReadView, Transaction};
-use squall_types::work_meter::carried;
+use squall_statement_context::StatementContext;
 use squall_types::{SqlError, SqlResult, Value};
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -9,8 +9,8 @@ use squall_catalog::{AccessMap, AccountKey, Authorized, Catalog, NameKey, Privil
 use squall_functions::operators::coerce::to_text;
 use squall_parser::ast::{FileFormat, SelectInto, VariableTarget};
 use squall_planner::BoundQuery;
-use squall_registry::{StatementContext, held_by_variable};
 use squall_server_state::variables::{Values, ids};
+use squall_statement_context::{StatementContext, held_by_variable};
 use squall_types::collation::Charset;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::path::{Path, PathBuf};

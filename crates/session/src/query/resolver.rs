@@ -20,10 +20,10 @@ use squall_parser::ast::{
 use squall_planner::bind::RowTriggers;
 use squall_planner::partition::selected_partitions;
 use squall_planner::{TableRequest, TableResolver};
-use squall_registry::{
-    AggregateFunction, ReadScope, Registry, ScalarFunction, StatementContext, VirtualColumn, VirtualScan, VirtualTable,
-};
+use squall_registry::{AggregateFunction, Registry, ScalarFunction, VirtualColumn, VirtualScan, VirtualTable};
 use squall_row_store::RowStore;
+use squall_statement_context::StatementContext;
+use squall_system_variables::ReadScope;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::collections::HashMap;
 use std::sync::Arc;

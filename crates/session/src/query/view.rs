@@ -12,7 +12,7 @@ use squall_parser::ast::{
 use squall_planner::OutputColumn;
 use squall_planner::bind::parse_options;
 use squall_planner::dml::target::zero_value;
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_system_tables as information_schema;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, StringKind, Value};
 use std::collections::HashMap;

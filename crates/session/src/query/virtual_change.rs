@@ -9,7 +9,8 @@ use squall_parser::ast::{
     SelectItem, Statement, TableFactor, TableReference,
 };
 use squall_planner::bind::TableUse;
-use squall_registry::{StatementContext, VirtualChange, VirtualTable};
+use squall_registry::{VirtualChange, VirtualTable};
+use squall_statement_context::StatementContext;
 use squall_types::convert::{ConversionContext, store_value};
 use squall_types::{Date, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;

@@ -13,7 +13,7 @@ use squall_planner::dml::plan::InsertRows;
 use squall_planner::point::{self, ConstantRow};
 use squall_planner::rowwise::{self, RowPlan};
 use squall_planner::{Binder, ParameterKind};
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
 

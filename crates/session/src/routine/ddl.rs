@@ -15,10 +15,10 @@ use squall_parser::ast::{
     AlterRoutine, Characteristics, CreateRoutine, DataAccess, DropObject, ParameterMode, RoutineBody, Security,
     Statement,
 };
-use squall_registry::StatementContext;
 use squall_server_state::charset::collation_name;
 use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
+use squall_statement_context::StatementContext;
 use squall_types::{ErrorCode, Level, SqlError, SqlResult, SqlType};
 use std::sync::Arc;
 

@@ -2,12 +2,12 @@
 
 use crate::database::Shared;
 use crate::plans::prepared::PreparedStatement;
+use squall_accounting::work_meter::{self, Meter};
 use squall_instrumentation::prepared::PreparedUse;
 use squall_instrumentation::process::Process;
 use squall_instrumentation::transactions::TransactionOutcome;
 use squall_row_store::Transaction;
 use squall_server_state::now_micros;
-use squall_types::work_meter::{self, Meter};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

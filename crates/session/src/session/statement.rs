@@ -9,8 +9,9 @@ use parking_lot::Mutex;
 use squall_instrumentation::process::count;
 use squall_parser::ast::{Set, Statement};
 use squall_planner::dml::DmlResult;
-use squall_registry::{FulltextSlot, NestedStatements, Programs, StatementContext, TableUses, VariableValues};
 use squall_server_state::now_micros;
+use squall_statement_context::{FulltextSlot, NestedStatements, Programs, StatementContext, TableUses};
+use squall_system_variables::VariableValues;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -165,7 +166,7 @@ impl Session {
             row_count: self.previous.row_count,
             last_insert_id: AtomicU64::new(self.previous.last_insert_id),
             insert_id_is_given: AtomicBool::new(false),
-            diagnostics: squall_registry::Diagnostics::new(settings.max_error_count),
+            diagnostics: squall_statement_context::Diagnostics::new(settings.max_error_count),
             user_variables: self.user_variables.clone(),
             kill: self.process.kill.clone(),
             random_state: AtomicU64::new(self.random_state),

@@ -1,11 +1,11 @@
 //! The state of one statement, from its beginning to its end.
 
 use super::{Request, Session};
+use squall_accounting::work_meter;
 use squall_logs::Active;
 use squall_parser::ast::Statement;
-use squall_registry::StatementContext;
 use squall_server_state::now_micros;
-use squall_types::work_meter;
+use squall_statement_context::StatementContext;
 use std::ops::Deref;
 use std::sync::Arc;
 

@@ -5,8 +5,7 @@ use crate::result::writer::ResultWriter;
 use crate::result::{Failure, Outcome};
 use crate::session::{Request, Session, StatementRun};
 use squall_parser::ast::{Set, SetItem, Statement, VariableScope};
-use squall_registry::VariableId;
-use squall_registry::variables::VariableDef;
+use squall_system_variables::{VariableDef, VariableId};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 

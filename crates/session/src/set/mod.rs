@@ -8,13 +8,13 @@ use crate::result::writer::SessionChange;
 use crate::session::{Session, StatementRun};
 use squall_catalog::{AccountKey, NameKey};
 use squall_parser::ast::{Expr, Set, SetItem, SystemVariable, VariableScope};
-use squall_registry::variables::{DefaultValue, Effect, Kind, Scope, VariableDef};
-use squall_registry::{StatementContext, VariableId, VariableRegistry, held_by_variable};
 use squall_server_state::accounts::AccountStore;
 use squall_server_state::charset;
 use squall_server_state::check::{self, check, merge_switches};
 use squall_server_state::log_settings;
 use squall_server_state::variables::{Values, alias, ids};
+use squall_statement_context::{StatementContext, held_by_variable};
+use squall_system_variables::{DefaultValue, Effect, Kind, Scope, VariableDef, VariableId, VariableRegistry};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 
 /// An assignment whose value has been checked, to be carried out together with the others.
@@ -293,7 +293,7 @@ impl Session {
         if !globals.is_empty() {
             shared.globals.set(globals);
         }
-        const OF_CACHES: [squall_registry::VariableId; 4] =
+        const OF_CACHES: [squall_system_variables::VariableId; 4] =
             [ids::ROW_CACHE_SIZE, ids::COLUMN_CACHE_SIZE, ids::TRANSACTION_BUFFER_SIZE, ids::VECTOR_MEMORY_LIMIT];
         if globals.iter().any(|(id, _)| OF_CACHES.contains(id)) {
             shared.apply_cache_variables();

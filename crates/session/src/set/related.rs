@@ -2,10 +2,9 @@
 
 use super::{Assignment, Persist};
 use crate::session::Session;
-use squall_registry::StatementContext;
-use squall_registry::VariableId;
-use squall_registry::variables::VariableDef;
 use squall_server_state::check;
+use squall_statement_context::StatementContext;
+use squall_system_variables::{VariableDef, VariableId};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 
 const IO_CAPACITY: VariableId = VariableId::of("innodb_io_capacity");

@@ -41,7 +41,7 @@ use crate::trigger::show::show_create_trigger;
 use crate::trigger::show::show_triggers;
 use squall_catalog::RoutineKind;
 use squall_parser::ast::{DescribeTable, Expr, Limit, Literal, Show, ShowFilter};
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_types::collation::like_match;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;

@@ -6,8 +6,9 @@ use crate::session::Session;
 use squall_catalog::{ColumnDef, Need, Privileges, TableDef, TableEntry};
 use squall_definitions::execute::{QualifiedName, missing};
 use squall_parser::ast::{ObjectName, ShowFilter};
-use squall_registry::{StatementContext, VirtualScan};
+use squall_registry::VirtualScan;
 use squall_server_state::charset;
+use squall_statement_context::StatementContext;
 use squall_system_tables::create_table::{
     create_database_text, create_table_text, create_view_text, virtual_table_text,
 };

@@ -4,7 +4,7 @@ use crate::authorization::SecurityContext;
 use crate::result::{ResultSet, number_column, text_column, typed_column};
 use squall_catalog::Privileges;
 use squall_parser::ast::VariableScope;
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_system_tables::{charsets, collation_rows, engine_rows, plugins, process_rows, status_rows, variable_rows};
 use squall_types::{SqlType, Value};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The diagnostics area: the conditions of the last statement, for SHOW WARNINGS and GET DIAGNOSTICS.
 
 use crate::result::{ResultSet, text_column, typed_column};
-use squall_registry::{Diagnostics, StatementContext};
+use squall_statement_context::{Diagnostics, StatementContext};
 use squall_types::{CollationId, IntWidth, Level, SqlError, SqlType, Value, Warning};
 
 /// Errors, warnings and notes of the statement before.

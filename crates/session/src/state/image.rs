@@ -2,7 +2,8 @@
 
 use crate::result::writer::ConnectionInfo;
 use squall_catalog::AccountKey;
-use squall_registry::{UserVariables, ValueTable};
+use squall_statement_context::UserVariables;
+use squall_system_variables::ValueTable;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -3,10 +3,11 @@
 use crate::client_text::is_read_as_utf8;
 use crate::plans::QueryRoute;
 use crate::result::writer::NetTimeouts;
-use squall_registry::{BindSettings, VariableValues};
 use squall_row_store::IsolationLevel;
 use squall_server_state::charset;
 use squall_server_state::variables::{Values, ids, isolation};
+use squall_statement_context::BindSettings;
+use squall_system_variables::VariableValues;
 use squall_types::CollationId;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;

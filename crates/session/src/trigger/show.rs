@@ -4,7 +4,7 @@ use crate::authorization::SecurityContext;
 use crate::result::{ResultSet, text_column, typed_column};
 use squall_catalog::{Need, Privileges};
 use squall_parser::ast::ObjectName;
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_system_tables::s;
 use squall_system_tables::triggers::{TriggerView, trigger_views};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType};

@@ -5,8 +5,8 @@ mod tables;
 
 pub(crate) use tables::TABLES;
 
-use squall_registry::variables::Scope;
 use squall_registry::{Registry, Volatility};
+use squall_system_variables::Scope;
 use statements::STATEMENTS;
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! The buffer that GROUP_CONCAT joins texts in.
 
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_types::convert::{write_int, write_text, write_uint};
 use squall_types::{ErrorCode, SqlError, SqlType, Value};
 use std::sync::Arc;

@@ -19,8 +19,8 @@ use squall_catalog::AccountKey;
 use squall_http_client::HeaderMap;
 use squall_http_client::header::AUTHORIZATION;
 use squall_http_client::target::secret;
-use squall_registry::StatementContext;
 use squall_row_store::{Malformed, Reader, Writer};
+use squall_statement_context::StatementContext;
 use squall_types::{SqlError, SqlResult};
 use std::fmt;
 

@@ -5,7 +5,7 @@ use super::super::running::sql_error;
 use super::super::{BLOCKED, Shared};
 use super::Endpoint;
 use squall_http_client::{HeaderMap, Target};
-use squall_registry::StatementContext;
+use squall_statement_context::StatementContext;
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@ use squall_catalog::Need;
 use squall_instrumentation::process::count;
 use squall_planner::ParameterKind;
 use squall_planner::rowwise::RowPlan;
-use squall_registry::BindSettings;
+use squall_statement_context::BindSettings;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
 

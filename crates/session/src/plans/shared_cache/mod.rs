@@ -17,7 +17,7 @@ use crate::plans::CachedQuery;
 use crate::plans::slot::SchemaVersions;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
-use squall_registry::BindSettings;
+use squall_statement_context::BindSettings;
 use std::collections::VecDeque;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hash, Hasher};

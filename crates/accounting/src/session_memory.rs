@@ -1,6 +1,6 @@
 //! Memory that a session's statements have reserved.
 
-use crate::SqlResult;
+use squall_types::SqlResult;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -168,7 +168,7 @@ impl GrowingCharge {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ErrorCode, SqlError};
+    use squall_types::{ErrorCode, SqlError};
 
     /// A budget of so many bytes.
     #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Locks by name: `GET_LOCK` and related functions.
 
-use crate::context::KillState;
+use crate::kill_state::KillState;
 use parking_lot::{Condvar, Mutex};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! The settings of a session that change the meaning of its statements.
 
-use crate::variables::{ValueTable, VariableId};
+use squall_system_variables::{ValueTable, VariableId};
 use squall_types::collation::Charset;
 use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, SqlMode, Value};

@@ -14,8 +14,7 @@ use std::sync::Arc;
 /// the caller's user variables. They run in their own transactions: they do not see the caller's uncommitted changes, they wait for
 /// its row locks (1205), and their commits stay when the caller rolls back. KILL of the caller ends them.
 ///
-/// They are waited for, so a kernel that uses this must say so with
-/// [`ScalarKernel::waits`](crate::ScalarKernel::waits), and its function is [`Volatile`](crate::Volatility::Volatile).
+/// They are waited for, so a kernel that uses this must say so with `ScalarKernel::waits`, and its function is `Volatility::Volatile`.
 pub trait NestedStatements: Debug + Send + Sync {
     /// Runs a text of one or more statements, with all that they answer.
     ///

@@ -87,7 +87,7 @@ impl Default for VariableValues {
 
 impl VariableValues {
     /// The stored value of a variable. Pseudo variables (`warning_count`, `last_insert_id`, `timestamp` …) are
-    /// [`StatementContext::system_variable`](crate::StatementContext::system_variable)'s to fill in.
+    /// `StatementContext::system_variable`'s to fill in.
     pub fn get(&self, id: VariableId, scope: ReadScope, has_session: bool) -> &Value {
         let values = match scope {
             ReadScope::Global => &self.global,

@@ -1,27 +1,24 @@
 //! The context of a running statement: its session's settings at its start, and the state that it writes.
 
-pub mod fulltext;
 pub mod nested;
-pub mod programs;
-pub mod user_locks;
 
 use crate::bind_settings::BindSettings;
-use crate::context::fulltext::FulltextSlot;
 use crate::context::nested::NestedStatements;
-use crate::context::programs::Programs;
-use crate::context::user_locks::UserLocks;
-use crate::plan_counts::PlanCounts;
+use crate::diagnostics::Diagnostics;
+use crate::fulltext::FulltextSlot;
+use crate::kill_state::KillState;
+use crate::programs::Programs;
 use crate::table_uses::TableUses;
+use crate::user_locks::UserLocks;
 use crate::user_variables::UserVariables;
-use crate::variables::{ReadScope, VariableDef, VariableId, VariableValues};
 use parking_lot::Mutex;
+use squall_accounting::{PlanCounts, SessionMemory};
 use squall_catalog::AccountKey;
-use squall_types::session_memory::SessionMemory;
-use squall_types::{CollationId, ErrorCode, Level, SqlError, SqlResult, SqlType, Value, Warning};
+use squall_system_variables::{ReadScope, VariableDef, VariableId, VariableValues};
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use tokio::sync::Notify;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Settings and side effects of one statement. Shared by every operator and function of it, on any thread.
 #[derive(Debug)]
@@ -52,7 +49,7 @@ pub struct StatementContext {
     pub insert_id_is_given: AtomicBool,
     /// Warnings and notes.
     pub diagnostics: Diagnostics,
-    /// `@variables` of the session, as [`held_by_variable`] has them.
+    /// `@variables` of the session, as [`held_by_variable`](crate::held_by_variable) has them.
     pub user_variables: Arc<UserVariables>,
     /// KILL and time-outs.
     pub kill: Arc<KillState>,
@@ -183,7 +180,7 @@ impl StatementContext {
             row_count: self.row_count,
             last_insert_id: AtomicU64::new(self.last_insert_id.load(Ordering::Relaxed)),
             insert_id_is_given: AtomicBool::new(false),
-            diagnostics: Diagnostics::new(self.diagnostics.max_rows),
+            diagnostics: self.diagnostics.empty(),
             user_variables: self.user_variables.clone(),
             kill: self.kill.clone(),
             random_state: AtomicU64::new(self.random_state.load(Ordering::Relaxed)),
@@ -220,170 +217,5 @@ impl StatementContext {
             },
             _ => self.variables.get(id, scope, definition.has_session()).clone(),
         }
-    }
-}
-
-/// The diagnostics area that functions and operators add warnings to.
-#[derive(Debug)]
-pub struct Diagnostics {
-    rows: Mutex<Vec<Warning>>,
-    count: AtomicU64,
-    max_rows: usize,
-}
-
-impl Diagnostics {
-    /// Keeps `max_error_count` rows; counts all.
-    pub fn new(max_error_count: usize) -> Self {
-        Self { rows: Mutex::new(Vec::new()), count: AtomicU64::new(0), max_rows: max_error_count }
-    }
-
-    /// Adds a row.
-    pub fn push(&self, level: Level, error: SqlError) {
-        self.count.fetch_add(1, Ordering::Relaxed);
-        let mut rows = self.rows.lock();
-        if rows.len() < self.max_rows {
-            rows.push(Warning { level, error });
-        }
-    }
-
-    /// Adds a warning.
-    pub fn warn(&self, error: SqlError) {
-        self.push(Level::Warning, error);
-    }
-
-    /// Adds a warning, unless it is the one that was added last.
-    pub fn warn_unless_last(&self, error: SqlError) {
-        let is_last = self.rows.lock().last().is_some_and(|last| last.level == Level::Warning && last.error == error);
-        if !is_last {
-            self.warn(error);
-        }
-    }
-
-    /// How many were added, kept or not.
-    pub fn count(&self) -> u64 {
-        self.count.load(Ordering::Relaxed)
-    }
-
-    /// Forgets what was added since [`Diagnostics::count`] said `count`: for trying an expression out.
-    pub fn truncate(&self, count: u64) {
-        let mut rows = self.rows.lock();
-        let added = self.count.load(Ordering::Relaxed).saturating_sub(count);
-        self.count.store(count, Ordering::Relaxed);
-        if count < self.max_rows as u64 {
-            let kept = rows.len().saturating_sub(usize::try_from(added).unwrap_or(usize::MAX));
-            rows.truncate(kept);
-        }
-    }
-
-    /// Takes away what was added since [`Diagnostics::count`] said `count`: how much it was, and as much of it as was kept.
-    pub fn take_since(&self, count: u64) -> (u64, Vec<Warning>) {
-        let mut rows = self.rows.lock();
-        let added = self.count.swap(count, Ordering::Relaxed).saturating_sub(count);
-        let kept = rows.len().min(usize::try_from(count).unwrap_or(usize::MAX));
-        (added, rows.split_off(kept))
-    }
-
-    /// Moves the rows of another area to the end of this one.
-    pub fn absorb(&self, other: &Diagnostics) {
-        if other.count() == 0 {
-            return;
-        }
-        let count = other.count();
-        let added = other.take();
-        self.count.fetch_add(count, Ordering::Relaxed);
-        let mut rows = self.rows.lock();
-        let room = self.max_rows.saturating_sub(rows.len());
-        rows.extend(added.into_iter().take(room));
-    }
-
-    /// Moves everything into an area of its own.
-    pub fn split_off(&self) -> Diagnostics {
-        let moved = Diagnostics::new(self.max_rows);
-        moved.absorb(self);
-        moved
-    }
-
-    /// Takes the rows out.
-    pub fn take(&self) -> Vec<Warning> {
-        self.count.store(0, Ordering::Relaxed);
-        std::mem::take(&mut *self.rows.lock())
-    }
-}
-
-/// Whether a statement has to stop.
-#[derive(Debug, Default)]
-pub struct KillState {
-    state: AtomicU8,
-    changed: Notify,
-}
-
-impl KillState {
-    const QUERY: u8 = 1;
-    const CONNECTION: u8 = 2;
-    const TIMEOUT: u8 = 3;
-
-    /// KILL QUERY.
-    pub fn kill_query(&self) {
-        // A connection that is to end stays so.
-        let _ = self.state.compare_exchange(0, Self::QUERY, Ordering::Relaxed, Ordering::Relaxed);
-        self.changed.notify_waiters();
-    }
-
-    /// KILL CONNECTION.
-    pub fn kill_connection(&self) {
-        self.state.store(Self::CONNECTION, Ordering::Relaxed);
-        self.changed.notify_waiters();
-    }
-
-    /// `max_execution_time` ran out.
-    pub fn time_out(&self) {
-        let _ = self.state.compare_exchange(0, Self::TIMEOUT, Ordering::Relaxed, Ordering::Relaxed);
-        self.changed.notify_waiters();
-    }
-
-    /// Whether the connection is to end.
-    pub fn is_connection_killed(&self) -> bool {
-        self.state.load(Ordering::Relaxed) == Self::CONNECTION
-    }
-
-    /// Whether the statement has to stop: [`KillState::check`] without an error to make.
-    pub fn is_stopped(&self) -> bool {
-        self.state.load(Ordering::Relaxed) != 0
-    }
-
-    /// Forgets a KILL QUERY or time-out: a new statement begins.
-    pub fn reset(&self) {
-        if !self.is_connection_killed() {
-            self.state.store(0, Ordering::Relaxed);
-        }
-    }
-
-    /// Waits until the statement has to stop, and says why.
-    pub async fn stopped(&self) -> SqlError {
-        loop {
-            let changed = self.changed.notified();
-            if let Err(error) = self.check() {
-                return error;
-            }
-            changed.await;
-        }
-    }
-
-    /// The error to stop with, if the statement has to. Long loops call this every few thousand rows.
-    pub fn check(&self) -> Result<(), SqlError> {
-        use squall_types::ErrorCode::{QueryInterrupted, QueryTimeout};
-        match self.state.load(Ordering::Relaxed) {
-            0 => Ok(()),
-            Self::TIMEOUT => Err(SqlError::new(QueryTimeout, &[])),
-            _ => Err(SqlError::new(QueryInterrupted, &[])),
-        }
-    }
-}
-/// What a user variable holds of a value: a document becomes its text, as MySQL has no variables of type JSON.
-pub fn held_by_variable(value: Value, sql_type: SqlType) -> (Value, SqlType) {
-    match value {
-        Value::Json(document) => (Value::String(document.into_text()), SqlType::longtext(CollationId::UTF8MB4_BIN)),
-        Value::Null if sql_type == SqlType::Json => (Value::Null, SqlType::longtext(CollationId::UTF8MB4_BIN)),
-        value => (value, sql_type),
     }
 }

@@ -1,13 +1,13 @@
 //! User variables (`@name`) of a session.
 
 use parking_lot::{Mutex, MutexGuard};
+use squall_accounting::{GrowingCharge, SessionMemory};
 use squall_catalog::NameKey;
-use squall_types::session_memory::{GrowingCharge, SessionMemory};
-use squall_types::{SqlResult, SqlType, Value};
+use squall_types::{CollationId, SqlResult, SqlType, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Values by name, as [`crate::held_by_variable`] has them.
+/// Values by name, as [`held_by_variable`] has them.
 pub type VariablesByName = HashMap<NameKey, (Value, SqlType)>;
 
 /// The variables of a session, which its memory is charged with.
@@ -57,5 +57,14 @@ impl UserVariables {
 impl From<VariablesByName> for UserVariables {
     fn from(values: VariablesByName) -> Self {
         Self { values: Mutex::new(values), charge: Mutex::default() }
+    }
+}
+
+/// What a user variable holds of a value: a document becomes its text, as MySQL has no variables of type JSON.
+pub fn held_by_variable(value: Value, sql_type: SqlType) -> (Value, SqlType) {
+    match value {
+        Value::Json(document) => (Value::String(document.into_text()), SqlType::longtext(CollationId::UTF8MB4_BIN)),
+        Value::Null if sql_type == SqlType::Json => (Value::Null, SqlType::longtext(CollationId::UTF8MB4_BIN)),
+        value => (value, sql_type),
     }
 }
