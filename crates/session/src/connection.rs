@@ -7,7 +7,7 @@ use crate::plans::shared_cache::{self, Described, PlanUse};
 use crate::plans::{AtOnce, Unanswered};
 use crate::result::put_rows;
 use crate::result::writer::{ColumnMeta, LocalFuture, NetTimeouts, ResultWriter, StatusInfo};
-use crate::session::{Request, Session, parse_error};
+use crate::session::{Request, Session};
 use crate::state::prepared_statements::RowCollector;
 use bytes::Bytes;
 use squall_accounting::SessionMemory;
@@ -84,6 +84,10 @@ impl Session {
         }
         let (statement, needs) = self.parse_and_describe(sql).await?;
         count(&self.process.status.plan_misses);
+        if shares && statement.placeholders == 0 && matches!(*statement.statement, Statement::Query(_)) {
+            // The first execution keeps its plan: whoever prepares a query runs it again.
+            let _met = shared.plans.met_before(&statement.sql, &settings);
+        }
         let needs = needs.filter(|_| shares);
         let entry = needs.and_then(|needs| {
             let entry = shared.plans.find_or_insert(&statement.sql, &settings)?;
@@ -102,13 +106,9 @@ impl Session {
     /// Parses a statement, and finds its result's columns and, if these are valid for other sessions too, its needs.
     async fn parse_and_describe(&mut self, sql: &[u8]) -> SqlResult<(PreparedStatement, Option<Vec<Need>>)> {
         let sql = Bytes::copy_from_slice(sql);
-        let parsed = self.read_statement(&Text::shared(&sql), 0).await?.map_err(parse_error)?;
-        if let Some(rest) = parsed.rest {
-            let near =
-                String::from_utf8_lossy(&sql[rest.min(sql.len())..]).trim_start().chars().take(80).collect::<String>();
-            let line = 1 + sql[..rest.min(sql.len())].iter().filter(|byte| **byte == b'\n').count();
-            return Err(SqlError::new(ErrorCode::Parse, &[&near, &line]));
-        }
+        let text = Text::shared(&sql);
+        let read = self.only_statement(&text).await?;
+        let parsed = &read.parsed;
         if parsed.placeholders > PARAMETERS_MAX {
             return Err(SqlError::new(ErrorCode::PsManyParameters, &[]));
         }
@@ -123,12 +123,8 @@ impl Session {
         ) {
             return Err(SqlError::new(ErrorCode::UnsupportedPs, &[]));
         }
-        let request = Request {
-            placeholders: parsed.placeholders,
-            long: parsed.long(),
-            ..Request::without_parameters(&parsed.statement, &sql[..parsed.end])
-        };
-        let (columns, needs) = self.result_columns(request).await?;
+        let (columns, needs) = self.result_columns(Request::of_text(&read)).await?;
+        let parsed = read.parsed;
         let statement = PreparedStatement {
             sql: sql.slice(..parsed.end),
             placeholders: parsed.placeholders,

@@ -5,6 +5,7 @@ mod cached;
 pub(crate) mod change;
 mod change_env;
 mod explain;
+mod filling;
 mod into;
 mod meta;
 mod new_file;
@@ -15,6 +16,7 @@ mod view;
 mod virtual_change;
 
 pub(crate) use change_env::ChangeEnv;
+pub(crate) use filling::{Filling, later_values};
 pub(crate) use into::{Format, server_file};
 pub(crate) use meta::select_all;
 pub(crate) use resolver::{RowsTable, SessionTables};
@@ -35,6 +37,7 @@ use squall_executor::env::{LentTransaction, SharedTransaction};
 use squall_executor::reusable::ReusablePlan;
 use squall_executor::runtime::{QueryStream, write_batch};
 use squall_functions::arrow_map::value_at;
+use squall_functions::expr::EmptyRow;
 use squall_instrumentation::stages;
 use squall_parser::ast::{self, Expr, Query, QueryBody, Select, SelectExpr, SelectItem};
 use squall_planner::{Binder, BoundQuery};
@@ -337,16 +340,16 @@ impl Session {
             let known = self.user_variables.lock().get(&NameKey::new(name)).cloned();
             return Ok(known.unwrap_or((Value::Null, SqlType::Null)));
         }
+        let catalog = self.shared.catalog.load();
+        if let Some(constant) = self.constant_value(expr, sql, parameters, context) {
+            return Ok((constant.eval(&EmptyRow, context)?, constant.sql_type()));
+        }
+        // Subqueries and functions that wait are planned: the expression is the list of a SELECT.
         let item = SelectItem::Expr(Box::new(SelectExpr { expr: expr.clone(), alias: None, span: Default::default() }));
         let query = Query::new(QueryBody::Select(squall_parser::ast::Deep::new(Select {
             items: vec![item],
             ..Default::default()
         })));
-        let catalog = self.shared.catalog.load();
-        if let Some(row) = self.constant_row(&query, sql, parameters, context) {
-            let sql_type = row.columns.first().map_or(SqlType::Null, |column| column.expr_type.sql_type.clone());
-            return Ok((row.values(context)?.pop().unwrap_or_default(), sql_type));
-        }
         let bound = self.bind_query(&query, sql, parameters, &catalog, context, None)?;
         let bound = self.security().authorize(bound)?;
         let sql_type = bound.columns.first().map_or(SqlType::Null, |column| column.expr_type.sql_type.clone());

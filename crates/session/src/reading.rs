@@ -3,8 +3,9 @@
 use crate::client_text::ClientText;
 use crate::database::Shared;
 use crate::plans::long_statement::{BYTES_MAX, LongStatement, ParsedStatement, Text};
+use crate::plans::statements::{Statements, TextStatement, Unread, syntax_error_near};
 use crate::query::SessionTables;
-use crate::session::{Bindable, Request, Session};
+use crate::session::{Bindable, Request, Session, parse_error};
 use squall_catalog::Catalog;
 use squall_parser::ast::Statement;
 use squall_parser::{ParseError, parse_bytes};
@@ -13,12 +14,30 @@ use squall_types::{SqlResult, Value};
 use std::sync::Arc;
 
 impl Session {
-    /// Parses the statement of a text that begins at `start`.
-    pub(crate) async fn read_statement(
+    /// Reads the next statement of a text; `None` at its end.
+    pub(crate) async fn next_statement<'t>(
         &self,
-        text: &Text<'_>,
-        start: usize,
-    ) -> SqlResult<Result<ParsedStatement, ParseError>> {
+        statements: &mut Statements<'_, 't>,
+    ) -> Result<Option<TextStatement<'t>>, Unread> {
+        let Some(start) = statements.next_start() else { return Ok(None) };
+        let read = self.parse_statement(statements.whole(), start).await.map_err(Unread::Failed)?;
+        let parsed = read.map_err(|error| Unread::Unparsed(parse_error(error)))?;
+        Ok(Some(statements.advance(parsed)))
+    }
+
+    /// Reads a text that has to be one statement.
+    ///
+    /// # Errors
+    /// 1064 for any other text.
+    pub(crate) async fn only_statement<'t>(&self, text: &Text<'t>) -> SqlResult<TextStatement<'t>> {
+        let mut statements = Statements::of(text);
+        let statement = self.next_statement(&mut statements).await?;
+        let statement = statement.ok_or_else(|| syntax_error_near(text.bytes(), 0))?;
+        if statement.is_last() { Ok(statement) } else { Err(statement.unexpected_next()) }
+    }
+
+    /// Parses the statement of a text that begins at `start`.
+    async fn parse_statement(&self, text: &Text<'_>, start: usize) -> SqlResult<Result<ParsedStatement, ParseError>> {
         let options = self.parse_options();
         let Some(shared) = text.long_from(start) else {
             return Ok(parse_bytes(&text.bytes()[start..], &options).map(ParsedStatement::Short));

@@ -26,10 +26,10 @@ use crate::listener::{EndedStatement, ListenedSession};
 use crate::plans::long_statement::{LongStatement, Text};
 use crate::plans::prepared::PreparedStatement;
 use crate::plans::session_cache::SessionPlanCache;
+use crate::plans::statements::{Statements, TextStatement, Unread};
 use crate::plans::{Found, Route, Unanswered};
 use crate::result::writer::{ConnectionInfo, OkInfo, ResultWriter, SessionChange};
 use crate::state::appended_rows::Appends;
-use crate::state::before_pool::BeforePool;
 use crate::state::diagnostics::DiagnosticsArea;
 use crate::state::locals::SharedLocals;
 use crate::state::log::{Logged, SessionLog};
@@ -39,7 +39,6 @@ use crate::state::settings::Settings;
 use crate::state::transaction::TransactionState;
 use crate::state::xa::XaBranch;
 use bytes::Bytes;
-use parking_lot::Mutex;
 use squall_accounting::work_meter::measured;
 use squall_catalog::{AccountKey, TableDef};
 use squall_instrumentation::process::Process;
@@ -47,7 +46,6 @@ use squall_logs::Client;
 use squall_parser::ParseOptions;
 use squall_parser::ast::{Span, Statement};
 pub(crate) use squall_planner::bind::parse_error;
-use squall_row_store::Transaction;
 use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
 use squall_statement_context::{BindSettings, KillState, NestedStatements, UserVariables};
@@ -95,9 +93,6 @@ pub struct Session {
     /// `VERSION()`.
     version: Arc<str>,
     pub(crate) multi_statements: bool,
-    pub(crate) allows_commit_delay: bool,
-    /// Transactions that another thread commits.
-    pub(crate) deferred: Option<Mutex<Option<Transaction>>>,
     /// Variables of the stored program that runs.
     pub(crate) locals: Option<SharedLocals>,
     pub(crate) log: SessionLog,
@@ -197,8 +192,6 @@ impl Session {
             session_plans: SessionPlanCache::default(),
             settings_version: 0,
             temporary_tables: HashMap::new(),
-            allows_commit_delay: false,
-            deferred: None,
             locals: None,
             xa: None,
             handlers: Vec::new(),
@@ -262,7 +255,7 @@ impl Session {
 
     /// Runs every statement of a text.
     pub async fn run_text(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> std::io::Result<()> {
-        self.run_unanswered(sql, Unanswered::default(), None, writer).await
+        self.run_unanswered(sql, Unanswered::default(), writer).await
     }
 
     /// The same for one that was not answered at once.
@@ -270,12 +263,11 @@ impl Session {
         &mut self,
         sql: &[u8],
         unanswered: Unanswered,
-        before_pool: Option<&BeforePool>,
         writer: &mut dyn ResultWriter,
     ) -> std::io::Result<()> {
         let text = Text::new(sql);
         let meter = self.instruments().work_meter();
-        let statements = self.run_statements(&text, unanswered, before_pool, None, writer);
+        let statements = self.run_statements(&text, unanswered, None, writer);
         measured(meter, statements).await.map(|_| ())
     }
 
@@ -303,7 +295,7 @@ impl Session {
                 Cow::Owned(decoded) => Text::new(decoded),
             };
             let unanswered = std::mem::take(&mut unanswered);
-            match measured(meter, self.run_statements(&statements, unanswered, None, Some(charset), writer)).await? {
+            match measured(meter, self.run_statements(&statements, unanswered, Some(charset), writer)).await? {
                 Some(next) => rest = rest.slice(text.place_in_bytes(next)..),
                 None => return Ok(()),
             }
@@ -321,7 +313,6 @@ impl Session {
         &mut self,
         whole: &Text<'_>,
         unanswered: Unanswered,
-        before_pool: Option<&BeforePool>,
         read_in: Option<Charset>,
         writer: &mut dyn ResultWriter,
     ) -> std::io::Result<Option<usize>> {
@@ -330,16 +321,11 @@ impl Session {
             Some(Found { statement: Some(statement), route: route @ Route::PointChange(_), parameters }) => {
                 self.begin_command("Query", sql);
                 let request = Request {
-                    statement: &statement.statement,
-                    sql,
-                    own_text: None,
                     parameters: &parameters,
                     route: Some(&route),
                     placeholders: statement.placeholders,
-                    prepared: None,
                     normalized: Some(&statement),
-                    before_pool,
-                    long: None,
+                    ..Request::without_parameters(&statement.statement, sql)
                 };
                 self.run(request, false, writer).await?;
                 return self.end_command(writer).await.map(|()| None);
@@ -347,62 +333,58 @@ impl Session {
             Some(Found { statement, route: Route::FullPlanner, .. }) => (Some(Route::FullPlanner), statement),
             _ => (None, None),
         };
-        let mut start = 0;
+        let mut statements = Statements::of(whole);
         loop {
-            let text = &sql[start..];
-            let parsed = match self.read_statement(whole, start).await {
-                Ok(Ok(parsed)) => parsed,
-                Ok(Err(error)) => {
-                    let error = parse_error(error);
-                    self.begin_command("Query", text);
-                    self.log_unparsed(text);
-                    self.finish_with_error(&error, None);
-                    self.count_unparsed(text);
-                    writer.error(&error);
-                    return self.end_command(writer).await.map(|()| None);
-                }
-                Err(error) => {
-                    self.finish_with_error(&error, None);
-                    writer.error(&error);
-                    return self.end_command(writer).await.map(|()| None);
-                }
+            let statement = match self.next_statement(&mut statements).await {
+                Ok(Some(statement)) => statement,
+                Ok(None) => return self.end_command(writer).await.map(|()| None),
+                Err(unread) => return self.refuse_unread(&unread, statements.rest(), writer).await.map(|()| None),
             };
-            if parsed.rest.is_some() && !self.multi_statements {
-                let error = unexpected_statement(text, parsed.rest.unwrap_or(0));
-                self.finish_with_error(&error, None);
-                writer.error(&error);
-                return self.end_command(writer).await.map(|()| None);
+            if !statement.is_last() && !self.multi_statements {
+                let unread = Unread::Failed(statement.unexpected_next());
+                return self.refuse_unread(&unread, statement.text, writer).await.map(|()| None);
             }
-            let statement_text = &text[..parsed.end];
-            self.begin_command("Query", statement_text);
+            self.begin_command("Query", statement.text);
             let request = Request {
-                statement: &parsed.statement,
-                sql: statement_text,
-                own_text: None,
-                parameters: &[],
                 route: known_route.as_ref(),
-                placeholders: parsed.placeholders,
-                prepared: None,
                 normalized: normalized.as_deref(),
-                before_pool: None,
-                long: parsed.long(),
+                ..Request::of_text(&statement)
             };
             let results_collation = self.settings.results_collation;
-            let succeeded = self.run(request, parsed.rest.is_some(), writer).await?;
+            let succeeded = self.run(request, !statement.is_last(), writer).await?;
             if self.settings.results_collation != results_collation {
                 writer.set_results_collation(self.settings.results_collation.map(|collation| collation.0));
             }
-            match parsed.rest {
-                Some(rest) if succeeded => start += rest,
-                _ => return self.end_command(writer).await.map(|()| None),
+            if !succeeded || statement.is_last() {
+                return self.end_command(writer).await.map(|()| None);
             }
             if writer.needs_flush() {
                 writer.flush().await?;
             }
             if read_in.is_some_and(|charset| charset != self.client_charset()) {
-                return Ok(Some(start));
+                return Ok(statements.next_start());
             }
         }
+    }
+
+    /// Ends a command whose next statement cannot be read.
+    async fn refuse_unread(
+        &mut self,
+        unread: &Unread,
+        text: &[u8],
+        writer: &mut dyn ResultWriter,
+    ) -> std::io::Result<()> {
+        let is_unparsed = matches!(unread, Unread::Unparsed(_));
+        if is_unparsed {
+            self.begin_command("Query", text);
+            self.log_unparsed(text);
+        }
+        self.finish_with_error(unread.error(), None);
+        if is_unparsed {
+            self.count_unparsed(text);
+        }
+        writer.error(unread.error());
+        self.end_command(writer).await
     }
 
     /// Runs something that may wait for a lock or a disk where blocking is allowed.
@@ -548,13 +530,20 @@ pub(crate) struct Request<'a> {
     pub prepared: Option<&'a PreparedStatement>,
     /// The normalized statement, where it is known.
     pub normalized: Option<&'a PreparedStatement>,
-    /// What happens before its changes go to the query pool.
-    pub before_pool: Option<&'a BeforePool>,
     /// The statement that was sent, if it is long.
     pub long: Option<&'a Arc<LongStatement>>,
 }
 
 impl<'a> Request<'a> {
+    /// A statement of a text.
+    pub fn of_text(statement: &'a TextStatement<'a>) -> Self {
+        Request {
+            placeholders: statement.parsed.placeholders,
+            long: statement.parsed.long(),
+            ..Request::without_parameters(&statement.parsed.statement, statement.text)
+        }
+    }
+
     /// A statement that is only itself: not prepared, with no plan known.
     pub fn without_parameters(statement: &'a Statement, sql: &'a [u8]) -> Self {
         Request {
@@ -566,7 +555,6 @@ impl<'a> Request<'a> {
             placeholders: 0,
             prepared: None,
             normalized: None,
-            before_pool: None,
             long: None,
         }
     }
@@ -582,7 +570,6 @@ impl<'a> Request<'a> {
             placeholders: prepared.placeholders,
             prepared: Some(prepared),
             normalized: None,
-            before_pool: None,
             long: prepared.statement.long(),
         }
     }
@@ -618,19 +605,6 @@ pub fn parse_options(settings: &BindSettings) -> ParseOptions {
     let options = squall_planner::bind::parse_options(settings.sql_mode);
     let ignore_space = settings.ignore_space || options.ignore_space;
     ParseOptions { ignore_space, memory_max: settings.parser_memory_max, ..options }
-}
-
-fn syntax_error_near(text: &[u8], at: usize) -> SqlError {
-    let rest = String::from_utf8_lossy(text.get(at..).unwrap_or_default());
-    let near: String = rest.chars().take(80).collect();
-    let line = 1 + text[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count();
-    SqlError::new(ErrorCode::Parse, &[&near, &line])
-}
-
-/// 1064 at the second statement of a text that may have one only.
-pub(crate) fn unexpected_statement(text: &[u8], rest: usize) -> SqlError {
-    let skipped = text.get(rest..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-    syntax_error_near(text, rest + skipped)
 }
 
 /// The statement's message about its rows.

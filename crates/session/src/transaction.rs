@@ -42,7 +42,7 @@ impl Session {
             autocommit,
             snapshot_isolation: self.settings.snapshot_isolation,
             durability: self.shared.durability(),
-            allows_commit_delay: self.allows_commit_delay,
+            allows_commit_delay: self.command.target.as_ref().is_some_and(|target| target.allows_delay()),
             table_lock_wait: Duration::from_secs(self.settings.table_lock_wait_seconds),
         }
     }

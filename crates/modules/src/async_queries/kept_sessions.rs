@@ -15,9 +15,6 @@ const KEPT_MAX: usize = 32;
 /// How long one is kept that is not used.
 const UNUSED_MAX: Duration = Duration::from_millis(100);
 
-/// Statements that leave nothing in their session that [`Session::rewind`] does not take back.
-const LEAVE_NOTHING: [&str; 7] = ["SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "VALUES"];
-
 /// A session, with what it was opened for.
 struct KeptSession {
     /// The bytes of [`captured`].
@@ -100,7 +97,7 @@ impl KeptSessions {
         Ok(LentSession { kept, count: LentCount(self.clone()) })
     }
 
-    /// Takes a session back whose last text [leaves nothing](leaves_nothing) in it.
+    /// Takes a session back whose last text [has left nothing](Session::has_left_nothing) in it.
     pub fn keep(&self, lent: LentSession) {
         let LentSession { mut kept, count } = lent;
         if kept.session.is_killed() {
@@ -133,13 +130,6 @@ impl KeptSessions {
         let gone = std::mem::take(&mut places.unused);
         drop((places, gone));
     }
-}
-
-/// Whether the session after a text is as it was before, once it is rewound.
-pub(super) fn leaves_nothing(sql: &str) -> bool {
-    let word = sql.trim_start_matches(|first: char| first.is_ascii_whitespace() || first == '(');
-    let length = word.find(|letter: char| !letter.is_ascii_alphabetic()).unwrap_or(word.len());
-    !sql.contains('@') && LEAVE_NOTHING.iter().any(|known| known.eq_ignore_ascii_case(&word[..length]))
 }
 
 /// ER_NO_SUCH_USER.

@@ -1,13 +1,12 @@
 //! Runs a queued query on a worker's thread, or a short one on the thread that queues it.
 
-use super::kept_sessions::leaves_nothing;
 use super::recording::{Bound, Recorder};
 use super::{RESULT_BYTES_MAX, Shared, TOTAL_BYTES_MAX};
 use crate::captured;
 use squall_jobs::{DoneJob, Handler, RunningJob};
 use squall_session::Database;
 use squall_session::api::{AtOnce, Connection, FrontEndContext};
-use squall_session::deferred::Brief;
+use squall_session::deferred::{Brief, CommitTarget};
 use squall_session::procedure::run_on_this_thread;
 use squall_types::clock::now_micros;
 use squall_types::{ErrorCode, SqlError, SqlResult};
@@ -40,20 +39,20 @@ impl Handler for QueryHandler {
         let add = |part| job.add_output(part);
         // What it has changed is committed with the job's end. One worker alone does one after the other, each with what those before
         // have changed.
-        let defers = leaves_nothing(sql) && shared.kind()?.worker_limit() > 1;
-        session.allow_commit_delay(defers || !job.is_awaited());
-        session.defer_commits(defers);
+        let target = match shared.kind()?.worker_limit() > 1 {
+            true => CommitTarget::caller(!job.is_awaited()),
+            false => CommitTarget::session(!job.is_awaited()),
+        };
         let mut recorder = Recorder::new(bound(&shared, &database, job.payload.len()), &add);
         if let AtOnce::Left(unanswered) = session.query_at_once(sql.as_bytes(), &mut recorder) {
-            // An error inside is that of the recorder, which says it itself.
-            let run = session.run_announced(sql.as_bytes(), unanswered, job.announcer(), &mut recorder);
-            let _client_gone = run_on_this_thread(run)?;
-        }
-        if let Some(transaction) = session.take_deferred() {
-            job.leave_transaction(transaction);
+            let run = session.run_announced(sql.as_bytes(), unanswered, target, job.announcer(), &mut recorder);
+            // An error is that of the recorder, which says it itself.
+            if let (Some(transaction), _client_gone) = run_on_this_thread(run)? {
+                job.leave_transaction(transaction);
+            }
         }
         let result = recorder.finish(session.warnings());
-        if leaves_nothing(sql) {
+        if session.has_left_nothing() {
             // Its next query may be that of another job.
             job.on_cancel(Box::new(|| {}));
             shared.sessions.keep(lent);
@@ -72,7 +71,7 @@ impl Handler for QueryHandler {
 ///
 /// Only a session that a worker has kept is used: the first query of an origin is for a worker, which finds its route.
 pub(super) fn run_at_once(shared: &Shared, database: &Database, sql: &str, payload: &[u8]) -> Option<DoneJob> {
-    if !leaves_nothing(sql) || !shared.kind().is_ok_and(|kind| kind.is_free()) {
+    if !shared.kind().is_ok_and(|kind| kind.is_free()) {
         return None;
     }
     let (_, origin) = captured::split(payload).ok()?;
@@ -85,18 +84,15 @@ pub(super) fn run_at_once(shared: &Shared, database: &Database, sql: &str, paylo
         output.borrow_mut().push(part);
         Ok(())
     };
-    session.allow_commit_delay(false);
-    session.defer_commits(true);
     let mut recorder = Recorder::new(bound(shared, database, payload.len()), &add);
-    match session.run_briefly(sql.as_bytes(), &mut recorder) {
-        Brief::Answered => {}
+    let changes = match session.run_briefly(sql.as_bytes(), &mut recorder) {
+        Brief::Answered(changes) => changes,
         Brief::Unknown => {
             shared.sessions.keep(lent);
             return None;
         }
         Brief::GivenUp => return None,
-    }
-    let changes = session.take_deferred();
+    };
     let error = recorder.finish(session.warnings()).err();
     shared.sessions.keep(lent);
     Some(DoneJob { started_micros, error, output: output.into_inner(), changes })

@@ -1,6 +1,6 @@
 //! Stored programs: procedures, functions, triggers, events and the statements of their bodies.
 
-use super::{AccountName, DataType, Expr, Ident, IntervalUnit, ObjectName, Query, Security, Span, Statement};
+use super::{AccountName, DataType, Expr, Ident, IntervalUnit, ObjectName, Security, Span, Statement};
 
 /// CREATE PROCEDURE and CREATE FUNCTION.
 #[derive(Clone, Debug, PartialEq)]
@@ -174,10 +174,25 @@ pub struct Step {
 /// In the order written, which the grammar fixes: variables and conditions, cursors, handlers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Declaration {
-    Variables { names: Vec<Ident>, data_type: DataType, default: Option<Expr> },
-    Condition { name: Ident, value: ConditionValue },
-    Cursor { name: Ident, query: Box<Query> },
-    Handler { action: HandlerAction, conditions: Vec<ConditionValue>, step: Box<Step> },
+    Variables {
+        names: Vec<Ident>,
+        data_type: DataType,
+        default: Option<Expr>,
+    },
+    Condition {
+        name: Ident,
+        value: ConditionValue,
+    },
+    /// The statement is a query.
+    Cursor {
+        name: Ident,
+        statement: Box<Statement>,
+    },
+    Handler {
+        action: HandlerAction,
+        conditions: Vec<ConditionValue>,
+        step: Box<Step>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -420,7 +420,8 @@ impl Parser<'_> {
         }
         if self.accept(K::Cursor) {
             self.expect(K::For)?;
-            return Ok(Declaration::Cursor { name, query: Box::new(self.inner_query()?) });
+            let query = Statement::Query(Box::new(self.inner_query()?));
+            return Ok(Declaration::Cursor { name, statement: Box::new(query) });
         }
         let mut names = vec![name];
         while self.accept_kind(TokenKind::Comma) {

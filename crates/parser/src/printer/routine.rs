@@ -280,10 +280,10 @@ impl Printer {
                 self.put(" CONDITION FOR ");
                 self.condition(value);
             }
-            Declaration::Cursor { name, query } => {
+            Declaration::Cursor { name, statement } => {
                 self.ident(name);
                 self.put(" CURSOR FOR ");
-                self.query(query);
+                self.statement(statement);
             }
             Declaration::Handler { action, conditions, step } => {
                 self.put(match action {

@@ -34,6 +34,20 @@ pub fn constant_row(query: &ast::Query, binder: &Binder<'_>) -> Option<ConstantR
     row
 }
 
+/// An expression outside of any query, if it is one of [`constant_row`].
+pub fn constant_value(expr: &ast::Expr, binder: &Binder<'_>) -> Option<BoundExpr> {
+    let noted = binder.context.diagnostics.count();
+    let bound = bind_constant(expr, binder);
+    if bound.is_none() {
+        binder.context.diagnostics.truncate(noted);
+    }
+    bound
+}
+
+fn bind_constant(expr: &ast::Expr, binder: &Binder<'_>) -> Option<BoundExpr> {
+    binder.bind_expr(expr, &[]).ok().filter(is_side_effect_free)
+}
+
 fn bind(items: &[ast::SelectItem], binder: &Binder<'_>) -> Option<ConstantRow> {
     let mut row = ConstantRow {
         columns: Vec::with_capacity(items.len()),
@@ -43,7 +57,7 @@ fn bind(items: &[ast::SelectItem], binder: &Binder<'_>) -> Option<ConstantRow> {
     for item in items {
         let ast::SelectItem::Expr(item) = item else { return None };
         row.is_literal &= matches!(item.expr, ast::Expr::Literal(_));
-        let expr = binder.bind_expr(&item.expr, &[]).ok().filter(is_side_effect_free)?;
+        let expr = bind_constant(&item.expr, binder)?;
         let name: Arc<str> = item.column_name(binder.text).into();
         row.columns.push(OutputColumn {
             column: Column::from_name(name.to_string()),

@@ -14,7 +14,7 @@ mod recognize;
 mod select;
 
 pub use change::is_point_change;
-pub use constant::{ConstantRow, constant_row};
+pub use constant::{ConstantRow, constant_row, constant_value};
 pub use key::{Lookup, NamedTable, Operand, PointAccess, operand_of};
 pub use recognize::{FoundTable, recognize};
 pub(crate) use select::write_stored;

@@ -15,7 +15,7 @@ mod show;
 mod statement;
 
 pub(crate) use context::SecurityContext;
-pub(crate) use statement::lock_needs;
+pub(crate) use statement::{lock_needs, name_need};
 
 use crate::session::{Session, StatementRun};
 

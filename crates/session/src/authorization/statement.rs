@@ -160,7 +160,11 @@ fn needs_of(security: &SecurityContext<'_>, statement: &Statement) -> SqlResult<
 }
 
 /// A need of a table or any of its columns: who has none learns nothing of it, not even whether it is there.
-fn name_need(security: &SecurityContext<'_>, name: &ObjectName, privileges: Privileges) -> SqlResult<Option<Need>> {
+pub(crate) fn name_need(
+    security: &SecurityContext<'_>,
+    name: &ObjectName,
+    privileges: Privileges,
+) -> SqlResult<Option<Need>> {
     if security.temporary_table_named(name).is_some() {
         return Ok(None);
     }

@@ -4,10 +4,11 @@
 //! error, KILL, a crash), no table remains: the next start removes files that the catalog does not name.
 
 use crate::database::Shared;
+use crate::query::{Filling, SessionTables};
 use crate::result::writer::OkInfo;
 use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
-use squall_catalog::{Catalog, ColumnDef, IndexId, TableDef, TableEntry};
+use squall_catalog::{Authorized, Catalog, ColumnDef, IndexId, TableDef, TableEntry};
 use squall_definitions::create::{
     check_constraint_names, definition, refuse_if_referenced, tables_concerned, written_parents,
 };
@@ -17,8 +18,9 @@ use squall_definitions::edit::reserve_table_id;
 use squall_definitions::execute::{DdlEnv, QualifiedName};
 use squall_definitions::locked::LockedTables;
 use squall_executor::StatementEnv;
-use squall_parser::ast::{CreateTable, Ident, Insert, InsertSource, LoadDuplicates, ObjectName, Query, Statement};
+use squall_parser::ast::{CreateTable, Ident, LoadDuplicates, ObjectName, Query};
 use squall_planner::dml::foreign_key::check_parents_in;
+use squall_planner::dml::plan::InsertRows;
 use squall_planner::dml::target::Target;
 use squall_planner::dml::{DmlContext, DmlPlan, fill_table};
 use squall_row_store::{Direction, ValueRange};
@@ -26,29 +28,33 @@ use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The INSERT … SELECT that fills the new table.
-pub(crate) fn insert_of_query(
-    statement: &CreateTable,
-    table: &QualifiedName,
-    columns: &[ColumnDef],
-    query: &Query,
-) -> Statement {
-    Statement::Insert(Box::new(Insert {
-        replace: statement.duplicates == LoadDuplicates::Replace,
-        hints: None,
-        priority: None,
-        ignore: statement.duplicates == LoadDuplicates::Ignore,
-        table: ObjectName { schema: Some(Ident::new(table.0.as_str())), name: Ident::new(table.1.as_str()) },
-        partitions: Vec::new(),
-        columns: columns.iter().map(|column| Ident::new(column.name.as_str())).collect(),
-        source: InsertSource::Query(Box::new(query.clone())),
-        row_alias: None,
-        on_duplicate: Vec::new(),
-        returning: Vec::new(),
-    }))
-}
-
 impl Session {
+    /// The plan that fills a table that was just created with the rows of a query.
+    pub(crate) fn bind_created(
+        &self,
+        statement: &CreateTable,
+        table: &QualifiedName,
+        columns: &[ColumnDef],
+        query: &Query,
+        run: &StatementRun<'_>,
+        catalog: &Arc<Catalog>,
+    ) -> SqlResult<Authorized<DmlPlan>> {
+        let name = ObjectName { schema: Some(Ident::new(table.0.as_str())), name: Ident::new(table.1.as_str()) };
+        let columns: Vec<Ident> = columns.iter().map(|column| Ident::new(column.name.as_str())).collect();
+        let filling = Filling {
+            table: &name,
+            partitions: &[],
+            columns: &columns,
+            duplicates: statement.duplicates,
+            ignore: statement.duplicates == LoadDuplicates::Ignore,
+        };
+        let tables = SessionTables::new(self, &run.context, None);
+        let binder = self.binder(run.request.sql, run.request.parameters, catalog, &run.context, &tables);
+        let rows = binder.bind_query(query)?;
+        let plan = self.bind_filling(&filling, InsertRows::Query(Box::new(rows)), &binder)?;
+        self.security().authorize(DmlPlan::Insert(Box::new(plan)))
+    }
+
     /// CREATE TABLE … SELECT of a base table.
     pub(super) async fn create_from_query(
         &mut self,
@@ -92,8 +98,11 @@ impl Session {
             .await?;
         let hidden = (name.0.clone(), format!("#sql-create-{}", table.id.0));
         self.temporary_tables.insert(hidden.clone(), table.clone());
-        let insert = insert_of_query(statement, &hidden, &selected, query);
-        let filled = self.fill_hidden(&run.with_statement(&insert)).await;
+        let catalog = self.shared.catalog.load();
+        let filled = match self.bind_created(statement, &hidden, &selected, query, run, &catalog) {
+            Ok(plan) => self.fill_hidden(plan, run, catalog).await,
+            Err(error) => Err(error),
+        };
         self.temporary_tables.remove(&hidden);
         let created = match filled {
             Ok(filled) => {
@@ -113,10 +122,13 @@ impl Session {
         Ok(Outcome::Ok(created?))
     }
 
-    /// Runs the INSERT and makes its rows durable.
-    async fn fill_hidden(&mut self, run: &StatementRun<'_>) -> SqlResult<OkInfo> {
-        let catalog = self.shared.catalog.load();
-        let plan = self.bind_change(run, &catalog, false)?;
+    /// Fills the table and makes its rows durable.
+    async fn fill_hidden(
+        &mut self,
+        plan: Authorized<DmlPlan>,
+        run: &StatementRun<'_>,
+        catalog: Arc<Catalog>,
+    ) -> SqlResult<OkInfo> {
         self.begin_statement_transaction();
         let (env, session) = (self.change_env(run, catalog), self.process.id);
         let fill = move |dml: &mut DmlContext<'_>| {

@@ -2,7 +2,8 @@
 
 use crate::collector::LastError;
 use crate::plans::long_statement::Text;
-use crate::session::{Request, Session, parse_error};
+use crate::plans::statements::Statements;
+use crate::session::{Request, Session};
 use bytes::Bytes;
 use squall_parser::ast::Statement;
 use squall_server_state::variables::{Values, ids};
@@ -97,40 +98,31 @@ impl Session {
     ) -> Result<(), FailedStatement> {
         let whole = Text::shared(list);
         let statements_max = Values(&self.shared.globals.load_values()).number(ids::EXECUTE_MAX_STATEMENTS);
-        let (mut start, mut values) = (0, parameters);
+        let (mut statements, mut values) = (Statements::of(&whole), parameters);
         loop {
-            start += list[start..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            statements.skip_spaces();
             let ordinal = end.statements + 1;
-            let failed = |session: &Session, until: usize, error| FailedStatement {
+            let failed = |session: &Session, text: &[u8], error| FailedStatement {
                 ordinal,
-                text: session.shown_beginning(&list[start..until]),
+                text: session.shown_beginning(text),
                 error,
             };
-            let read = self.read_statement(&whole, start).await.and_then(|read| read.map_err(parse_error));
-            let parsed = read.map_err(|error| failed(self, list.len(), error))?;
-            let (until, next) = (start + parsed.end, parsed.rest.map(|rest| start + rest));
-            if !matches!(parsed.statement, Statement::Empty) {
-                let taken = parsed.placeholders as usize;
-                let own = values.split_at_checked(taken);
-                let result = match own {
-                    _ if ordinal > statements_max => Err(too_many(statements_max)),
-                    None => Err(SqlError::new(ErrorCode::WrongArguments, &[&SUBJECT])),
-                    Some((own, rest)) => {
-                        values = rest;
-                        let request = Request {
-                            long: parsed.long(),
-                            ..Request::without_parameters(&parsed.statement, &list[start..until])
-                        };
-                        self.run_of_list(request, own, is_child).await
-                    }
-                };
-                end.affected_rows += result.map_err(|error| failed(self, until, error))?;
-                end.statements += 1;
+            let read = self.next_statement(&mut statements).await;
+            let read = read.map_err(|unread| failed(self, statements.rest(), unread.into()))?;
+            let Some(statement) = read else { return Ok(()) };
+            if matches!(statement.parsed.statement, Statement::Empty) {
+                continue;
             }
-            match next {
-                Some(next) => start = next,
-                None => return Ok(()),
-            }
+            let result = match values.split_at_checked(statement.parsed.placeholders as usize) {
+                _ if ordinal > statements_max => Err(too_many(statements_max)),
+                None => Err(SqlError::new(ErrorCode::WrongArguments, &[&SUBJECT])),
+                Some((own, rest)) => {
+                    values = rest;
+                    self.run_of_list(Request::of_text(&statement), own, is_child).await
+                }
+            };
+            end.affected_rows += result.map_err(|error| failed(self, statement.text, error))?;
+            end.statements += 1;
         }
     }
 

@@ -13,7 +13,7 @@ use crate::plans::long_statement::Text;
 use crate::procedure::{OnGrowingStack, SessionStatements};
 use crate::result::writer::{OkInfo, ResultWriter};
 use crate::result::{Failure, Outcome};
-use crate::session::{Request, Session, StatementRun, parse_error, unexpected_statement};
+use crate::session::{Request, Session, StatementRun};
 use crate::state::log::Logged;
 use bytes::Bytes;
 use squall_parser::ast::{ExecuteText, Expr};
@@ -94,12 +94,8 @@ impl Session {
             let (prepared, _) = self.prepare_text(&text).await?;
             return self.execute_in_place(prepared, parameters, run, writer).await;
         }
-        let parsed = self.read_statement(&Text::shared(&text), 0).await?.map_err(parse_error)?;
-        if let Some(rest) = parsed.rest {
-            return Err(unexpected_statement(&text, rest).into());
-        }
-        let request =
-            Request { long: parsed.long(), ..Request::without_parameters(&parsed.statement, &text[..parsed.end]) };
+        let statement = self.only_statement(&Text::shared(&text)).await?;
+        let request = Request::of_text(&statement);
         self.log_inner("Execute", Logged { sql: request.sql, executed: None });
         self.dispatch_inner(request, run, writer).await
     }

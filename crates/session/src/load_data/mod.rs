@@ -15,7 +15,7 @@ mod run;
 mod split;
 mod xml;
 
-use crate::query::Format;
+use crate::query::{Filling, Format, later_values};
 use crate::result::writer::{OkInfo, ResultWriter};
 use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
@@ -24,12 +24,10 @@ use squall_accounting::work_meter::carried;
 use squall_catalog::{Authorized, NameKey, TableDef};
 use squall_functions::expr::BoundExpr;
 use squall_instrumentation::process::Transfer;
-use squall_parser::ast::{
-    Expr, Ident, Insert, InsertSource, LoadData, LoadDuplicates, LoadSource, Statement, VariableTarget,
-};
+use squall_parser::ast::{Expr, Ident, LoadData, LoadDuplicates, LoadSource, VariableTarget};
 use squall_planner::Binder;
 use squall_planner::bind::RowTable;
-use squall_planner::dml::{DmlBinder, InsertPlan, RowEvent, WayOptions, Ways};
+use squall_planner::dml::InsertPlan;
 use squall_planner::needs;
 use squall_server_state::variables::{Values, ids};
 use squall_types::collation::Charset;
@@ -208,15 +206,19 @@ impl Session {
         let (mut targets, mut names) = targets_of(statement, &definition);
         let first_assigned = names.len();
         names.extend(statement.assignments.iter().map(|assignment| assignment.column.column.clone()));
-        let insert = insert_of_load(statement, names, ignore);
-        self.check_names(&insert)?;
+        let filling = Filling {
+            table: &statement.table,
+            partitions: &statement.partitions,
+            columns: &names,
+            duplicates: statement.duplicates,
+            ignore,
+        };
         self.declare_variables(&targets);
         let tables = crate::query::SessionTables::new(self, &run.context, None);
         // The text tells the binder that variables change from row to row.
         let binder = self.binder(b":=", run.request.parameters, &catalog, &run.context, &tables);
-        let dml = DmlBinder::new(&binder, &self.shared.store, &self.shared.rules);
-        let Statement::Insert(insert) = &insert else { return Err(SqlError::internal("not an INSERT")) };
-        let plan = self.security().authorize(dml.bind_insert(insert)?)?;
+        let plan = self.bind_filling(&filling, later_values(&filling), &binder)?;
+        let plan = self.security().authorize(plan)?;
         let assignments = self.bind_load_assignments(statement, &binder, &plan, first_assigned)?;
         let charset = self.load_charset(statement)?;
         let definition = plan.target.def().clone();
@@ -340,23 +342,6 @@ fn targets_of(statement: &LoadData, definition: &TableDef) -> (Vec<Target>, Vec<
         targets.extend(visible.map(|visible| column(Ident::new(visible.name.as_str()))));
     }
     (targets, names)
-}
-
-/// The INSERT of one row that LOAD DATA is for each row of the file.
-fn insert_of_load(statement: &LoadData, columns: Vec<Ident>, ignore: bool) -> Statement {
-    Statement::Insert(Box::new(Insert {
-        replace: statement.duplicates == LoadDuplicates::Replace,
-        hints: None,
-        priority: None,
-        ignore,
-        table: statement.table.clone(),
-        partitions: statement.partitions.clone(),
-        source: InsertSource::Values(vec![vec![Expr::Default; columns.len()]].into()),
-        columns,
-        row_alias: None,
-        on_duplicate: Vec::new(),
-        returning: Vec::new(),
-    }))
 }
 
 /// The names of a load's fields.

@@ -6,6 +6,7 @@ pub(crate) mod routine_cache;
 pub(crate) mod session_cache;
 pub(crate) mod shared_cache;
 pub(crate) mod slot;
+pub(crate) mod statements;
 pub(crate) mod trigger_cache;
 
 use crate::plans::prepared::PreparedStatement;
@@ -230,6 +231,11 @@ pub enum AtOnce {
 pub struct Unanswered(pub(crate) Option<Found>);
 
 impl Unanswered {
+    /// The route that was found.
+    pub(crate) fn route(&self) -> Option<&Route> {
+        self.0.as_ref().map(|found| &found.route)
+    }
+
     /// The change of single rows that the statement was found to be.
     pub(crate) fn change(&self) -> Option<&ChangePlan> {
         match &self.0 {

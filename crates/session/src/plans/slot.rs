@@ -84,3 +84,59 @@ impl PlanSlot {
         self.0 = Some((now, kept));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: PlanVersions =
+        PlanVersions { schema: SchemaVersions { catalog: 1, functions: 1 }, accounts: 1, session: 1 };
+
+    /// How often a route is looked for, of so many executions of a query that is never small.
+    fn searches_of(slot: &mut PlanSlot, executions: u32, now: PlanVersions) -> u32 {
+        let mut searches = 0;
+        for _ in 0..executions {
+            match slot.get(now, &[]) {
+                Slot::Route(route) => assert!(matches!(route, Route::FullPlanner)),
+                Slot::Uncached => panic!("it is not to be chosen each time"),
+                Slot::Unknown => {
+                    searches += 1;
+                    slot.set(now, Some(Route::FullPlanner));
+                }
+            }
+        }
+        searches
+    }
+
+    #[test]
+    fn a_query_that_is_not_small_is_seldom_looked_at_again() {
+        let mut slot = PlanSlot::default();
+        assert_eq!(searches_of(&mut slot, 3, NOW), 3);
+        assert_eq!(searches_of(&mut slot, 60, NOW), 0);
+        assert_eq!(searches_of(&mut slot, 640, NOW), 10);
+    }
+
+    #[test]
+    fn another_catalog_begins_anew() {
+        let mut slot = PlanSlot::default();
+        searches_of(&mut slot, 10, NOW);
+        let later = PlanVersions { schema: SchemaVersions { catalog: 2, functions: 1 }, ..NOW };
+        assert!(slot.is_outdated(later));
+        assert_eq!(searches_of(&mut slot, 10, later), 3);
+    }
+
+    #[test]
+    fn a_small_query_ends_the_count() {
+        let mut slot = PlanSlot::default();
+        searches_of(&mut slot, 2, NOW);
+        slot.set(NOW, None);
+        assert!(matches!(slot.get(NOW, &[]), Slot::Uncached));
+        assert_eq!(
+            {
+                slot.set(NOW, Some(Route::FullPlanner));
+                searches_of(&mut slot, 10, NOW)
+            },
+            2
+        );
+    }
+}

@@ -6,13 +6,14 @@
 use super::stack::OnGrowingStack;
 use crate::collector::{Collector, StatementResult};
 use crate::converted::converted_from_script;
-use crate::plans::long_statement::{ParsedStatement, Text};
+use crate::plans::long_statement::Text;
 use crate::plans::routine_cache::{ExternalRoutine, ParsedRoutine};
+use crate::plans::statements::TextStatement;
 use crate::program::{ProgramKind, check_program};
 use crate::result::Failure;
 use crate::result::pass_on::PassOn;
 use crate::result::writer::{OkInfo, ResultWriter};
-use crate::session::{Request, Session, parse_error, unexpected_statement};
+use crate::session::{Request, Session};
 use crate::statement_kind::refused_for_its_rows;
 use squall_accounting::GrowingCharge;
 use squall_accounting::work_meter::carried;
@@ -215,36 +216,34 @@ impl Session {
         statement: &CallerStatement,
         writer: &mut dyn ResultWriter,
     ) -> Result<(), Unanswered> {
-        let parsed = match self.checked_statement(statement).await {
-            Ok(parsed) => parsed,
+        let text = Text::new(statement.sql.as_bytes());
+        let checked = match self.checked_statement(statement, &text).await {
+            Ok(checked) => checked,
             Err(error) => {
                 self.finish_with_error(&error, None);
                 return Err(error.into());
             }
         };
-        let text = &statement.sql.as_bytes()[..parsed.end];
-        let request = Request { long: parsed.long(), ..Request::without_parameters(&parsed.statement, text) };
-        self.run_with_values(request, &statement.parameters, true, writer).await.map_err(Unanswered::Client)?;
+        self.run_with_values(Request::of_text(&checked), &statement.parameters, true, writer)
+            .await
+            .map_err(Unanswered::Client)?;
         Ok(())
     }
 
     /// Parses a statement of a body: it is one that a body in SQL may have.
-    async fn checked_statement(&self, ordered: &CallerStatement) -> SqlResult<ParsedStatement> {
-        let text = ordered.sql.as_bytes();
-        let parsed = self.read_statement(&Text::new(text), 0).await?.map_err(parse_error)?;
-        if let Some(rest) = parsed.rest {
-            return Err(unexpected_statement(text, rest));
-        }
-        if squall_parser::placeholders(text, &self.parse_options()).len() != ordered.parameters.len() {
+    async fn checked_statement<'t>(&self, ordered: &CallerStatement, text: &Text<'t>) -> SqlResult<TextStatement<'t>> {
+        let checked = self.only_statement(text).await?;
+        let statement = &checked.parsed.statement;
+        if squall_parser::placeholders(text.bytes(), &self.parse_options()).len() != ordered.parameters.len() {
             return Err(SqlError::new(ErrorCode::WrongArguments, &[&"EXECUTE"]));
         }
-        check_program(&parsed.statement, ProgramKind::Procedure(&[]), &self.shared.registry.variables)?;
+        check_program(statement, ProgramKind::Procedure(&[]), &self.shared.registry.variables)?;
         if ordered.rows == RowsOf::Client
             && let Some(inside) = &self.nesting.inside
         {
-            refused_for_its_rows(&parsed.statement, inside.word)?;
+            refused_for_its_rows(statement, inside.word)?;
         }
-        Ok(parsed)
+        Ok(checked)
     }
 }
 

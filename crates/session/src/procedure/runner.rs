@@ -2,8 +2,9 @@
 
 use crate::database::{Shared, StatementRunner};
 use crate::plans::long_statement::Text;
+use crate::plans::statements::Statements;
 use crate::result::writer::{ConnectionInfo, LocalFuture, ResultWriter, StatusInfo};
-use crate::session::{Request, Session, parse_error};
+use crate::session::{Request, Session};
 use crate::state::image::SessionImage;
 use crate::state::timer::TimerGuard;
 use squall_accounting::SessionMemory;
@@ -83,26 +84,19 @@ impl Session {
     /// Runs the statements of a text as a part of the current command, up to the first that fails.
     pub(crate) async fn run_within_command(&mut self, sql: &str, writer: &mut dyn ResultWriter) -> std::io::Result<()> {
         let whole = Text::new(sql.as_bytes());
-        let mut start = 0;
+        let mut statements = Statements::of(&whole);
         loop {
-            let read = self.read_statement(&whole, start).await;
-            let parsed = match read.and_then(|read| read.map_err(parse_error)) {
-                Ok(parsed) => parsed,
-                Err(error) => {
-                    self.finish_with_error(&error, None);
-                    writer.error(&error);
+            let statement = match self.next_statement(&mut statements).await {
+                Ok(Some(statement)) => statement,
+                Ok(None) => return Ok(()),
+                Err(unread) => {
+                    self.finish_with_error(unread.error(), None);
+                    writer.error(unread.error());
                     return Ok(());
                 }
             };
-            let request = Request {
-                placeholders: parsed.placeholders,
-                long: parsed.long(),
-                ..Request::without_parameters(&parsed.statement, &sql.as_bytes()[start..start + parsed.end])
-            };
-            let succeeded = self.run(request, true, writer).await?;
-            match parsed.rest {
-                Some(rest) if succeeded => start += rest,
-                _ => return Ok(()),
+            if !self.run(Request::of_text(&statement), true, writer).await? {
+                return Ok(());
             }
         }
     }

@@ -15,7 +15,7 @@ use squall_accounting::GrowingCharge;
 use squall_functions::expr::truth_of;
 use squall_parser::ast::{
     BinaryOp, Block, CaseBranch, ColumnName, ConditionValue, Declaration, Expr, HandlerAction, Ident, Literal,
-    ProgramStatement, Query, SignalCondition, Span, Statement, Step,
+    ProgramStatement, SignalCondition, Span, Statement, Step,
 };
 use squall_types::{Level, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(super) struct Scope<'a> {
 
 struct Cursor<'a> {
     name: &'a Ident,
-    query: &'a Query,
+    statement: &'a Statement,
     /// While it is open.
     rows: Option<CursorRows>,
 }
@@ -49,7 +49,7 @@ struct CursorRows {
 impl<'a> Scope<'a> {
     pub fn new(declarations: &'a [Declaration]) -> Self {
         let cursor = |declaration: &'a Declaration| match declaration {
-            Declaration::Cursor { name, query } => Some(Cursor { name, query, rows: None }),
+            Declaration::Cursor { name, statement } => Some(Cursor { name, statement, rows: None }),
             _ => None,
         };
         Scope { declarations, cursors: declarations.iter().filter_map(cursor).collect(), is_handling: false }
@@ -351,9 +351,9 @@ impl<'a> Interpreter<'_, 'a> {
         if cursor.rows.is_some() {
             return Err(errors::cursor_already_open().into());
         }
-        let statement = Statement::Query(Box::new(cursor.query.clone()));
+        let statement = cursor.statement;
         let mut collector = Collector::bounded(CURSOR_BYTES_MAX, &self.session.process.memory);
-        let request = Request::without_parameters(&statement, self.source);
+        let request = Request::without_parameters(statement, self.source);
         let ran = self.session.run(request, true, &mut collector).await;
         if collector.is_full() {
             return Err(errors::cursor_too_large(CURSOR_BYTES_MAX).into());

@@ -204,8 +204,8 @@ impl Session {
                 result => return result.map_err(SqlError::from),
             }
         }
-        if let Some(before_pool) = run.request.before_pool {
-            before_pool.pass().await?;
+        if let Some(target) = &self.command.target {
+            target.before_pool().await?;
         }
         let bulk_session = self.reads_committed_now().then_some(self.process.id);
         self.begin_statement_transaction();
@@ -278,16 +278,38 @@ impl Session {
         query: &squall_parser::ast::Query,
         run: &StatementRun<'_>,
     ) -> Result<Outcome, Failure> {
-        let columns = self.columns_of_query(query, run).await?;
-        let insert = crate::ddl::create_select::insert_of_query(statement, name, &columns, query);
-        let filled = self.run_data_change(&run.with_statement(&insert), None).await;
+        let filled = self.fill_temporary(statement, name, query, run).await;
         if filled.is_err() {
             self.statement_failed().await;
             if let Some(table) = self.temporary_tables.remove(name) {
                 self.shared.store.drop_data(&table)?;
             }
         }
-        filled
+        Ok(self.change_outcome(filled?, Vec::new(), run))
+    }
+
+    async fn fill_temporary(
+        &mut self,
+        statement: &squall_parser::ast::CreateTable,
+        name: &(String, String),
+        query: &squall_parser::ast::Query,
+        run: &StatementRun<'_>,
+    ) -> SqlResult<DmlResult> {
+        let columns = self.columns_of_query(query, run).await?;
+        let mut catalog = self.shared.catalog.load();
+        loop {
+            let version = catalog.version;
+            let plan = self.bind_created(statement, name, &columns, query, run, &catalog)?;
+            self.check_unused(&plan)?;
+            let filled = self.change_rows(Arc::new(plan), run, catalog, false).await;
+            let Err(error) = filled else { return filled };
+            // The table that is read was defined anew meanwhile.
+            catalog = newer_catalog(&self.shared, version);
+            if !error.is(ErrorCode::DoesNotSupportSchemaChange) || catalog.version == version {
+                return Err(error);
+            }
+            run.context.kill.check()?;
+        }
     }
 
     /// The columns that CREATE TABLE … SELECT makes for a query's.

@@ -6,6 +6,7 @@ use crate::plans::{ChangePlan, ConstantPlan, QueryRoute, Route, RowsPlan, Select
 use crate::query::SessionTables;
 use crate::session::{Bindable, Request, Session};
 use squall_catalog::{Authorized, Catalog};
+use squall_functions::expr::BoundExpr;
 use squall_parser::ast::{self, Query, Statement};
 use squall_planner::dml::DmlPlan;
 use squall_planner::dml::plan::InsertRows;
@@ -106,8 +107,20 @@ impl Session {
         self.security().authorize(SelectPlan { point: plan, columns }).map(Some)
     }
 
+    /// The value that an expression outside of any query has without a plan.
+    pub(crate) fn constant_value(
+        &self,
+        expr: &ast::Expr,
+        sql: &[u8],
+        parameters: &[Value],
+        context: &Arc<StatementContext>,
+    ) -> Option<BoundExpr> {
+        let (catalog, tables) = (self.shared.catalog.load(), SessionTables::new(self, context, None));
+        point::constant_value(expr, &self.binder(sql, parameters, &catalog, context, &tables))
+    }
+
     /// The row that a query is, if it is one of constants.
-    pub(crate) fn constant_row(
+    fn constant_row(
         &self,
         query: &Query,
         sql: &[u8],

@@ -8,6 +8,16 @@ use crate::session::Session;
 use squall_parser::ast::Statement;
 
 impl Route {
+    /// Whether a statement by this route takes less time than another thread does to be woken, as long as it waits for no lock.
+    pub(crate) fn is_brief(&self, foreign_key_checks: bool) -> bool {
+        match self {
+            Route::PointLookup(plan) => plan.point.reads_one_row(),
+            Route::Constant(plan) => plan.values.is_some(),
+            Route::PointChange(change) => change.plan.runs_inline(foreign_key_checks),
+            _ => false,
+        }
+    }
+
     /// Runs a statement that the session may run, up to its answer. A query that is too large for a short route goes to the full
     /// planner; nothing has happened then.
     pub(crate) async fn run(

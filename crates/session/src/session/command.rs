@@ -1,6 +1,7 @@
 //! The state of a session's current command and of its last statement.
 
 use crate::result::writer::SessionChange;
+use crate::state::commit_target::CommitTarget;
 
 /// The current command of a client, which may have several statements.
 #[derive(Debug, Default)]
@@ -11,6 +12,10 @@ pub(crate) struct CommandState {
     pub ends_connection: bool,
     /// The changes for session tracking.
     pub changes: Vec<SessionChange>,
+    /// Who commits, where a worker runs it.
+    pub target: Option<Box<CommitTarget>>,
+    /// Whether a statement of a worker may have left something in the session.
+    pub leaves_state: bool,
 }
 
 impl CommandState {

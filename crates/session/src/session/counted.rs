@@ -78,8 +78,9 @@ impl Session {
     }
 
     async fn commit_or_defer(&self, transaction: Transaction) -> SqlResult<()> {
-        let to_commit = match &self.deferred {
-            Some(deferred) if transaction.has_writes() => deferred.lock().replace(transaction),
+        let to_commit = match &self.command.target {
+            // Whatever else a statement does cannot be taken back with its transaction.
+            Some(target) if transaction.has_writes() && !self.command.leaves_state => target.leave(transaction),
             _ => Some(transaction),
         };
         match to_commit {

@@ -70,8 +70,6 @@ impl Session {
             random_state: context.random_state.load(Ordering::Relaxed),
             version: self.version.clone(),
             multi_statements: false,
-            allows_commit_delay: false,
-            deferred: None,
             locals: None,
             log: SessionLog::new(self.log.client.clone()),
             logs_disconnect: false,

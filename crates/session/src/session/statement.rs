@@ -1,6 +1,7 @@
 //! The life of a statement: context, privileges, dispatch, transaction, diagnostics, answer.
 
-use super::{Request, Session, StatementRun, syntax_error_near};
+use super::{Request, Session, StatementRun};
+use crate::plans::statements::syntax_error_near;
 use crate::result::writer::{ResultWriter, StatusInfo};
 use crate::result::{Failure, Outcome, put_rows};
 use crate::state::timer::TimerGuard;
@@ -67,6 +68,9 @@ impl Session {
             self.finish_with_error(&error, None);
             writer.error(&error);
             return Ok(false);
+        }
+        if self.command.target.is_some() {
+            self.note_state_left(request.statement, request.text());
         }
         let run = StatementRun::begin(self, request);
         self.instruments().begin_stages(run.begun.start_micros);

@@ -2,7 +2,7 @@
 
 pub(crate) mod appended_rows;
 pub(crate) mod backup;
-pub(crate) mod before_pool;
+pub(crate) mod commit_target;
 pub(crate) mod diagnostics;
 pub(crate) mod image;
 pub(crate) mod locals;
