@@ -61,6 +61,7 @@ pub fn run(root: &Path) -> Result<(), String> {
     }
     script_folders(root, &mut findings)?;
     crate::document_names::check(root, &mut findings)?;
+    crate::lists_of_files::check(root, &mut findings)?;
     one_feature_set(root, &mut findings)?;
     benchmarks(root, &mut findings)?;
     for finding in &findings {
