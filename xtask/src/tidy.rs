@@ -38,6 +38,7 @@ const CRATE_ORDER: &[&str] = &[
     "session",
     "fastbit",
     "javascript",
+    "http-api",
     "modules",
     "server",
     "squall",
