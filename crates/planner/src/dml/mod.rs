@@ -10,6 +10,7 @@
 pub mod bind;
 pub mod change;
 pub mod convert;
+mod delete_targets;
 mod fill;
 pub mod find;
 pub mod foreign_key;
