@@ -11,11 +11,14 @@ pub const DEFAULT_CACHE: &str = "default";
 const COUNT_MAX: usize = 1024;
 
 /// The variables of a key cache, with the values in a new one.
-const VARIABLES: [(&str, u64); 4] = [
+const VARIABLES: [(&str, u64); 6] = [
     ("key_buffer_size", 0),
     ("key_cache_block_size", 1024),
     ("key_cache_age_threshold", 300),
     ("key_cache_division_limit", 100),
+    // MariaDB's.
+    ("key_cache_file_hash_size", 512),
+    ("key_cache_segments", 0),
 ];
 
 /// The caches beside the default one, by their names in lower case.

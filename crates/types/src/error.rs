@@ -703,6 +703,7 @@ error_codes! {
     BackupNotRunning = 4146, b"HY000", "You must start backup with \"BACKUP STAGE START\"";
     BackupWrongStage = 4147, b"HY000", "Backup stage '%s' is same or before current backup stage '%s'";
     BackupUnknownStage = 4149, b"HY000", "Unknown backup stage: '%s'. Stage should be one of START, FLUSH, BLOCK_DDL, BLOCK_COMMIT or END";
+    WithTiesNeedsOrder = 4180, b"HY000", "FETCH ... WITH TIES requires ORDER BY clause to be present";
     ForeignKeyMissingUniqueKey = 6125, b"HY000", "Failed to add the foreign key constraint. Missing unique key for constraint '%s' in the referenced table '%s'";
     NonScalarUsedAsKey = 6134, b"HY000", "Non-scalar (e.g., vector) column '%s' cannot be used as key";
     DataIncompatibleWithVector = 6136, b"HY000", "Value of type '%s, size: %s' cannot be converted to 'vector' type.";

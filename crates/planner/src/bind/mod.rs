@@ -33,6 +33,7 @@ mod set_operation;
 mod spatial_key;
 mod special_call;
 mod subquery;
+mod ties;
 mod table_function;
 mod tree;
 mod trigger;
