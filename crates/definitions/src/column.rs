@@ -7,7 +7,7 @@ use crate::names::check_column_name;
 use squall_catalog::{ColumnDef, ColumnDefault, ColumnId, GeneratedKind};
 use squall_parser::ast::{CURRENT_TIMESTAMP_NAMES, ColumnDefinition, DataType, DefaultValue, Expr, Literal};
 use squall_spatial::srs::spatial_reference_system;
-use squall_types::{CollationId, ErrorCode, GeometryType, SqlError, SqlResult, SqlType, StringKind, Value};
+use squall_types::{CollationId, ErrorCode, GeometryType, Level, SqlError, SqlResult, SqlType, StringKind, Value};
 
 /// Longest comment of a column, in characters.
 const COMMENT_CHARACTERS_MAX: usize = 1024;
@@ -20,7 +20,10 @@ pub fn resolve_column(
 ) -> SqlResult<ColumnDef> {
     let name = definition.name.as_str();
     check_column_name(name)?;
-    refuse_unsupported(definition)?;
+    if definition.compressed {
+        let note = SqlError::unsupported("COMPRESSED columns; COMPRESSION of the table compresses all of them");
+        context.statement.diagnostics.push(Level::Note, note);
+    }
     let rules = TypeRules { collation, sql_mode: context.sql_mode() };
     let sql_type = with_srid(resolve_type(&definition.data_type, name, rules)?, definition.srid)?;
     let serial = matches!(definition.data_type, DataType::Serial);
@@ -67,13 +70,6 @@ pub fn resolve_column(
         comment: comment(definition.comment.as_deref(), name, context)?,
         value_for_older_rows: Value::Null,
     })
-}
-
-fn refuse_unsupported(definition: &ColumnDefinition) -> SqlResult<()> {
-    if definition.compressed {
-        return Err(SqlError::unsupported("COMPRESSED columns"));
-    }
-    Ok(())
 }
 
 /// A spatial type with the SRID that its column has to hold to.

@@ -37,7 +37,7 @@ fn introduced(charset: &str, bytes: &[u8]) -> Option<Value> {
     if charset == "binary" {
         return Some(Value::Bytes(bytes.to_vec()));
     }
-    let decoded = Charset::from_name(charset)?.decode(bytes);
+    let decoded = Charset::from_name(charset)?.decode_padded(bytes);
     Some(Value::String(decoded.invalid_at.is_none().then(|| decoded.text.into_owned())?))
 }
 
@@ -176,7 +176,8 @@ pub fn columns_of_text(text: &str, found: &mut Vec<String>) {
 
 /// The expressions that DEFAULT (…) may not have (3770).
 pub fn check_default(expr: &Expr, name: &str, registry: &Registry) -> SqlResult<()> {
-    match forbidden(expr).or_else(|| unreliable_call(expr, registry)) {
+    let what = forbidden(expr).or_else(|| waiting_call(expr)).or_else(|| unreliable_call(expr, registry));
+    match what {
         Some(what) => Err(SqlError::new(ErrorCode::DefaultValueGenerated, &[&name, &what])),
         None => Ok(()),
     }
@@ -210,6 +211,29 @@ pub fn check_condition(expr: &Expr, name: &str, registry: &Registry) -> SqlResul
 /// The first part that an expression may not have if its value must depend on the row alone.
 pub fn disallowed(expr: &Expr, registry: &Registry) -> Option<String> {
     forbidden(expr).or_else(|| volatile_call(expr)).or_else(|| unreliable_call(expr, registry))
+}
+
+/// A function that takes time, holds locks or reads files, which no default may.
+fn waiting_call(expr: &Expr) -> Option<String> {
+    const WAITING: &[&str] = &[
+        "BENCHMARK",
+        "GET_LOCK",
+        "IS_FREE_LOCK",
+        "IS_USED_LOCK",
+        "LOAD_FILE",
+        "RELEASE_ALL_LOCKS",
+        "RELEASE_LOCK",
+        "SLEEP",
+    ];
+    let mut found = None;
+    expr.visit(&mut |expr| {
+        if let Expr::Function(call) = expr
+            && WAITING.iter().any(|name| call.name.is(name))
+        {
+            found.get_or_insert_with(|| call.name.to_ascii_lowercase());
+        }
+    });
+    found
 }
 
 /// A function that may be gone when a row is written, or that acts outside of the server.

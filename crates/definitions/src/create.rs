@@ -2,6 +2,7 @@
 
 use crate::constraint::parent_name;
 use crate::create_table::resolve_table;
+use crate::database::refuse_system;
 use crate::drop::{referenced, with_children};
 use crate::edit::define;
 use crate::execute::{DdlEnv, QualifiedName, referring_keys};
@@ -34,6 +35,7 @@ pub fn definition(
     selected: &[ColumnDef],
     source: Option<&TableDef>,
 ) -> SqlResult<TableDef> {
+    refuse_system(env, &name.0)?;
     if catalog.database(&name.0).is_none() {
         return Err(SqlError::new(ErrorCode::BadDatabase, &[&name.0]));
     }

@@ -3,8 +3,10 @@
 use squall_parser::ast::{CharacterAttributes, DataType, IntegerKind, LobSize, NumericSign, SqlString};
 use squall_planner::bind::geometry_kind;
 use squall_server_state::charset;
+use squall_types::collation::sort_key;
 use squall_types::vector::{DIMENSIONS_DEFAULT, DIMENSIONS_MAX};
 use squall_types::{CollationId, ErrorCode, IntWidth, SqlError, SqlMode, SqlResult, SqlType, StringKind, TextSize};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What a type's meaning depends on besides its words.
@@ -52,11 +54,11 @@ pub fn resolve_type(data_type: &DataType, name: &str, rules: TypeRules) -> SqlRe
         DataType::Blob { size, length } => text_type(*size, *length, CollationId::BINARY),
         DataType::Enum { values, characters } => {
             let collation = string_collation(characters, rules.collation)?;
-            SqlType::Enum { members: members(values, name, "ENUM", 65_535, rules)?, collation }
+            SqlType::Enum { members: members(values, name, ("ENUM", 65_535), collation, rules)?, collation }
         }
         DataType::Set { values, characters } => {
             let collation = string_collation(characters, rules.collation)?;
-            SqlType::Set { members: members(values, name, "SET", 64, rules)?, collation }
+            SqlType::Set { members: members(values, name, ("SET", 64), collation, rules)?, collation }
         }
         DataType::Date => SqlType::Date,
         DataType::Time { fraction } => SqlType::Time { fsp: fraction_digits(*fraction, name)? },
@@ -229,8 +231,8 @@ fn fraction_digits(written: Option<u32>, name: &str) -> SqlResult<u8> {
 fn members(
     values: &[SqlString],
     name: &str,
-    kind: &str,
-    count_max: usize,
+    (kind, count_max): (&str, usize),
+    collation: CollationId,
     rules: TypeRules,
 ) -> SqlResult<Arc<[String]>> {
     if values.len() > count_max {
@@ -242,13 +244,25 @@ fn members(
         if kind == "SET" && member.contains(',') {
             return Err(SqlError::new(ErrorCode::IllegalValueForType, &[&"set", &member]));
         }
-        let folded = member.to_lowercase();
-        if members.iter().any(|other| other.to_lowercase() == folded) && rules.sql_mode.is_strict() {
-            return Err(SqlError::new(ErrorCode::DuplicatedValueInType, &[&name, &member, &kind]));
-        }
         members.push(member);
     }
+    if rules.sql_mode.is_strict()
+        && let Some(member) = duplicate(&members, collation)
+    {
+        return Err(SqlError::new(ErrorCode::DuplicatedValueInType, &[&name, &member, &kind]));
+    }
     Ok(members.into())
+}
+
+/// The first member that is equal to one before it.
+fn duplicate(members: &[String], collation: CollationId) -> Option<&str> {
+    let mut keys = HashSet::with_capacity(members.len());
+    let is_known = |member: &&String| {
+        let mut key = Vec::new();
+        sort_key(collation, member, &mut key);
+        !keys.insert(key)
+    };
+    members.iter().find(is_known).map(String::as_str)
 }
 
 /// Whether every stored value of a type is the same value of another, bit for bit.

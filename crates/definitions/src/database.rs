@@ -28,8 +28,8 @@ fn collation_of(options: &[DatabaseOption], default: CollationId) -> SqlResult<C
     named_collation(charset, collation, default)
 }
 
-/// Databases that no statement may make, change or drop.
-fn refuse_system(env: &DdlEnv, name: &str) -> SqlResult<()> {
+/// Databases in which no statement may make, change or drop anything, nor them (1044).
+pub(crate) fn refuse_system(env: &DdlEnv, name: &str) -> SqlResult<()> {
     if squall_system_tables::virtual_database(name).is_some() {
         let account = env.context.current_user.clone();
         let (user, host) = account.split_once('@').unwrap_or((&account, "%"));

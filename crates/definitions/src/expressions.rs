@@ -3,7 +3,7 @@
 use crate::constant;
 use crate::context::DdlContext;
 use squall_catalog::name::eq_ignore_case;
-use squall_catalog::{ColumnDefault, TableDef};
+use squall_catalog::{ColumnDef, ColumnDefault, TableDef};
 use squall_functions::expr::BoundExpr;
 use squall_parser::ParseOptions;
 use squall_parser::ast::Expr;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Binds defaults, generated columns and checks.
 ///
 /// # Errors
-/// Errors of binding; 3770, 3763 and 3814 for missing functions, 3768, 3109 and 3818 for an AUTO_INCREMENT column, 3812 for a check
+/// Errors of binding; 3771 and 3107 for later columns, 3770, 3763 and 3814 for missing functions, 3768, 3109 and 3818 for an AUTO_INCREMENT column, 3812 for a check
 /// that is not a condition.
 pub fn check_expressions(table: &TableDef, context: &DdlContext<'_>) -> SqlResult<()> {
     let has_default = |default: &ColumnDefault| matches!(default, ColumnDefault::Expression(_));
@@ -25,8 +25,11 @@ pub fn check_expressions(table: &TableDef, context: &DdlContext<'_>) -> SqlResul
     }
     let definition = Arc::new(table.clone());
     let own = || OwnExprs::new(context.registry, context.database, &definition);
-    for column in &table.columns {
+    for (at, column) in table.columns.iter().enumerate() {
         if let ColumnDefault::Expression(text) = &column.default {
+            if names_later(table, text, at, |later| later.generated.is_some() || has_default(&later.default)) {
+                return Err(SqlError::new(ErrorCode::DefaultNonPrior, &[&column.name]));
+            }
             refuse_counting(table, text, ErrorCode::DefaultRefersAutoIncrement, &column.name)?;
             refuse_vectors(table, text, "DEFAULT EXPRESSION")?;
             let code = ErrorCode::DefaultValueGenerated;
@@ -36,6 +39,9 @@ pub fn check_expressions(table: &TableDef, context: &DdlContext<'_>) -> SqlResul
             let (code, text) = (ErrorCode::GeneratedColumnFunctionNotAllowed, &generated.expression);
             refuse_vectors(table, text, "GENERATED COLUMN")?;
             if !column.is_hidden() {
+                if names_later(table, text, at, |later| later.generated.is_some()) {
+                    return Err(SqlError::new(ErrorCode::GeneratedColumnNonPrior, &[]));
+                }
                 refuse_counting(table, text, ErrorCode::GeneratedColumnRefersAutoIncrement, &column.name)?;
             }
             own()
@@ -54,6 +60,14 @@ pub fn check_expressions(table: &TableDef, context: &DdlContext<'_>) -> SqlResul
         }
     }
     Ok(())
+}
+
+/// Whether the expression of the column at a place names itself or a later column of a kind: its value is not there yet.
+fn names_later(table: &TableDef, text: &str, at: usize, is_of_kind: impl Fn(&ColumnDef) -> bool) -> bool {
+    let mut names = Vec::new();
+    constant::columns_of_text(text, &mut names);
+    let mut later = table.columns.iter().skip(at).filter(|column| is_of_kind(column));
+    later.any(|column| names.iter().any(|name| eq_ignore_case(name, &column.name)))
 }
 
 /// The expression of `whose` names no AUTO_INCREMENT column: its value is not there when a row's expressions are evaluated.

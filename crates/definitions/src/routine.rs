@@ -10,10 +10,10 @@ use std::sync::Arc;
 /// The privileges that the creator of a routine gets on it.
 pub const OF_CREATOR: Privileges = Privileges::EXECUTE.union(Privileges::ALTER_ROUTINE);
 
-/// How to act if a routine of the name exists already.
+/// How to act if a routine or trigger of the name exists already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IfThere {
-    /// 1304.
+    /// 1304, 1359.
     Fail,
     /// Leave it.
     Keep,

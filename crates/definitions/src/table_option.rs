@@ -73,6 +73,10 @@ fn apply_option(table: &mut TableDef, option: &TableOption, context: &DdlContext
         TableOption::Tablespace(name) if name.is("innodb_file_per_table") => {}
         TableOption::EngineAttribute(text) | TableOption::SecondaryEngineAttribute(text) if text.is_empty() => {}
         TableOption::Other { name, value } if name.is("TRANSACTIONAL") && &**value == "1" => {}
+        TableOption::Other { name, value } if name.is("TRANSACTIONAL") && &**value == "0" => {
+            let note = SqlError::unsupported("TRANSACTIONAL=0; all tables are transactional");
+            context.statement.diagnostics.push(squall_types::Level::Note, note);
+        }
         TableOption::Other { name, .. } if name.is("PAGE_CHECKSUM") => {}
         TableOption::Encryption(_) => return unsupported("ENCRYPTION"),
         TableOption::SecondaryEngine(_) => return unsupported("SECONDARY_ENGINE"),

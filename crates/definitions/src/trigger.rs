@@ -2,6 +2,7 @@
 
 use crate::edit::define;
 use crate::execute::{DdlEnv, QualifiedName, base_table};
+use crate::routine::IfThere;
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{Catalog, TableDef, TriggerDef};
 use squall_server_state::ServerState;
@@ -18,7 +19,7 @@ pub enum TriggerPlace {
     Before(String),
 }
 
-/// Gives a table a trigger. Tells whether it was made: `false` if the table has a trigger of that name, with `if_not_exists`.
+/// Gives a table a trigger, with [`IfThere::Replace`] in the place of one of its name. Tells whether it was made: `false` if one was kept.
 ///
 /// # Errors
 /// 1146 and 1347 if it is not a base table, 1359 if a trigger of the database has the name, 3011 for an order by a missing trigger.
@@ -28,19 +29,21 @@ pub fn create_trigger(
     table: &QualifiedName,
     trigger: &TriggerDef,
     place: &TriggerPlace,
-    if_not_exists: bool,
+    if_there: IfThere,
 ) -> SqlResult<bool> {
     let wanted = |catalog: &Catalog| base_table(catalog, table).map(|_| vec![table.clone()]);
     define(state, env, wanted, |tables, catalog| {
         let locked = tables.base_table(table)?;
         if let Some((owner, _)) = catalog.trigger(&table.0, &trigger.name) {
             // One of another table is in the way in any case.
-            return match if_not_exists && owner.id == locked.id {
-                true => Ok(false),
-                false => Err(SqlError::new(ErrorCode::TriggerAlreadyExists, &[])),
-            };
+            match if_there {
+                IfThere::Keep if owner.id == locked.id => return Ok(false),
+                IfThere::Replace if owner.id == locked.id => {}
+                _ => return Err(SqlError::new(ErrorCode::TriggerAlreadyExists, &[])),
+            }
         }
         let mut changed = (**locked.def()).clone();
+        changed.triggers.retain(|known| !eq_ignore_case(&known.name, &trigger.name));
         let at = position(&changed, trigger, place)?;
         changed.triggers.insert(at, trigger.clone());
         changed.version += 1;

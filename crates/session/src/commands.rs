@@ -139,7 +139,8 @@ impl Session {
             Reset::Persist { if_exists, variable } => (if_exists, variable),
             // MariaDB's. There is none, so it is empty.
             Reset::QueryCache => return Ok(Outcome::done()),
-            _ => return Err(SqlError::unsupported("RESET")),
+            Reset::BinaryLogs { .. } => return Err(SqlError::new(ErrorCode::BinaryLogClosed, &[])),
+            Reset::Replica { .. } => return Err(SqlError::unsupported("RESET REPLICA (there is no replication)")),
         };
         let name = variable.as_ref().map(|variable| variable.name.to_ascii_lowercase());
         let of = name.clone();
@@ -171,10 +172,17 @@ impl Session {
         context: &Arc<StatementContext>,
     ) -> SqlResult<Outcome> {
         let text = self.statement_text(&prepare.source, context).await?;
+        if self.prepared.named(&prepare.name).is_some_and(|old| self.prepared.is_running(&old)) {
+            return Err(SqlError::new(ErrorCode::PsNoRecursion, &[]));
+        }
         // A name that is taken loses its statement even when the new one does not parse.
         self.remove_named_statement(&prepare.name);
         let start = now_micros();
-        let (prepared, _) = self.prepare_text(&text).await?;
+        // Its names do not mean the variables of the program around it.
+        let locals = self.locals.take();
+        let prepared = self.prepare_text(&text).await;
+        self.locals = locals;
+        let (prepared, _) = prepared?;
         let id = self.prepared.take_id();
         let shown = self.shown(&prepared.sql);
         self.instruments().count_prepared((id, Some(&prepare.name)), &prepared, shown, start);
@@ -215,6 +223,9 @@ impl Session {
             let error = ErrorCode::UnknownStatementHandler;
             return Err(SqlError::new(error, &[&execute.name.as_str(), &"EXECUTE"]).into());
         };
+        if self.prepared.is_running(&prepared) {
+            return Err(SqlError::new(ErrorCode::PsNoRecursion, &[]).into());
+        }
         self.execute_with(prepared, &execute.using, run, writer).await
     }
 
@@ -226,7 +237,10 @@ impl Session {
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
         let text = self.statement_text(&execute.source, &run.context).await?;
-        let (prepared, _) = self.prepare_text(&text).await?;
+        let locals = self.locals.take();
+        let prepared = self.prepare_text(&text).await;
+        self.locals = locals;
+        let (prepared, _) = prepared?;
         self.execute_with(prepared, &execute.using, run, writer).await
     }
 
@@ -245,7 +259,12 @@ impl Session {
         for expr in using {
             parameters.push(self.evaluate(expr, &prepared.sql, &[], &run.context).await?.0);
         }
-        self.execute_in_place(prepared, &parameters, run, writer).await
+        let locals = self.locals.take();
+        self.prepared.begin_running(&prepared);
+        let outcome = self.execute_in_place(prepared, &parameters, run, writer).await;
+        self.prepared.end_running();
+        self.locals = locals;
+        outcome
     }
 
     /// Runs a prepared statement in the place of another one, with as many values as it has `?`.

@@ -22,8 +22,9 @@ use crate::statement_kind::{
 };
 use squall_catalog::{Need, Privileges};
 use squall_instrumentation::stages;
-use squall_parser::ast::{Ident, RequiredPrivileges, Set, Statement, StatementClass, Transaction};
-use squall_types::{ErrorCode, SqlError, SqlResult};
+use squall_parser::ast::{Ident, RequiredPrivileges, Set, Statement, StatementClass, Transaction, Uninstall};
+use squall_statement_context::StatementContext;
+use squall_types::{ErrorCode, Level, SqlError, SqlResult};
 
 impl Session {
     /// Runs a statement up to its answer.
@@ -127,6 +128,7 @@ impl Session {
                 outcome
             }
             statement if is_server_definition(statement) => Ok(Box::pin(self.run_server_definition(statement)).await?),
+            Statement::Uninstall(uninstall) => Ok(not_installed(uninstall, &run.context)?),
             statement if is_module_definition(statement) => {
                 Ok(Box::pin(self.define_module_object(statement, &run.context)).await?)
             }
@@ -140,6 +142,9 @@ impl Session {
     /// # Errors
     /// 1243 if there is no statement of that name.
     fn deallocate(&mut self, name: &Ident) -> SqlResult<Outcome> {
+        if self.prepared.named(name).is_some_and(|statement| self.prepared.is_running(&statement)) {
+            return Err(SqlError::new(ErrorCode::PsNoRecursion, &[]));
+        }
         match self.remove_named_statement(name) {
             true => Ok(Outcome::done()),
             false => Err(SqlError::new(ErrorCode::UnknownStatementHandler, &[&name.as_str(), &"DEALLOCATE PREPARE"])),
@@ -162,12 +167,30 @@ fn not_supervised() -> SqlError {
     SqlError::new(ErrorCode::RestartServerFailed, &[&"mysqld is not managed by supervisor process"])
 }
 
+/// UNINSTALL. Nothing can be installed, so there is never what it names.
+fn not_installed(uninstall: &Uninstall, context: &StatementContext) -> SqlResult<Outcome> {
+    let (kind, name, if_exists) = match uninstall {
+        Uninstall::Plugin { if_exists, name } => ("PLUGIN", name.as_str(), *if_exists),
+        Uninstall::Library { if_exists, library } => ("SONAME", &**library, *if_exists),
+        Uninstall::Components(names) => {
+            let first = names.first().map_or("", |name| &**name);
+            return Err(SqlError::new(ErrorCode::ComponentNotLoaded, &[&first]));
+        }
+    };
+    let missing = SqlError::new(ErrorCode::SpDoesNotExist, &[&kind, &name]);
+    match if_exists {
+        true => context.diagnostics.push(Level::Note, missing),
+        false => return Err(missing),
+    }
+    Ok(Outcome::done())
+}
+
 /// The name of an unsupported statement in the error.
 fn statement_name(statement: &Statement) -> &'static str {
     match statement {
         Statement::CreateSequence(_) | Statement::AlterSequence(_) | Statement::DropSequence(_) => "SEQUENCE",
         Statement::CreateLoadableFunction(_) => "loadable FUNCTION",
-        Statement::Install(_) | Statement::Uninstall(_) => "INSTALL",
+        Statement::Install(_) => "INSTALL",
         Statement::Replication(_) => "replication",
         _ => "this statement",
     }

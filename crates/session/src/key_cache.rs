@@ -9,12 +9,9 @@ use squall_parser::ast::{CachedTable, Ident};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 
-/// The key cache that every server has.
-const DEFAULT_CACHE: &str = "default";
-
 /// CACHE INDEX.
 pub(crate) fn cache_index(security: &SecurityContext<'_>, tables: &[CachedTable], cache: &Ident) -> SqlResult<Outcome> {
-    if !cache.is(DEFAULT_CACHE) {
+    if !security.shared.key_caches.has(cache) {
         return Err(SqlError::new(ErrorCode::UnknownKeyCache, &[&cache.as_str()]));
     }
     key_cache_answer(security, tables, "assign_to_keycache")

@@ -105,7 +105,7 @@ impl Session {
         }
         let digits = self.settings.select_limit.to_string();
         let count = Some(Expr::Literal(ast::Literal::Integer(digits.into())));
-        Some(Query { limit: Some(ast::Limit { count, offset: None }), ..query.clone() })
+        Some(Query { limit: Some(ast::Limit { count, offset: None, with_ties: false }), ..query.clone() })
     }
 
     /// Binds the query that a request is, where a long statement belongs.

@@ -61,6 +61,9 @@ pub(crate) fn refused_in_function(statement: &Statement) -> SqlResult<()> {
         Statement::Flush(_) => refused("FLUSH"),
         Statement::Backup(_) => refused("BACKUP"),
         Statement::Reset(_) => refused("RESET"),
+        Statement::Install(_) | Statement::Uninstall(_) => {
+            Err(SqlError::new(ErrorCode::CommitNotAllowedInFunctionOrTrigger, &[]))
+        }
         statement if ends_transaction(statement) => {
             Err(SqlError::new(ErrorCode::CommitNotAllowedInFunctionOrTrigger, &[]))
         }

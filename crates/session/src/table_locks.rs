@@ -193,6 +193,9 @@ impl Session {
                 }
                 // Rows that are made when they are read need no lock.
                 None if self.shared.registry.virtual_table(&name.0, &name.1).is_some() => {}
+                None if information_schema::virtual_database(&name.0).is_some() => {
+                    return Err(self.security().database_denied(&name.0));
+                }
                 None => return Err(missing(catalog, &name)),
             }
         }

@@ -2,9 +2,9 @@
 
 use crate::api::TextRequest;
 use crate::plans::long_statement::Text;
+use crate::plans::statements::Statements;
 use crate::result::writer::ResultWriter;
-use crate::session::{Request, Session, keeps_diagnostics, parse_error};
-use bytes::Bytes;
+use crate::session::{Request, Session, keeps_diagnostics};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::io;
 
@@ -16,67 +16,36 @@ impl Session {
         writer: &mut dyn ResultWriter,
     ) -> io::Result<()> {
         let TextRequest { command, sql, values } = text;
-        let (mut start, mut values) = (0, values.into_iter());
+        let whole = Text::shared(sql);
+        let (mut statements, mut values) = (Statements::of(&whole), values.into_iter());
         loop {
-            // Statements before may have changed how the text is read.
-            let next = self.run_next(command, sql, start, &mut values, writer).await?;
-            match next {
-                Some(next) => start = next,
-                None => return self.end_command(writer).await,
+            let statement = match self.next_statement(&mut statements).await {
+                Ok(Some(statement)) => statement,
+                Ok(None) => return self.end_command(writer).await,
+                Err(unread) => return self.refuse_unread(command, &unread, statements.rest(), writer).await,
+            };
+            self.begin_command(command, statement.text);
+            let own = match own_values(&mut values, statement.parsed.placeholders as usize, statement.is_last()) {
+                Ok(own) => own,
+                Err(error) => {
+                    self.finish_with_error(&error, None);
+                    writer.error(&error);
+                    return self.end_command(writer).await;
+                }
+            };
+            let keeps = keeps_diagnostics(&statement.parsed.statement);
+            let request = Request::of_text(&statement);
+            let succeeded = self.run_with_values(request, &own, !statement.is_last(), writer).await?;
+            if succeeded && !keeps && self.diagnostics.total() > 0 {
+                writer.conditions(self.diagnostics.rows());
+            }
+            if !succeeded || statement.is_last() {
+                return self.end_command(writer).await;
             }
             if writer.needs_flush() {
                 writer.flush().await?;
             }
         }
-    }
-
-    /// Runs the statement that begins at `start`: where the next begins, if it comes to that.
-    async fn run_next(
-        &mut self,
-        command: &'static str,
-        sql: &Bytes,
-        start: usize,
-        values: &mut std::vec::IntoIter<Value>,
-        writer: &mut dyn ResultWriter,
-    ) -> io::Result<Option<usize>> {
-        let whole = Text::shared(sql);
-        let text = &sql[start..];
-        let parsed = match self.read_statement(&whole, start).await {
-            Ok(Ok(parsed)) => parsed,
-            Ok(Err(error)) => {
-                let error = parse_error(error);
-                self.begin_command(command, text);
-                self.log_unparsed(text);
-                self.count_unparsed(text);
-                return Ok(self.refuse(&error, writer));
-            }
-            Err(error) => return Ok(self.refuse(&error, writer)),
-        };
-        let statement_text = &text[..parsed.end];
-        self.begin_command(command, statement_text);
-        let own = match own_values(values, parsed.placeholders as usize, parsed.rest.is_none()) {
-            Ok(own) => own,
-            Err(error) => return Ok(self.refuse(&error, writer)),
-        };
-        let request = Request {
-            placeholders: parsed.placeholders,
-            long: parsed.long(),
-            ..Request::without_parameters(&parsed.statement, statement_text)
-        };
-        let keeps = keeps_diagnostics(&parsed.statement);
-        if !self.run_with_values(request, &own, parsed.rest.is_some(), writer).await? {
-            return Ok(None);
-        }
-        if !keeps && self.diagnostics.total() > 0 {
-            writer.conditions(self.diagnostics.rows());
-        }
-        Ok(parsed.rest.map(|rest| start + rest))
-    }
-
-    fn refuse(&mut self, error: &SqlError, writer: &mut dyn ResultWriter) -> Option<usize> {
-        self.finish_with_error(error, None);
-        writer.error(error);
-        None
     }
 }
 

@@ -120,6 +120,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     unsigned("max_rowid_filter_size", Both, 131_072, 1024, u64::MAX, "Size of filters of row ids.").compatibility().hidden(),
     unsigned("max_session_mem_used", Both, 9_223_372_036_854_775_807, 8192, u64::MAX, "Not there; the default alone can be set.").only_default("query_memory_limit").hidden(),
     double("max_statement_time", Both, 0.0, 0.0, 31_536_000.0, "Seconds that a statement of any kind may take; 0 for any time. Of it and `max_execution_time` the shorter holds.").hidden(),
+    boolean("mysql56_temporal_format", Global, true, "Not there; the default alone can be set.").only_default("TIME, DATETIME and TIMESTAMP with fractions, which tables always have").hidden(),
     unsigned("mrr_buffer_size", Both, 262_144, 8192, 2_147_483_647, "Buffer of reads in the order of the disk.").compatibility().hidden(),
     unsigned("myisam_repair_threads", Both, 1, 1, u64::MAX, "Threads of a repair.").compatibility().hidden(),
     flags("note_verbosity", Both, "basic,explain", &["basic", "unusable_keys", "explain"], "Which notes are given; those of unusable keys are not.").compatibility().hidden(),

@@ -247,6 +247,7 @@ error_codes! {
     UpdateWithoutKeyInSafeMode = 1175, b"HY000", "You are using safe update mode and you tried to update a table without a WHERE that uses a KEY column.";
     KeyDoesNotExist = 1176, b"42000", "Key '%s' doesn't exist in table '%s'";
     ErrorDuringCommit = 1180, b"HY000", "Got error %s during COMMIT";
+    BinaryLogClosed = 1186, b"HY000", "Binlog closed, cannot RESET BINARY LOGS AND GTIDS";
     FtMatchingKeyNotFound = 1191, b"HY000", "Can't find FULLTEXT index matching the column list";
     LockOrActiveTransaction = 1192, b"HY000", "Can't execute the given command because you have active locked tables or an active transaction";
     UnknownSystemVariable = 1193, b"HY000", "Unknown system variable '%s'";
@@ -299,6 +300,7 @@ error_codes! {
     UnknownStorageEngine = 1286, b"42000", "Unknown storage engine '%s'";
     WarnDeprecatedSyntax = 1287, b"HY000", "'%s' is deprecated and will be removed in a future release. Please use %s instead";
     NonUpdatableTable = 1288, b"HY000", "The target table %s of the %s is not updatable";
+    FeatureDisabled = 1289, b"HY000", "The '%s' feature is disabled; you need MySQL built with '%s' to have it working";
     OptionPreventsStatement = 1290, b"HY000", "The MySQL server is running with the %s option so it cannot execute this statement";
     DuplicatedValueInType = 1291, b"HY000", "Column '%s' has duplicated value '%s' in %s";
     TruncatedWrongValue = 1292, b"22007", "Truncated incorrect %s value: '%s'";
@@ -384,6 +386,7 @@ error_codes! {
     DatetimeFunctionOverflow = 1441, b"22008", "Datetime function: %s field overflow";
     CantUpdateUsedTable = 1442, b"HY000", "Can't update table '%s' in stored function/trigger because it is already used by statement which invoked this stored function/trigger.";
     ViewPreventsOperation = 1443, b"HY000", "The definition of table '%s' prevents operation %s on table '%s'.";
+    PsNoRecursion = 1444, b"HY000", "The prepared statement contains a stored routine call that refers to that same statement. It's not allowed to execute a prepared statement in such a recursive manner";
     SpCantSetAutocommit = 1445, b"HY000", "Not allowed to set autocommit from a stored function or trigger";
     NoSuchUser = 1449, b"HY000", "The user specified as a definer ('%s'@'%s') does not exist";
     ForbidSchemaChange = 1450, b"HY000", "Changing schema from '%s' to '%s' is not allowed.";
@@ -543,6 +546,7 @@ error_codes! {
     DimensionUnsupported = 3073, b"HY000", "Unsupported number of coordinate dimensions in function %s: Found %s, expected %s";
     BadValueForGeneratedColumn = 3105, b"HY000", "The value specified for generated column '%s' in table '%s' is not allowed.";
     UnsupportedActionOnGeneratedColumn = 3106, b"HY000", "'%s' is not supported for generated columns.";
+    GeneratedColumnNonPrior = 3107, b"HY000", "Generated column can refer only to generated columns defined prior to it.";
     DependentByGeneratedColumn = 3108, b"HY000", "Column '%s' has a generated column dependency.";
     GeneratedColumnRefersAutoIncrement = 3109, b"HY000", "Generated column '%s' cannot refer to auto-increment column.";
     AccountLocked = 3118, b"HY000", "Access denied for user '%s'@'%s'. Account is locked.";
@@ -575,6 +579,7 @@ error_codes! {
     UnknownAuthorizationId = 3523, b"HY000", "Unknown authorization ID `%s`@`%s`";
     RoleNotGranted = 3530, b"HY000", "`%s`@`%s` is not granted to `%s`@`%s`";
     RenameRole = 3532, b"HY000", "Renaming of a role identifier is forbidden";
+    ComponentNotLoaded = 3537, b"HY000", "Component specified by URN '%s' to unload has not been loaded before.";
     SrsNotFound = 3548, b"SR001", "There's no spatial reference system with SRID %s.";
     NoSystemSchemaAccess = 3552, b"HY000", "Access to system schema '%s' is rejected.";
     InvalidOptionKey = 3558, b"22023", "Invalid option key '%s' in function %s.";
@@ -652,6 +657,7 @@ error_codes! {
     GeneratedColumnFunctionNotAllowed = 3763, b"HY000", "Expression of generated column '%s' contains a disallowed function: %s.";
     DefaultRefersAutoIncrement = 3768, b"HY000", "Default value expression of column '%s' cannot refer to an auto-increment column.";
     DefaultValueGenerated = 3770, b"HY000", "Default value expression of column '%s' contains a disallowed function: %s.";
+    DefaultNonPrior = 3771, b"HY000", "Default value expression of column '%s' cannot refer to a column defined after it if that column is a generated column or has an expression as default value.";
     ForeignKeyIncompatibleColumns = 3780, b"HY000", "Referencing column '%s' and referenced column '%s' in foreign key constraint '%s' are incompatible.";
     FunctionalIndexRowValue = 3800, b"HY000", "Expression of functional index '%s' cannot refer to a row value.";
     NonBooleanCheckConstraint = 3812, b"HY000", "An expression of non-boolean type specified to a check constraint '%s'.";
@@ -697,6 +703,7 @@ error_codes! {
     BackupNotRunning = 4146, b"HY000", "You must start backup with \"BACKUP STAGE START\"";
     BackupWrongStage = 4147, b"HY000", "Backup stage '%s' is same or before current backup stage '%s'";
     BackupUnknownStage = 4149, b"HY000", "Unknown backup stage: '%s'. Stage should be one of START, FLUSH, BLOCK_DDL, BLOCK_COMMIT or END";
+    WithTiesNeedsOrder = 4180, b"HY000", "FETCH ... WITH TIES requires ORDER BY clause to be present";
     ForeignKeyMissingUniqueKey = 6125, b"HY000", "Failed to add the foreign key constraint. Missing unique key for constraint '%s' in the referenced table '%s'";
     NonScalarUsedAsKey = 6134, b"HY000", "Non-scalar (e.g., vector) column '%s' cannot be used as key";
     DataIncompatibleWithVector = 6136, b"HY000", "Value of type '%s, size: %s' cannot be converted to 'vector' type.";

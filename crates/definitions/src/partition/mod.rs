@@ -163,6 +163,8 @@ impl Definitions<'_> {
                         return Err(SqlError::new(ErrorCode::MixOfPartitionEngines, &[]));
                     }
                 }
+                // Groups of nodes of a cluster: all partitions are in the one that there is.
+                TableOption::Other { name, value } if name.is("NODEGROUP") && matches!(&**value, "0" | "65535") => {}
                 TableOption::MaxRows(_) | TableOption::MinRows(_) => {}
                 _ => return Err(SqlError::unsupported("this option of a partition")),
             }

@@ -194,7 +194,7 @@ fn check_text(binding: &Binding<'_>, documents: bool) -> SqlResult<()> {
 }
 
 /// Text that is of a document: its collation is that of documents, and weaker than a column's.
-fn document_text() -> ExprType {
+pub(super) fn document_text() -> ExprType {
     ExprType {
         sql_type: SqlType::longtext(CollationId::UTF8MB4_BIN),
         nullable: true,

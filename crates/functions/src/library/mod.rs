@@ -12,6 +12,7 @@ mod gtid;
 mod information;
 mod json;
 mod json_edit;
+mod json_mariadb;
 mod json_schema;
 mod load_file;
 mod network;
@@ -47,6 +48,7 @@ pub fn register(registry: &mut Registry) {
         information::FUNCTIONS,
         json::FUNCTIONS,
         json_edit::FUNCTIONS,
+        json_mariadb::FUNCTIONS,
         json_schema::FUNCTIONS,
         load_file::FUNCTIONS,
         digest::FUNCTIONS,

@@ -33,9 +33,22 @@ pub const FUNCTIONS: &[Def] = &[
     Def::new("CRC32", (1, 1), result::nullable_unsigned, |args| {
         Ok(Value::UInt(u64::from(crc32fast::hash(&args.encoded(0)))))
     }),
+    // MariaDB's: the Castagnoli polynomial, or continued from a first argument.
+    Def::new("CRC32C", (1, 2), result::nullable_unsigned, |args| {
+        let begun = if args.len() == 2 { args.i64(0)? as u32 } else { 0 };
+        Ok(Value::UInt(u64::from(crc32c(begun, &args.encoded(args.len() - 1)))))
+    }),
     Def::new("BIT_COUNT", (1, 1), result::bigint, bit_count),
     Def::new("INTERVAL", (2, MANY), result::int, interval).takes_null(),
 ];
+
+/// CRC-32C of bytes behind others whose sum is `begun`.
+fn crc32c(begun: u32, bytes: &[u8]) -> u32 {
+    const POLYNOMIAL: u32 = 0x82F6_3B78;
+    let step = |sum: u32| if sum & 1 == 1 { sum >> 1 ^ POLYNOMIAL } else { sum >> 1 };
+    let byte = |sum: u32, byte: &u8| (0..8).fold(sum ^ u32::from(*byte), |sum, _| step(sum));
+    !bytes.iter().fold(!begun, byte)
+}
 
 fn abs_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
     let kind = numeric_kind(binding.arg(0));

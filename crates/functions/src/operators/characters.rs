@@ -35,7 +35,7 @@ pub struct CharactersKernel {
 impl ScalarKernel for CharactersKernel {
     fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
         let Some(Value::Bytes(bytes)) = arguments.first() else { return Ok(Value::Null) };
-        let decoded = self.charset.decode(bytes);
+        let decoded = self.charset.decode_padded(bytes);
         let Some(at) = decoded.invalid_at else { return Ok(Value::String(decoded.text.into_owned())) };
         let shown: String = bytes[at..].iter().take(SHOWN_MAX).map(|byte| format!("{byte:02X}")).collect();
         let error = SqlError::new(ErrorCode::InvalidCharacterString, &[&self.charset.name(), &shown]);

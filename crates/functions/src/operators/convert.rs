@@ -191,7 +191,7 @@ pub fn convert_value(value: &Value, from: &SqlType, to: &SqlType, context: &Stat
 
 /// Bytes as characters of a set; error 1300 if they are none.
 fn text_of_bytes(bytes: &[u8], charset: Charset) -> SqlResult<Value> {
-    let decoded = charset.decode(bytes);
+    let decoded = charset.decode_padded(bytes);
     match decoded.invalid_at {
         None => Ok(Value::String(decoded.text.into_owned())),
         Some(at) => {

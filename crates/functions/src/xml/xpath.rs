@@ -464,7 +464,7 @@ impl<'t> Parser<'t> {
         let mut name = None;
         match self.token {
             Token::Mark(b'*') => self.advance(),
-            Token::Ident(_) => name = Some(self.qualified_name()?),
+            _ if self.word().is_some() => name = Some(self.qualified_name()?),
             Token::NodeType => {
                 self.advance();
                 self.expect(b'(')?;
@@ -487,13 +487,25 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
+    /// The token as a name. Words that are operators between operands are names where a name has to be.
+    fn word(&self) -> Option<&'t str> {
+        match self.token {
+            Token::Ident(name) => Some(name),
+            Token::And => Some("and"),
+            Token::Or => Some("or"),
+            Token::Div => Some("div"),
+            Token::Mod => Some("mod"),
+            _ => None,
+        }
+    }
+
     /// `name`, or `prefix:name`.
     fn qualified_name(&mut self) -> SqlResult<String> {
-        let Token::Ident(first) = self.token else { return Err(self.unexpected()) };
+        let first = self.word().ok_or_else(|| self.unexpected())?;
         self.advance();
         let mut name = first.to_string();
         if self.takes_mark(b':') {
-            let Token::Ident(local) = self.token else { return Err(self.unexpected()) };
+            let local = self.word().ok_or_else(|| self.unexpected())?;
             self.advance();
             name.push(':');
             name.push_str(local);

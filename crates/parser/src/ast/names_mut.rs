@@ -61,7 +61,7 @@ impl Walk<'_> {
         }
         self.body(&mut query.body);
         self.order(&mut query.order_by);
-        if let Some(Limit { count, offset }) = &mut query.limit {
+        if let Some(Limit { count, offset, .. }) = &mut query.limit {
             [count, offset].into_iter().flatten().for_each(|expr| self.expr(expr));
         }
         self.common.truncate(before);

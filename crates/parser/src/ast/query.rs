@@ -131,6 +131,8 @@ pub struct Limit {
     /// `None` is no limit (only with MariaDB's `OFFSET n ROWS` alone).
     pub count: Option<Expr>,
     pub offset: Option<Expr>,
+    /// `FETCH FIRST n ROWS WITH TIES`: rows equal to the last one come along.
+    pub with_ties: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]

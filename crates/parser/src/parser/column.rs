@@ -181,6 +181,10 @@ impl Parser<'_> {
             _ => return Ok(DefaultValue::new(self.primary()?, in_parentheses)),
         };
         self.advance();
+        // A sign is part of a number.
+        if !matches!(self.kind(), TokenKind::Integer | TokenKind::Decimal | TokenKind::Float) {
+            return Err(self.unexpected());
+        }
         let value = Expr::Unary { op, operand: Box::new(self.primary()?) };
         Ok(DefaultValue::new(value, in_parentheses))
     }

@@ -370,12 +370,12 @@ impl Parser<'_> {
         } else {
             (first, None)
         };
-        Ok(Some(Limit { count: Some(count), offset }))
+        Ok(Some(Limit { count: Some(count), offset, with_ties: false }))
     }
 
-    /// MariaDB's `[OFFSET n ROWS] [FETCH FIRST n ROWS ONLY]`.
+    /// MariaDB's `[OFFSET n ROWS] [FETCH FIRST n ROWS {ONLY | WITH TIES}]`.
     fn fetch_first(&mut self) -> Result<Option<Limit>> {
-        let (mut count, mut offset) = (None, None);
+        let (mut count, mut offset, mut with_ties) = (None, None, false);
         if self.accept(K::Offset) {
             offset = Some(self.limit_value()?);
             self.expect_any(&[K::Row, K::Rows])?;
@@ -388,9 +388,10 @@ impl Parser<'_> {
                 self.limit_value()?
             });
             self.expect_any(&[K::Row, K::Rows])?;
-            self.expect(K::Only)?;
+            with_ties = self.accept(K::With);
+            self.expect(if with_ties { K::Ties } else { K::Only })?;
         }
-        Ok(Some(Limit { count, offset }))
+        Ok(Some(Limit { count, offset, with_ties }))
     }
 
     /// `LIMIT count` of UPDATE and DELETE, which have no offset.
@@ -398,7 +399,7 @@ impl Parser<'_> {
         if !self.accept(K::Limit) {
             return Ok(None);
         }
-        Ok(Some(Limit { count: Some(self.limit_value()?), offset: None }))
+        Ok(Some(Limit { count: Some(self.limit_value()?), offset: None, with_ties: false }))
     }
 
     /// A number, a placeholder or a local variable.

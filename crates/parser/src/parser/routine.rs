@@ -388,6 +388,14 @@ impl Parser<'_> {
         Ok(Block { label: None, not_atomic, declarations, steps })
     }
 
+    /// MariaDB's `FOR`, `WHILE`, `IF` and the like as statements of their own, as in a `BEGIN NOT ATOMIC … END`.
+    pub(super) fn compound_statement(&mut self) -> Result<Statement> {
+        let outer = std::mem::replace(&mut self.in_program, true);
+        let statement = self.nested(Self::program_statement);
+        self.in_program = outer;
+        statement
+    }
+
     /// MariaDB's `BEGIN NOT ATOMIC … END` as a statement of its own.
     pub(super) fn anonymous_block(&mut self) -> Result<Statement> {
         let outer = std::mem::replace(&mut self.in_program, true);

@@ -172,6 +172,17 @@ impl Printer {
             }
             return;
         };
+        if limit.with_ties {
+            if let Some(offset) = &limit.offset {
+                self.put(" offset ");
+                self.expr(offset);
+                self.put(" rows");
+            }
+            self.put(" fetch first ");
+            self.expr(count);
+            self.put(" rows with ties");
+            return;
+        }
         self.put(" limit ");
         if let Some(offset) = &limit.offset {
             self.expr(offset);

@@ -66,8 +66,14 @@ impl Context<'_> {
             }
             ast::Expr::Quantified { op, quantifier, left, query } => {
                 let operands = self.bind_row(left)?;
+                let all = *quantifier == ast::Quantifier::All;
+                // Of rows there are only the comparisons that are IN and NOT IN.
+                let is_in = matches!((op, all), (ast::BinaryOp::Equal, false) | (ast::BinaryOp::NotEqual, true));
+                if operands.len() > 1 && !is_in {
+                    return Err(SqlError::new(ErrorCode::OperandColumns, &[&1]));
+                }
                 let op = comparison(*op).ok_or_else(|| SqlError::internal("ANY and ALL take a comparison"))?;
-                self.bind_quantified(operands, op, *quantifier == ast::Quantifier::All, query)
+                self.bind_quantified(operands, op, all, query)
             }
             ast::Expr::Exists(query) => self.bind_exists(query),
             ast::Expr::Subquery(query) => self.one_column(query),

@@ -119,6 +119,9 @@ impl Context<'_> {
                 }
                 None => match self.binder.tables.resolved_table(&database, name) {
                     Some(provider) => self.bind_virtual_table(&database, name, &alias, provider, block),
+                    None if database.eq_ignore_ascii_case("information_schema") => {
+                        Err(SqlError::new(ErrorCode::UnknownTable, &[&name, &"information_schema"]))
+                    }
                     None => Err(SqlError::new(ErrorCode::NoSuchTable, &[&database, &name])),
                 },
             },

@@ -7,7 +7,7 @@ use squall_functions::expr::BoundExpr;
 use squall_parser::ast;
 use squall_types::temporal::DateRules;
 use squall_types::temporal::parse::{parse_date, parse_datetime, parse_time};
-use squall_types::{Charset, CollationId, Decimal, ErrorCode, SqlError, SqlResult, Value};
+use squall_types::{CollationId, Decimal, ErrorCode, SqlError, SqlResult, Value};
 
 /// Binds a literal.
 pub(crate) fn bind_literal(builder: &ExprBuilder<'_>, literal: &ast::Literal) -> SqlResult<BoundExpr> {
@@ -57,15 +57,7 @@ fn bytes_of(builder: &ExprBuilder<'_>, bytes: &[u8], charset: &str) -> SqlResult
     if collation == CollationId::BINARY {
         return Ok(builder.literal(Value::Bytes(bytes.to_vec())));
     }
-    // Digits of a part of a character stand for its end.
-    let unit = match collation.charset() {
-        Charset::Ucs2 | Charset::Utf16 | Charset::Utf16le => 2,
-        Charset::Utf32 => 4,
-        _ => 1,
-    };
-    let mut padded = vec![0; bytes.len().next_multiple_of(unit) - bytes.len()];
-    padded.extend_from_slice(bytes);
-    let decoded = collation.charset().decode(&padded);
+    let decoded = collation.charset().decode_padded(bytes);
     match decoded.invalid_at {
         None => Ok(builder.string_literal(decoded.text, collation)),
         Some(_) => Err(invalid_string(charset, bytes)),

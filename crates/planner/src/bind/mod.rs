@@ -38,6 +38,7 @@ mod spatial_key;
 mod special_call;
 mod subquery;
 mod table_function;
+mod ties;
 mod tree;
 mod trigger;
 mod types;

@@ -51,6 +51,8 @@ pub struct RowLimit {
     pub offset: u64,
     /// Rows sent at most.
     pub count: Option<u64>,
+    /// Whether rows equal to the last one come along.
+    pub with_ties: bool,
 }
 
 /// A column of a result.

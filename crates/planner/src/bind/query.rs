@@ -89,14 +89,21 @@ impl Context<'_> {
         let mut plan = bound.plan;
         let block = bound.outputs.first().map_or(0, |output| self.columns.get(output.id).block);
         let mut widened = false;
+        let limit = limit.map(|limit| self.bind_limit(limit)).transpose()?;
+        let ties = limit.filter(|limit| limit.with_ties);
+        let mut keys = Vec::new();
         if !order_by.is_empty() {
-            let (keys, subqueries) = self.bind_result_order(&bound.outputs, order_by)?;
+            let subqueries;
+            (keys, subqueries) = self.bind_result_order(&bound.outputs, order_by)?;
             widened = !subqueries.is_empty();
             plan = self.attach_subqueries(plan, subqueries, block)?;
-            plan = self.sort(plan, &keys, block)?;
         }
-        if let Some(limit) = limit {
-            let limit = self.bind_limit(limit)?;
+        if let Some(ties) = ties {
+            widened = true;
+            plan = self.limit_with_ties(plan, &keys, !order_by.is_empty(), ties, block)?;
+        }
+        plan = self.sort(plan, &keys, block)?;
+        if let Some(limit) = limit.filter(|limit| !limit.with_ties) {
             plan = self.limit(plan, limit)?;
         }
         if widened {
@@ -198,7 +205,7 @@ impl Context<'_> {
         };
         let offset = limit.offset.as_ref().map(number).transpose()?.unwrap_or(0);
         let count = limit.count.as_ref().map(number).transpose()?;
-        Ok(RowLimit { offset, count })
+        Ok(RowLimit { offset, count, with_ties: limit.with_ties })
     }
 
     fn local_value(&self, name: &str) -> Option<Value> {

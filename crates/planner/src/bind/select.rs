@@ -125,6 +125,7 @@ impl Context<'_> {
             outputs.push(BlockOutput { name: Arc::clone(&item.name), id });
         }
         // What ORDER BY needs beyond the select list rides along as hidden columns.
+        let is_ordered = !exprs.order.is_empty();
         let mut keys = Vec::with_capacity(exprs.order.len());
         let mut hidden: Vec<ColumnId> = Vec::new();
         for (number, key) in exprs.order.into_iter().enumerate() {
@@ -150,15 +151,19 @@ impl Context<'_> {
             let ids: Vec<ColumnId> = outputs.iter().map(|output| output.id).collect();
             plan = self.distinct(plan, &ids, &hidden, block)?;
         }
+        let ties = limit.filter(|limit| limit.with_ties);
+        if let Some(ties) = ties {
+            plan = self.limit_with_ties(plan, &keys, is_ordered, ties, block)?;
+        }
         plan = self.sort(plan, &keys, block)?;
-        if let Some(limit) = limit {
+        if let Some(limit) = limit.filter(|limit| !limit.with_ties) {
             if select.options.calc_found_rows && self.is_outermost_block() {
                 self.found_rows_limit = Some(limit);
             } else {
                 plan = self.limit(plan, limit)?;
             }
         }
-        if !hidden.is_empty() {
+        if !hidden.is_empty() || ties.is_some() {
             let exprs = outputs
                 .iter()
                 .map(|output| Ok((self.value(&self.columns.expr(output.id), block)?, output.id)))
@@ -176,8 +181,12 @@ impl Context<'_> {
         limit: Option<super::output::RowLimit>,
         block: BlockId,
     ) -> SqlResult<BoundBlock> {
-        let mut plan = self.sort(plan, &exprs.order, block)?;
-        if let Some(limit) = limit {
+        let mut plan = plan;
+        if let Some(ties) = limit.filter(|limit| limit.with_ties) {
+            plan = self.limit_with_ties(plan, &exprs.order, !exprs.order.is_empty(), ties, block)?;
+        }
+        plan = self.sort(plan, &exprs.order, block)?;
+        if let Some(limit) = limit.filter(|limit| !limit.with_ties) {
             plan = self.limit(plan, limit)?;
         }
         let mut projected = Vec::with_capacity(exprs.items.len());

@@ -410,15 +410,15 @@ impl DmlBinder<'_> {
         targets: &[ast::ObjectName],
         from: &[ast::TableReference],
     ) -> SqlResult<DmlPlan> {
+        let named = self.delete_targets(targets, from)?;
         let tables = self.base_tables(from)?;
         let mut found = FoundByQuery::default();
         let mut changes = Vec::new();
-        for name in targets {
-            let matches = |(alias, target): &&(ast::ObjectName, Target)| {
-                *alias.name == *name.name && name.schema.as_ref().is_none_or(|schema| **schema == *target.database)
-            };
-            let Some((alias, target)) = tables.iter().find(matches) else {
-                return Err(SqlError::new(ErrorCode::UnknownTable, &[&name.name.as_str(), &"MULTI DELETE"]));
+        for factor in named {
+            let own = factor_name(factor);
+            let Some((alias, target)) = tables.iter().find(|(alias, _)| *alias == own) else {
+                let error = SqlError::new(ErrorCode::NonUpdatableTable, &[&own.name.as_str(), &"DELETE"]);
+                return Err(self.changed(&factor.name, factor.alias.as_ref(), "DELETE").err().unwrap_or(error));
             };
             changes.push(TableChange { target: target.clone(), key_column: found.items.len(), values: Vec::new() });
             found.push_table(alias);
@@ -483,9 +483,7 @@ impl DmlBinder<'_> {
             ast::TableReference::Table(factor) => {
                 // Other views and table expressions may be read, not changed.
                 if let Ok(target) = self.changed(&factor.name, factor.alias.as_ref(), "UPDATE") {
-                    let schema = if factor.alias.is_some() { None } else { factor.name.schema.clone() };
-                    let name = factor.alias.clone().unwrap_or_else(|| factor.name.name.clone());
-                    tables.push((ast::ObjectName { schema, name }, target));
+                    tables.push((factor_name(factor), target));
                 }
                 Ok(())
             }
@@ -603,4 +601,11 @@ fn display_name(name: &ast::ColumnName) -> String {
         Some(table) => format!("{}.{}", table.as_str(), name.column.as_str()),
         None => name.column.as_str().to_string(),
     }
+}
+
+/// The name of a table of FROM in the rest of the statement.
+fn factor_name(factor: &ast::TableFactor) -> ast::ObjectName {
+    let schema = if factor.alias.is_some() { None } else { factor.name.schema.clone() };
+    let name = factor.alias.clone().unwrap_or_else(|| factor.name.name.clone());
+    ast::ObjectName { schema, name }
 }

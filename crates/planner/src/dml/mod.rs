@@ -12,6 +12,7 @@ mod binder;
 mod by_selection;
 pub mod change;
 mod convert;
+mod delete_targets;
 mod fill;
 pub mod find;
 pub mod foreign_key;

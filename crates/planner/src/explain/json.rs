@@ -4,8 +4,10 @@ use super::table::ExplainRow;
 use std::fmt::Write;
 
 /// A part of the document; members keep their order.
-enum Node {
+pub(super) enum Node {
     Number(u64),
+    /// With three digits behind the point.
+    Decimal(f64),
     Text(String),
     True,
     List(Vec<Node>),
@@ -88,8 +90,11 @@ fn table(row: &ExplainRow) -> Node {
     Node::Object(members)
 }
 
-fn write_node(node: &Node, depth: usize, text: &mut String) {
+pub(super) fn write_node(node: &Node, depth: usize, text: &mut String) {
     match node {
+        Node::Decimal(number) => {
+            let _ = write!(text, "{number:.3}");
+        }
         Node::Number(number) => {
             let _ = write!(text, "{number}");
         }

@@ -11,8 +11,10 @@ mod literals;
 pub mod readable;
 pub mod table;
 mod tree;
+mod tree_json;
 
 pub use change::{explain_change, explain_change_tree};
 pub use json::explain_json;
 pub use table::{ExplainRow, explain_columns, explain_table};
 pub use tree::explain_tree;
+pub use tree_json::explain_tree_json;

@@ -25,49 +25,93 @@ use squall_executor::operators::lookup_join::{IndexLookupJoinExec, Kept};
 use squall_executor::operators::{as_hash_join, as_sort, moves_rows};
 use squall_executor::star::{SEGMENTS_OF_DICTIONARIES, SEGMENTS_SKIPPED, StarExec, ZONES_ANSWERED, ZONES_READ};
 use squall_row_store::Direction;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use std::sync::Arc;
 
 /// The plan as a tree; with `actual` each line says what happened when the plan ran.
 pub fn explain_tree(plan: &Arc<dyn ExecutionPlan>, actual: bool) -> String {
-    let mut text = String::new();
-    write_node(plan, 0, actual, &mut text);
-    text
+    lines_of(plan, actual).iter().map(Line::to_string).collect()
+}
+
+/// A line of the tree.
+pub(super) struct Line {
+    /// How far it is below the uppermost line.
+    pub depth: usize,
+    pub label: String,
+    pub cost: Option<f64>,
+    pub rows: Option<usize>,
+    /// Where a plan has run.
+    pub actual: Option<Actual>,
+}
+
+/// What an operator did.
+pub(super) struct Actual {
+    /// Milliseconds and rows; `None` if it never ran.
+    pub ran: Option<(f64, usize)>,
+    /// More counts, in parentheses.
+    pub counts: String,
+}
+
+impl Line {
+    fn plain(depth: usize, label: String) -> Self {
+        Self { depth, label, cost: None, rows: None, actual: None }
+    }
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:indent$}-> {}", "", self.label, indent = self.depth * 4)?;
+        match (self.cost, self.rows) {
+            (Some(cost), Some(rows)) => write!(formatter, "  (cost={cost:.2} rows={rows})")?,
+            (None, Some(rows)) => write!(formatter, "  (rows={rows})")?,
+            _ => {}
+        }
+        match &self.actual {
+            Some(Actual { ran: Some((milliseconds, rows)), counts }) => {
+                write!(formatter, " (actual time={milliseconds:.3} rows={rows} loops=1){counts}")?;
+            }
+            Some(Actual { ran: None, .. }) => formatter.write_str(" (never executed)")?,
+            None => {}
+        }
+        formatter.write_char('\n')
+    }
+}
+
+/// The lines of a plan, each behind the one it is below.
+pub(super) fn lines_of(plan: &Arc<dyn ExecutionPlan>, actual: bool) -> Vec<Line> {
+    let mut lines = Vec::new();
+    push_node(plan, 0, actual, &mut lines);
+    lines
 }
 
 /// The operation on the rows of a plan, with the plan as a tree below it; `None` if no plan is needed for them.
 pub fn explain_tree_below(label: &str, plan: Option<&Arc<dyn ExecutionPlan>>) -> String {
-    let mut text = format!("-> {label}\n");
+    let mut lines = vec![Line::plain(0, label.to_owned())];
     if let Some(plan) = plan {
-        write_node(plan, 1, false, &mut text);
+        push_node(plan, 1, false, &mut lines);
     }
-    text
+    lines.iter().map(Line::to_string).collect()
 }
 
-fn write_node(plan: &Arc<dyn ExecutionPlan>, depth: usize, actual: bool, text: &mut String) {
+fn push_node(plan: &Arc<dyn ExecutionPlan>, depth: usize, actual: bool, lines: &mut Vec<Line>) {
     let Some(mut label) = label(plan) else {
         // Operators that only move rows about have no line of their own.
         for child in plan.children() {
-            write_node(child, depth, actual, text);
+            push_node(child, depth, actual, lines);
         }
         return;
     };
     name_key_parts(plan, &mut label);
-    // Writing to a String cannot fail.
-    let _ = write!(text, "{:indent$}-> {label}", "", indent = depth * 4);
-    let _ = write!(text, "{}", estimate(plan));
-    if actual {
-        let _ = write!(text, "{}", measured(plan));
-    }
-    text.push('\n');
+    let (cost, rows) = estimate(plan);
+    lines.push(Line { depth, label, cost, rows, actual: actual.then(|| measured(plan)) });
     if let Some(star) = plan.downcast_ref::<StarExec>() {
         for child in star.shown_children() {
-            write_node(child, depth + 1, actual, text);
+            push_node(child, depth + 1, actual, lines);
         }
         return;
     }
     for child in plan.children() {
-        write_node(child, depth + 1, actual, text);
+        push_node(child, depth + 1, actual, lines);
     }
     if let Some(join) = plan.downcast_ref::<IndexLookupJoinExec>() {
         let inner = join.inner();
@@ -75,7 +119,7 @@ fn write_node(plan: &Arc<dyn ExecutionPlan>, depth: usize, actual: bool, text: &
         if let Some(filter) = &inner.filter {
             let mut condition = readable(over_table(filter, &inner.scan.source));
             name_own_key_parts(plan, &mut condition);
-            let _ = writeln!(text, "{:indent$}-> Filter: ({})", "", condition, indent = depth * 4);
+            lines.push(Line::plain(depth, format!("Filter: ({condition})")));
             depth += 1;
         }
         let source = &inner.scan.source;
@@ -92,7 +136,7 @@ fn write_node(plan: &Arc<dyn ExecutionPlan>, depth: usize, actual: bool, text: &
                 })
                 .collect();
             let line = format!("{kind} on {} using {} ({})", source.alias, index.name, keys.join(", "));
-            let _ = writeln!(text, "{:indent$}-> {line}", "", indent = depth * 4);
+            lines.push(Line::plain(depth, line));
         }
     }
 }
@@ -235,34 +279,27 @@ fn scan_label(scan: &RowScanExec) -> String {
     }
 }
 
-fn estimate(plan: &Arc<dyn ExecutionPlan>) -> String {
+/// The cost and the number of rows, as far as they are known.
+fn estimate(plan: &Arc<dyn ExecutionPlan>) -> (Option<f64>, Option<usize>) {
     let cost = plan.downcast_ref::<RowScanExec>().map(|scan| scan.path.cost);
     let statistics = StatisticsContext::new().compute(plan.as_ref(), &StatisticsArgs::new());
-    let rows = statistics.ok().and_then(|statistics| statistics.num_rows.get_value().copied());
-    match (cost, rows) {
-        (Some(cost), Some(rows)) => format!("  (cost={cost:.2} rows={rows})"),
-        (None, Some(rows)) => format!("  (rows={rows})"),
-        _ => String::new(),
-    }
+    (cost, statistics.ok().and_then(|statistics| statistics.num_rows.get_value().copied()))
 }
 
-fn measured(plan: &Arc<dyn ExecutionPlan>) -> String {
-    let Some(metrics) = plan.metrics() else { return " (never executed)".to_string() };
+fn measured(plan: &Arc<dyn ExecutionPlan>) -> Actual {
+    let never = Actual { ran: None, counts: String::new() };
+    let Some(metrics) = plan.metrics() else { return never };
     let metrics = metrics.aggregate_by_name();
-    match metrics.output_rows() {
-        Some(rows) => {
-            let milliseconds = metrics.elapsed_compute().unwrap_or(0) as f64 / 1e6;
-            let skipped = if plan.is::<ColumnScanExec>() {
-                skipped(&metrics)
-            } else if plan.is::<StarExec>() {
-                answered(&metrics)
-            } else {
-                String::new()
-            };
-            format!(" (actual time={milliseconds:.3} rows={rows} loops=1){skipped}")
-        }
-        None => " (never executed)".to_string(),
-    }
+    let Some(rows) = metrics.output_rows() else { return never };
+    let milliseconds = metrics.elapsed_compute().unwrap_or(0) as f64 / 1e6;
+    let counts = if plan.is::<ColumnScanExec>() {
+        skipped(&metrics)
+    } else if plan.is::<StarExec>() {
+        answered(&metrics)
+    } else {
+        String::new()
+    };
+    Actual { ran: Some((milliseconds, rows)), counts }
 }
 
 /// The counts of the star kernel: zones that it read, and zones that it answered without reading.

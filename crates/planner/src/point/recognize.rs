@@ -34,7 +34,7 @@ pub fn recognize(
     };
     let limit = match &query.limit {
         None => None,
-        Some(ast::Limit { count: Some(count), offset: None }) => match operand_of(count) {
+        Some(ast::Limit { count: Some(count), offset: None, with_ties: false }) => match operand_of(count) {
             Some(limit) => Some(limit),
             None => return Ok(None),
         },

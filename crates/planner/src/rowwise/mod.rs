@@ -269,6 +269,7 @@ fn bounds(limit: Option<&ast::Limit>) -> Option<(Option<Operand>, Option<Operand
     };
     match limit {
         None => Some((None, None)),
+        Some(limit) if limit.with_ties => None,
         Some(limit) => Some((operand(&limit.count)?, operand(&limit.offset)?)),
     }
 }

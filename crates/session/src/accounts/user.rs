@@ -21,6 +21,10 @@ impl Session {
     /// Statements about accounts and privileges.
     pub(crate) async fn run_account_statement(&mut self, run: &StatementRun<'_>) -> SqlResult<Outcome> {
         self.check_writable()?;
+        // Accounts are rows of tables, which LOCK TABLES has not locked.
+        if self.held_locks.tables.is_some() {
+            return Err(SqlError::new(ErrorCode::TableNotLocked, &[&"user"]));
+        }
         let context = &*run.context;
         match run.request.statement {
             Statement::CreateUser(create) => {

@@ -158,6 +158,9 @@ fn defined(security: &SecurityContext<'_>, name: &ObjectName, needed: Privileges
     if security.shared.registry.virtual_table(&database, &table).is_some()
         && needed.intersects(Privileges::ALTER.union(Privileges::INDEX))
     {
+        if database.eq_ignore_ascii_case("information_schema") {
+            return Err(security.database_denied(&database));
+        }
         let word = if needed.contains(Privileges::INDEX) { "INDEX" } else { "ALTER" };
         return Err(security.table_denied(word, &table));
     }

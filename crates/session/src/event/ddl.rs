@@ -16,6 +16,8 @@ use squall_types::{DateTime, ErrorCode, Level, SqlError, SqlResult, Value};
 
 /// The greatest number of units in an event's interval, as in MySQL.
 const INTERVAL_MAX: i64 = 1_000_000_000;
+/// 3001-01-19 00:00:00 UTC: where timestamps end in MySQL, in microseconds.
+const MOMENT_END_MICROS: i64 = 32_536_771_200 * 1_000_000;
 
 impl Session {
     /// CREATE EVENT and ALTER EVENT.
@@ -210,6 +212,9 @@ impl Session {
             return Err(SqlError::unsupported("MICROSECOND"));
         }
         let (given, sql_type) = self.evaluate(value, run.request.sql, run.request.parameters, &run.context).await?;
+        if given.is_null() {
+            return Err(SqlError::new(ErrorCode::WrongValue, &[&"INTERVAL", &"NULL"]));
+        }
         // Of a single unit there is a whole number.
         let amount = match coerce::to_i64(&given, &sql_type, &run.context)? {
             Some(amount) if !unit.is_composite() => amount.to_string(),
@@ -217,7 +222,7 @@ impl Session {
         };
         let length = interval(&amount, unit);
         let too_big = amount.parse::<i64>().is_ok_and(|amount| amount > INTERVAL_MAX);
-        if given.is_null() || too_big || !length.is_positive() || length.times(1).is_none() {
+        if too_big || !length.is_positive() || length.times(1).is_none() {
             return Err(SqlError::new(ErrorCode::EventInterval, &[]));
         }
         let starts = match starts {
@@ -241,14 +246,17 @@ impl Session {
             Value::Null => None,
             value => coerce::to_datetime(value, &sql_type, &run.context)?,
         };
-        let Some(moment) = moment.filter(|moment| !moment.date().has_zero_part()) else {
+        let micros = moment
+            .filter(|moment| !moment.date().has_zero_part())
+            .map(|moment| run.context.settings.time_zone.to_unix_micros(moment).unix_micros)
+            .filter(|micros| *micros < MOMENT_END_MICROS);
+        let Some(micros) = micros else {
             let shown = match value {
                 Value::Null => "NULL".to_string(),
                 value => coerce::to_text(&value, &sql_type).unwrap_or_default().into_owned(),
             };
             return Err(SqlError::new(ErrorCode::WrongValue, &[&clause, &shown]));
         };
-        let micros = run.context.settings.time_zone.to_unix_micros(moment).unix_micros;
         Ok(micros - micros.rem_euclid(1_000_000))
     }
 }
@@ -257,6 +265,9 @@ impl Session {
 fn event_name(security: &SecurityContext<'_>, name: &ast::ObjectName) -> SqlResult<(String, String)> {
     let (database, name) = security.qualify(name)?;
     check_identifier(&name)?;
+    if squall_system_tables::virtual_database(&database).is_some() {
+        return Err(security.database_denied(&database));
+    }
     if security.shared.catalog.load().database(&database).is_none() {
         return Err(SqlError::new(ErrorCode::BadDatabase, &[&database]));
     }

@@ -9,6 +9,7 @@ use squall_parser::ast::{Explain, ExplainTarget, Query, Statement};
 use squall_planner::dml::DmlContext;
 use squall_planner::explain::{
     ExplainRow, explain_change, explain_change_tree, explain_columns, explain_json, explain_table, explain_tree,
+    explain_tree_json,
 };
 use squall_planner::{BoundQuery, needs};
 use squall_server_state::variables::{Values, ids};
@@ -42,9 +43,6 @@ impl Session {
             None | Some("TRADITIONAL" | "DEFAULT") if explain.analyze => Format::Tree,
             None | Some("TRADITIONAL" | "DEFAULT") => Format::Table,
             Some("TREE") => Format::Tree,
-            Some("JSON") if explain.analyze => {
-                return Err(SqlError::unsupported("EXPLAIN ANALYZE with JSON format").into());
-            }
             Some("JSON") => Format::Json,
             Some(other) => return Err(SqlError::new(ErrorCode::UnknownExplainFormat, &[&other]).into()),
         };
@@ -88,6 +86,7 @@ impl Session {
         }
         Ok(Outcome::Rows(match format {
             Format::Table => table_of(&explain_table(&plan)),
+            Format::Json if analyze => one_text(explain_tree_json(&plan, self.choose(run).name())),
             Format::Json => {
                 let route = self.choose(run);
                 one_text(explain_json(&explain_table(&plan), route.name()))

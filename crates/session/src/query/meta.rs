@@ -6,7 +6,7 @@ use crate::result::column_meta::columns;
 use crate::result::writer::ColumnMeta;
 use crate::session::{Request, Session, StatementRun};
 use squall_catalog::{Need, Touches};
-use squall_parser::ast::{ObjectName, Statement};
+use squall_parser::ast::{ExplainTarget, ObjectName, Statement};
 use squall_planner::BoundQuery;
 use squall_planner::dml::DmlPlan;
 use squall_planner::dml::plan::InsertRows;
@@ -32,9 +32,27 @@ impl Session {
         request: Request<'_>,
     ) -> SqlResult<(Vec<ColumnMeta>, Option<Vec<Need>>)> {
         let statement = request.statement;
+        if let Err(error) = self.check_names(statement)
+            && error.is(ErrorCode::NoDatabase)
+        {
+            return Err(error);
+        }
         let run = self.bindable(request);
         let catalog = self.shared.catalog.load();
         match statement {
+            // Their names are checked as if they were queries of their own.
+            Statement::Explain(explain) => {
+                if let ExplainTarget::Statement(explained) = &explain.target {
+                    let request = Request { statement: explained, route: None, long: None, ..run.request };
+                    Box::pin(self.columns_without_values(request)).await?;
+                }
+                Ok((Vec::new(), None))
+            }
+            Statement::CreateView(view) => {
+                let bound = self.bind_query(&view.query, run.request.sql, &[], &catalog, &run.context, None)?;
+                self.security().authorize(bound)?;
+                Ok((Vec::new(), None))
+            }
             Statement::Query(query) => {
                 let bound = self.bind_sent_query(query, &run, &catalog).await?;
                 let bound = self.security().authorize(bound)?;

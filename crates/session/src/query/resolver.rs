@@ -22,6 +22,7 @@ use squall_planner::partition::selected_partitions;
 use squall_planner::{TableRequest, TableResolver};
 use squall_registry::{AggregateFunction, Registry, ScalarFunction, VirtualColumn, VirtualScan, VirtualTable};
 use squall_row_store::RowStore;
+use squall_server_state::key_caches::{DEFAULT_CACHE, KeyCaches, is_of_key_cache};
 use squall_statement_context::StatementContext;
 use squall_system_variables::ReadScope;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
@@ -37,6 +38,7 @@ pub(crate) struct SessionTables {
     context: Arc<StatementContext>,
     temporary: HashMap<(String, String), Arc<TableDef>>,
     lock_wait: Duration,
+    key_caches: Arc<KeyCaches>,
     /// The table of [`RowsTable::DATABASE`].
     rows: Option<Arc<dyn TableProvider>>,
     /// Variables of the stored program that runs.
@@ -63,6 +65,7 @@ impl SessionTables {
             context: context.clone(),
             temporary: session.temporary_tables.clone(),
             lock_wait: Duration::from_secs(session.settings.lock_wait_seconds),
+            key_caches: session.shared.key_caches.clone(),
             rows,
             locals: session.locals.clone(),
             functions: Some(StoredFunctions::of(session, context)),
@@ -85,6 +88,7 @@ impl SessionTables {
             context: context.clone(),
             temporary: HashMap::new(),
             lock_wait: Duration::ZERO,
+            key_caches: shared.key_caches.clone(),
             rows: None,
             locals: None,
             functions: None,
@@ -102,6 +106,7 @@ impl SessionTables {
             context: self.context.clone(),
             temporary: HashMap::new(),
             lock_wait: self.lock_wait,
+            key_caches: self.key_caches.clone(),
             rows: None,
             locals: None,
             functions: Some(functions.fork()),
@@ -222,7 +227,19 @@ impl TableResolver for SessionTables {
     fn system_variable(&self, variable: &SystemVariable) -> SqlResult<(Value, SqlType)> {
         let unknown = |name: &dyn std::fmt::Display| SqlError::new(ErrorCode::UnknownSystemVariable, &[name]);
         let variables = &self.registry.variables;
-        let whole = variable.prefix.as_ref().unwrap_or(&variable.name);
+        let cache = variable.prefix.as_ref().filter(|_| is_of_key_cache(&variable.name));
+        if let Some(cache) = cache {
+            if variable.scope == Some(VariableScope::Session) {
+                let name = variable.name.as_str();
+                return Err(SqlError::new(ErrorCode::IncorrectGlobalLocalVar, &[&name, &"GLOBAL"]));
+            }
+            if !cache.is(DEFAULT_CACHE) {
+                let value = self.key_caches.value(cache, &variable.name);
+                return Ok((Value::UInt(value), SqlType::BIGINT_UNSIGNED));
+            }
+        }
+        let prefix = variable.prefix.as_ref().filter(|_| cache.is_none());
+        let whole = prefix.unwrap_or(&variable.name);
         let id = variables.find(whole).ok_or_else(|| unknown(&whole.as_str()))?;
         let definition = variables.definition(id);
         check_read_scope(definition, variable.scope)?;
@@ -235,7 +252,7 @@ impl TableResolver for SessionTables {
             Some(_) => ReadScope::Global,
         };
         let value = self.context.system_variable(id, scope, definition);
-        let Some(prefix) = &variable.prefix else { return Ok((value, definition.sql_type())) };
+        let Some(prefix) = prefix else { return Ok((value, definition.sql_type())) };
         // An item of a list.
         let item = definition
             .item(&value, &variable.name)

@@ -94,6 +94,9 @@ impl Session {
         check_routine_name(&name)?;
         let catalog = self.shared.catalog.load();
         let Some(known) = catalog.database(&database) else {
+            if squall_system_tables::virtual_database(&database).is_some() {
+                return Err(self.security().database_denied(&database));
+            }
             return Err(SqlError::new(ErrorCode::BadDatabase, &[&database]));
         };
         if create.or_replace && create.if_not_exists {

@@ -58,7 +58,7 @@ impl Session {
             .iter()
             .filter_map(|assignment| match assignment {
                 Assignment::Session { id, .. } => Some((*id, self.current_value(*id, false))),
-                Assignment::User { .. } | Assignment::Global { .. } => None,
+                Assignment::User { .. } | Assignment::Global { .. } | Assignment::KeyCache { .. } => None,
             })
             .collect();
         self.apply(assignments).await?;

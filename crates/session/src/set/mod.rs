@@ -7,10 +7,11 @@ use crate::result::Outcome;
 use crate::result::writer::SessionChange;
 use crate::session::{Session, StatementRun};
 use squall_catalog::{AccountKey, NameKey};
-use squall_parser::ast::{Expr, Set, SetItem, SystemVariable, VariableScope};
+use squall_parser::ast::{Expr, Ident, Set, SetItem, SystemVariable, VariableScope};
 use squall_server_state::accounts::AccountStore;
 use squall_server_state::charset;
 use squall_server_state::check::{self, check, merge_switches};
+use squall_server_state::key_caches::{DEFAULT_CACHE, is_of_key_cache};
 use squall_server_state::log_settings;
 use squall_server_state::variables::{Values, alias, ids};
 use squall_statement_context::{StatementContext, held_by_variable};
@@ -19,9 +20,26 @@ use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 
 /// An assignment whose value has been checked, to be carried out together with the others.
 enum Assignment {
-    User { name: NameKey, value: Value, sql_type: SqlType },
-    Session { id: VariableId, value: Value },
-    Global { id: VariableId, value: Value, persist: Persist },
+    User {
+        name: NameKey,
+        value: Value,
+        sql_type: SqlType,
+    },
+    Session {
+        id: VariableId,
+        value: Value,
+    },
+    Global {
+        id: VariableId,
+        value: Value,
+        persist: Persist,
+    },
+    /// A variable of a key cache with a name.
+    KeyCache {
+        cache: String,
+        variable: &'static str,
+        value: u64,
+    },
 }
 
 /// Variables for which SET … = DEFAULT has no value (1230).
@@ -108,6 +126,15 @@ impl Session {
         run: &StatementRun<'_>,
         assignments: &mut Vec<Assignment>,
     ) -> SqlResult<()> {
+        if let Some(cache) = &variable.prefix
+            && is_of_key_cache(&variable.name)
+        {
+            let of_default = SystemVariable { prefix: None, ..variable.clone() };
+            return match cache.is(DEFAULT_CACHE) {
+                true => Box::pin(self.check_item(&of_default, value, run, assignments)).await,
+                false => self.check_key_cache(cache, &of_default, value, run, assignments).await,
+            };
+        }
         let (id, definition, item) = find_variable_or_item(&self.shared.registry.variables, variable)?;
         let scope = variable.scope;
         check_scope(&definition, scope)?;
@@ -167,6 +194,39 @@ impl Session {
         log_settings::check_value(&self.shared.directory, id, definition.name, &checked.value)?;
         let value = self.beside_others((id, &definition), checked.value, is_global, assignments, &run.context)?;
         push_assignment(id, &definition, scope, value, assignments)
+    }
+
+    /// A variable of a key cache with a name: global, and only kept.
+    async fn check_key_cache(
+        &mut self,
+        cache: &Ident,
+        variable: &SystemVariable,
+        value: &Expr,
+        run: &StatementRun<'_>,
+        assignments: &mut Vec<Assignment>,
+    ) -> SqlResult<()> {
+        let (_, definition) = find_variable(&self.shared.registry.variables, variable)?;
+        check_scope(&definition, variable.scope)?;
+        self.check_set_privilege(&definition, variable.scope)?;
+        if variable.scope != Some(VariableScope::Global) {
+            return Err(SqlError::unsupported("SET PERSIST of a key cache with a name"));
+        }
+        if matches!(value, Expr::Default) {
+            return Err(SqlError::new(ErrorCode::NoDefault, &[&definition.name]));
+        }
+        let given = self.evaluate(value, run.request.sql, run.request.parameters, &run.context).await?.0;
+        let strict = self.settings.bind.sql_mode.contains(SqlMode::STRICT_ALL_TABLES);
+        let checked = check(&definition, &given, self.shared.store.engines(), strict)?;
+        if let Some(warning) = checked.warning {
+            run.context.diagnostics.warn(warning);
+        }
+        let value = match checked.value {
+            Value::UInt(value) => value,
+            Value::Int(value) => value.max(0).unsigned_abs(),
+            _ => 0,
+        };
+        assignments.push(Assignment::KeyCache { cache: cache.to_string(), variable: definition.name, value });
+        Ok(())
     }
 
     /// The value of a variable when an assignment is made: an earlier one of the same SET may have changed it.
@@ -263,6 +323,12 @@ impl Session {
                 Assignment::Session { id, value } => {
                     session_changed = true;
                     self.apply_session(id, value);
+                }
+                Assignment::KeyCache { cache, variable, value } => {
+                    session_changed = true;
+                    if !self.shared.key_caches.set(&cache, variable, value) {
+                        return Err(SqlError::unsupported("more than 1024 key caches"));
+                    }
                 }
                 Assignment::Global { id, value, persist } => {
                     if persist != Persist::No {
@@ -588,8 +654,8 @@ pub(crate) fn find_variable(
 ) -> SqlResult<(VariableId, VariableDef)> {
     let unknown = |name: &dyn std::fmt::Display| SqlError::new(ErrorCode::UnknownSystemVariable, &[name]);
     if let Some(prefix) = &variable.prefix {
-        if variable.name.to_ascii_lowercase().starts_with("key_") && variables.find(&variable.name).is_some() {
-            return Err(SqlError::unsupported("key caches with names (there are no MyISAM tables)"));
+        if is_of_key_cache(&variable.name) {
+            return Err(SqlError::unsupported("key caches with names here"));
         }
         return Err(unknown(&format_args!("{}.{}", prefix.as_str(), variable.name.as_str())));
     }

@@ -140,7 +140,8 @@ impl Session {
             }
             // MySQL has them in builds for debugging alone.
             Show::FunctionCode(_) | Show::ProcedureCode(_) => {
-                return Err(SqlError::unsupported("SHOW PROCEDURE CODE and SHOW FUNCTION CODE"));
+                let feature = "SHOW PROCEDURE|FUNCTION CODE";
+                return Err(SqlError::new(ErrorCode::FeatureDisabled, &[&feature, &"--with-debug"]));
             }
             Show::CreateTrigger(name) => show_create_trigger(&self.security(), name, context)?,
             Show::HttpEndpoints(filter) => {

@@ -38,12 +38,29 @@ pub struct PreparedStatements {
     next_id: u32,
     by_id: FxHashMap<u32, PreparedEntry>,
     by_name: HashMap<NameKey, Arc<PreparedStatement>>,
+    /// Statements that EXECUTE runs now, the outermost first.
+    running: Vec<Arc<PreparedStatement>>,
 }
 
 impl PreparedStatements {
     /// How many there are.
     pub fn len(&self) -> usize {
         self.by_id.len() + self.by_name.len()
+    }
+
+    /// Whether EXECUTE runs the statement now.
+    pub(crate) fn is_running(&self, statement: &Arc<PreparedStatement>) -> bool {
+        self.running.iter().any(|running| Arc::ptr_eq(running, statement))
+    }
+
+    /// Notes that EXECUTE runs a statement, until [`end_running`](PreparedStatements::end_running).
+    pub(crate) fn begin_running(&mut self, statement: &Arc<PreparedStatement>) {
+        self.running.push(statement.clone());
+    }
+
+    /// Ends what began last.
+    pub(crate) fn end_running(&mut self) {
+        self.running.pop();
     }
 
     /// A number for the next statement.

@@ -11,6 +11,7 @@ use crate::trigger_rows::TriggerRows;
 use squall_catalog::{TableDef, TriggerDef, TriggerEvent, TriggerTime};
 use squall_definitions::execute::{DdlEnv, QualifiedName, base_table};
 use squall_definitions::names::check_trigger_name;
+use squall_definitions::routine::IfThere;
 use squall_definitions::trigger::{TriggerPlace, create_trigger, drop_trigger};
 use squall_parser::ast::{self, CreateTrigger, DropObject, ObjectName, TriggerOrder};
 use squall_server_state::charset::collation_name;
@@ -36,11 +37,16 @@ impl Session {
             Some(TriggerOrder::Follows(other)) => TriggerPlace::Behind(other.to_string()),
             Some(TriggerOrder::Precedes(other)) => TriggerPlace::Before(other.to_string()),
         };
-        let if_not_exists = create.if_not_exists;
+        let if_there = match (create.or_replace, create.if_not_exists) {
+            (true, true) => return Err(SqlError::new(ErrorCode::WrongUsage, &[&"OR REPLACE", &"IF NOT EXISTS"])),
+            (true, false) => IfThere::Replace,
+            (false, true) => IfThere::Keep,
+            (false, false) => IfThere::Fail,
+        };
         // Its definer is not dropped before it is known to define something.
         let _accounts = self.shared.accounts.begin_change().await;
         let make = move |shared: &crate::database::Shared| {
-            create_trigger(&shared.state, &env, &table, &trigger, &place, if_not_exists)
+            create_trigger(&shared.state, &env, &table, &trigger, &place, if_there)
         };
         if !self.blocking(make).await? {
             let error = SqlError::new(ErrorCode::TriggerAlreadyExists, &[]);
@@ -119,9 +125,6 @@ fn check_trigger_table(
     database: &str,
     table: &QualifiedName,
 ) -> SqlResult<()> {
-    if create.or_replace {
-        return Err(SqlError::unsupported("CREATE OR REPLACE TRIGGER (DROP TRIGGER IF EXISTS, then CREATE)"));
-    }
     if table.0 == SYSTEM_DATABASE || squall_system_tables::virtual_database(&table.0).is_some() {
         return Err(SqlError::new(ErrorCode::NoTriggersOnSystemSchema, &[]));
     }

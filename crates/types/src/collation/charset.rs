@@ -297,6 +297,19 @@ impl Charset {
         }
     }
 
+    /// Bytes of the set to text. Bytes of a part of a character at the beginning are its end: zeros are put in front of them.
+    pub fn decode_padded(self, bytes: &[u8]) -> Decoded<'_> {
+        let missing = bytes.len().next_multiple_of(self.bytes_per_character_min()) - bytes.len();
+        if missing == 0 {
+            return self.decode(bytes);
+        }
+        let mut padded = vec![0; missing];
+        padded.extend_from_slice(bytes);
+        let decoded = self.decode(&padded);
+        let invalid_at = decoded.invalid_at.map(|at| at.saturating_sub(missing));
+        Decoded { text: Cow::Owned(decoded.text.into_owned()), invalid_at }
+    }
+
     /// Appends the text's bytes in the set; what the set lacks becomes `?`. Gives how many characters that were.
     pub fn encode(self, text: &str, out: &mut Vec<u8>) -> usize {
         if matches!(self, Charset::Utf8mb4 | Charset::Binary) || (self.is_ascii_compatible() && text.is_ascii()) {

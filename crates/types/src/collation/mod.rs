@@ -12,6 +12,7 @@ pub mod charset;
 mod charset_data;
 mod icu;
 pub mod like;
+mod mariadb;
 mod multi_byte;
 pub mod registry;
 pub mod sort_key;

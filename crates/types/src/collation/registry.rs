@@ -2,7 +2,7 @@
 
 use super::ascii_search::AsciiClasses;
 use super::weights::EightBitWeights;
-use super::{Charset, CollationId};
+use super::{Charset, CollationId, mariadb};
 use std::sync::{LazyLock, OnceLock};
 
 /// A collation.
@@ -257,7 +257,7 @@ const OTHERS: [(u16, &str); 96] = [
 ];
 
 static REGISTRY: LazyLock<Vec<Option<Collation>>> = LazyLock::new(|| {
-    let mut registry: Vec<Option<Collation>> = (0..1100).map(|_| None).collect();
+    let mut registry: Vec<Option<Collation>> = (0..3100).map(|_| None).collect();
     let mut add = |id: u16, name: String, charset: Charset, rule: Rule, pads_space: bool, sort_length: u8| {
         let is_default = charset.default_collation() == CollationId(id);
         registry[usize::from(id)] = Some(Collation {
@@ -279,25 +279,21 @@ static REGISTRY: LazyLock<Vec<Option<Collation>>> = LazyLock::new(|| {
     ]) {
         let charset_name = name.split('_').next().unwrap_or(name);
         let Some(charset) = Charset::from_name(charset_name) else { continue };
-        let rule = if let Some(weights) = EightBitWeights::bytes(charset).filter(|_| name.ends_with("_bin")) {
-            // Bytes of these sets order otherwise than the characters they stand for.
-            Rule::EightBit(Box::new(weights))
-        } else if name == "binary" || name.ends_with("_bin") {
-            Rule::Binary
-        } else if let Some(weights) = EightBitWeights::of(name, charset) {
-            Rule::EightBit(Box::new(weights))
-        } else if charset.bytes_per_character_max() == 1 || name.contains("_general_") || charset == Charset::Utf8mb3 {
-            // The few eight-bit collations without a table of their own fold case and accents as general_ci does.
-            Rule::General
-        } else {
-            Rule::Encoded
-        };
-        add(id, name.to_string(), charset, rule, name != "binary", 1);
+        add(id, name.to_string(), charset, single_rule(name, charset), name != "binary", 1);
+        let is_default = charset.default_collation() == CollationId(id);
+        // MariaDB has no gb18030, and another collation has the id of the first one.
+        if let Some(no_pad) = mariadb::no_pad_name(name, is_default).filter(|_| id > 1 && charset != Charset::Gb18030) {
+            add(mariadb::NO_PAD_ID + id, no_pad, charset, single_rule(name, charset), false, 1);
+        }
     }
     for (charset, first) in LEGACY_UNICODE_FIRST {
         for (offset, (suffix, locale)) in (0u16..).zip(LEGACY_UNICODE) {
             let name = format!("{}_{suffix}_ci", charset.name());
-            add(first + offset, name, charset, Rule::Icu(IcuRule { locale, levels: 1 }), true, 8);
+            let rule = || Rule::Icu(IcuRule { locale, levels: 1 });
+            if let Some(no_pad) = mariadb::no_pad_name(&name, false) {
+                add(mariadb::NO_PAD_ID + first + offset, no_pad, charset, rule(), false, 8);
+            }
+            add(first + offset, name, charset, rule(), true, 8);
         }
     }
     for (id, suffix, locale) in UCA_0900 {
@@ -326,6 +322,10 @@ static REGISTRY: LazyLock<Vec<Option<Collation>>> = LazyLock::new(|| {
         };
         add(id, name, charset, rule, !is_0900, sort_length);
     }
+    for unicode in mariadb::unicode_collations() {
+        let rule = Rule::Icu(IcuRule { locale: unicode.locale, levels: unicode.levels });
+        add(unicode.id, unicode.name, unicode.charset, rule, unicode.pads_space, 8);
+    }
     // `key=value` is one word of a FULLTEXT key in these. MySQL leaves ids from 1024 on to users.
     if let Some(weights) = EightBitWeights::of("latin1_swedish_ci", Charset::Latin1) {
         add(1024, "ft_kvpair_ci".to_string(), Charset::Latin1, Rule::EightBit(Box::new(weights)), true, 1);
@@ -333,6 +333,23 @@ static REGISTRY: LazyLock<Vec<Option<Collation>>> = LazyLock::new(|| {
     add(1025, "utf8mb4_ft_kvpair_ci".to_string(), Charset::Utf8mb4, Rule::General, true, 1);
     registry
 });
+
+/// The rule of a collation that weighs single characters.
+fn single_rule(name: &str, charset: Charset) -> Rule {
+    if let Some(weights) = EightBitWeights::bytes(charset).filter(|_| name.ends_with("_bin")) {
+        // Bytes of these sets order otherwise than the characters they stand for.
+        Rule::EightBit(Box::new(weights))
+    } else if name == "binary" || name.ends_with("_bin") {
+        Rule::Binary
+    } else if let Some(weights) = EightBitWeights::of(name, charset) {
+        Rule::EightBit(Box::new(weights))
+    } else if charset.bytes_per_character_max() == 1 || name.contains("_general_") || charset == Charset::Utf8mb3 {
+        // The few eight-bit collations without a table of their own fold case and accents as general_ci does.
+        Rule::General
+    } else {
+        Rule::Encoded
+    }
+}
 
 /// The collation of an id.
 pub fn by_id(id: CollationId) -> Option<&'static Collation> {
@@ -346,6 +363,8 @@ pub fn by_name(name: &str) -> Option<&'static Collation> {
         _ => None,
     };
     let wanted = renamed.as_deref().unwrap_or(name);
+    let of_mariadb = mariadb::renamed(wanted);
+    let wanted = of_mariadb.as_deref().unwrap_or(wanted);
     all().find(|collation| collation.name.eq_ignore_ascii_case(wanted))
 }
 

@@ -220,7 +220,7 @@ fn clamp_integer(number: i128, unsigned: bool, kind: &str, text: &str) -> Casted
 fn cast_char(value: Value, source: &SqlType, length: Option<u32>, charset: Charset) -> Casted {
     // Bytes are those of the character set, where they are any of it.
     let decoded = match &value {
-        Value::Bytes(bytes) if source.is_binary_string() => Some(charset.decode(bytes)),
+        Value::Bytes(bytes) if source.is_binary_string() => Some(charset.decode_padded(bytes)),
         _ => None,
     };
     let text = match decoded.filter(|decoded| decoded.invalid_at.is_none()) {
