@@ -48,12 +48,25 @@ class Catalog {
   readonly knownColumns = new Map<string, ColumnInfo[]>();
   readonly changed = new Set<() => void>();
 
-  /** Forgets all and reads the schemas again. */
-  async refresh(): Promise<void> {
+  /** Forgets what an account has seen, and who listens. */
+  forget(): void {
+    this.changed.clear();
+    this.schemas = [];
+    this.functions = [];
+    this.keywords = [];
+    this.clear();
+  }
+
+  private clear(): void {
     this.tablesOf.clear();
     this.columnsOf.clear();
     this.known.clear();
     this.knownColumns.clear();
+  }
+
+  /** Forgets all and reads the schemas again. */
+  async refresh(): Promise<void> {
+    this.clear();
     const found = await api.table("SELECT SCHEMA_NAME FROM information_schema.SCHEMATA ORDER BY SCHEMA_NAME");
     const names = [...new Set(found.map((row) => text(row[0])))];
     this.schemas = [...names.filter((name) => !SYSTEM.has(name)), ...names.filter((name) => SYSTEM.has(name))];

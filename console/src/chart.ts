@@ -31,8 +31,12 @@ export interface Drawing {
   /** Fills the area below lines. */
   area?: boolean;
   unit?: (value: number) => string;
+  /** Ticks at powers of two: for bytes. */
+  binary?: boolean;
   height: number;
 }
+
+const POWERS = Array.from({ length: 50 }, (_, i) => 2 ** i);
 
 function axes(drawing: Drawing): uPlot.Axis[] {
   const look = { stroke: css("--muted"), grid: { stroke: css("--grid"), width: 1 }, ticks: { stroke: css("--grid"), width: 1, size: 4 }, font: `11px ${css("--sans")}` };
@@ -53,7 +57,7 @@ function axes(drawing: Drawing): uPlot.Axis[] {
     [60, "{HH}:{mm}", null, null, null, null, null, null, 1],
     [1, "{HH}:{mm}:{ss}", null, null, null, null, null, null, 1],
   ];
-  return [x, { ...look, size: 58, values: (_, splits) => splits.map((at) => (at === null ? "" : unit(at))) }];
+  return [x, { ...look, size: 58, incrs: drawing.binary ? POWERS : undefined, values: (_, splits) => splits.map((at) => (at === null ? "" : unit(at))) }];
 }
 
 function options(drawing: Drawing, width: number, hover: (at: number | null) => void): uPlot.Options {

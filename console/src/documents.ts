@@ -34,7 +34,7 @@ export class DocumentPage implements Page {
   private readonly table = h("input", { class: "input", id: "document-table", autocomplete: "off", spellcheck: "false" });
   private readonly id = h("input", { class: "input", id: "document-id", autocomplete: "off", placeholder: "any" });
   private readonly body = h("textarea", { class: "input area", id: "document-body", rows: 10, spellcheck: "false", placeholder: EXAMPLE });
-  private readonly answer = h("section", { class: "document-answer", "aria-label": "Answer", "aria-live": "polite" });
+  private readonly answer = h("section", { class: "document-answer", "aria-label": "Answer", "aria-live": "polite" }, h("p", { class: "muted" }, "The answer comes here."));
 
   constructor() {
     this.schema.value = store.preference("document.schema", "test");

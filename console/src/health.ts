@@ -12,7 +12,7 @@ import * as store from "./store";
 
 const HOURS: [number, string][] = [[1, "1 hour"], [6, "6 hours"], [24, "1 day"], [168, "1 week"]];
 const POINTS = 144;
-const HEIGHT = 150;
+const HEIGHT = 168;
 const STATUS = ["Queries", "Threads_connected", "Threads_running", "Innodb_data_read", "Innodb_data_written", "Aborted_connects", "Slow_queries"] as const;
 
 interface Moments {
@@ -56,7 +56,7 @@ function greatest(series: Map<string, (number | null)[]>, most: number): [string
   return [...series].filter(([, values]) => sum(values) > 0).sort((a, b) => sum(b[1]) - sum(a[1])).slice(0, most);
 }
 
-const drawing = (title: string, x: number[], series: Drawing["series"], unit: Drawing["unit"]): Drawing => ({ title, x, time: true, series, bars: false, area: series.length === 1, unit, height: HEIGHT });
+const drawing = (title: string, x: number[], series: Drawing["series"], unit: Drawing["unit"]): Drawing => ({ title, x, time: true, series, bars: false, binary: unit === bytes || unit === bytesPerSecond, area: series.length === 1, unit, height: HEIGHT });
 
 async function status(when: Moments): Promise<Drawing[]> {
   const names = STATUS.map((name) => `'${name}'`).join(", ");

@@ -178,12 +178,18 @@ function keysOf(event: KeyboardEvent): string {
 
 let shell: Shell | undefined;
 
+function open(account: api.Account): void {
+  store.setOwner(account.account);
+  shell = new Shell(account);
+}
+
 function begin(reason: string): void {
   shell?.close();
   shell = undefined;
+  catalog.forget();
   document.title = "Log in · Squall";
   for (const dialog of document.querySelectorAll("dialog")) dialog.close();
-  showLogin(place, reason, (account) => void (shell = new Shell(account)));
+  showLogin(place, reason, open);
 }
 
 async function main(): Promise<void> {
@@ -194,7 +200,7 @@ async function main(): Promise<void> {
   });
   try {
     const account = await api.resume();
-    if (account) shell = new Shell(account);
+    if (account) open(account);
     else begin("");
   } catch (error) {
     begin(error instanceof Error ? error.message : String(error));

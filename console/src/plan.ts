@@ -5,10 +5,14 @@ import { layout, misestimate, totalTime, type Placed, type PlanNode } from "./ex
 import { brief, bytes, count, duration } from "./format";
 
 const WIDTH = 208;
-const HEIGHT = 82;
+const HEIGHT = 68;
 const ACROSS = 22;
-const DOWN = 34;
+const DOWN = 26;
 const MOST_NODES = 600;
+/** Fewer rows than this are few, however far the estimate was off. */
+const MANY = 1000;
+/** A plan that is too wide is drawn smaller, down to this. */
+const SMALLEST = 0.6;
 
 function fact(name: string, value: string, className = ""): HTMLElement {
   return h("span", { class: "plan-fact " + className }, h("span", { class: "sr-only" }, name + " "), value);
@@ -16,7 +20,7 @@ function fact(name: string, value: string, className = ""): HTMLElement {
 
 function rowsOf(node: PlanNode): HTMLElement | null {
   if (node.neverRun) return fact("rows", "never run");
-  const wrong = misestimate(node);
+  const wrong = Math.max(node.actualRows ?? 0, node.estimatedRows ?? 0) >= MANY ? misestimate(node) : undefined;
   if (node.actualRows !== undefined) {
     const title = node.estimatedRows === undefined ? `${count(node.actualRows)} rows` : `${count(node.actualRows)} rows, ${count(node.estimatedRows)} expected`;
     const element = fact("rows", `${brief(node.actualRows)} rows`, wrong !== undefined && wrong >= 10 ? "wrong" : "");
@@ -82,9 +86,11 @@ export function drawPlan(roots: readonly PlanNode[]): HTMLElement {
   const space = h("div", { class: "plan-space" }, lines, ...shown.map((one) => card(one, total)));
   space.style.width = w + "px";
   space.style.height = tall + "px";
+  const frame = h("div", { class: "plan-frame" }, space);
   const cards = [...space.querySelectorAll<HTMLElement>(".plan-card")];
   cards.forEach((one, i) => (one.tabIndex = i === 0 ? 0 : -1));
-  const tree = h("div", { class: "plan-tree", role: "tree", "aria-label": "Plan: the operator at the top makes the result; rows come up from below" }, space);
+  const tree = h("div", { class: "plan-tree", role: "tree", "aria-label": "Plan: the operator at the top makes the result; rows come up from below" }, frame);
+  new ResizeObserver(() => fit(tree, frame, space, w, tall)).observe(tree);
   tree.addEventListener("keydown", (event) => moveBetween(event, shown, cards));
   const measured = total > 0;
   const note = placed.length > shown.length ? ` The first ${MOST_NODES} of ${placed.length} operators are drawn.` : "";
@@ -94,6 +100,14 @@ export function drawPlan(roots: readonly PlanNode[]): HTMLElement {
     h("p", { class: "plan-note" }, measured ? `${duration(total)} in ${count(placed.length)} operators; the bar is an operator's share of it.` : "Rows are estimates: Analyze runs the statement and measures it.", note),
     tree,
   );
+}
+
+/** Draws a wide plan smaller, as long as it can be read. */
+function fit(tree: HTMLElement, frame: HTMLElement, space: HTMLElement, width: number, height: number): void {
+  const scale = Math.max(SMALLEST, Math.min(1, (tree.clientWidth - 4) / width));
+  space.style.transform = `scale(${scale})`;
+  frame.style.width = width * scale + "px";
+  frame.style.height = height * scale + "px";
 }
 
 /** Arrow keys go to the operator above, below and beside. */

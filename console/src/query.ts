@@ -102,6 +102,7 @@ export class QueryPage implements Page {
       { group, title: "Close the tab", keys: "Alt+W", run: () => this.closeTab(this.active) },
       { group, title: "Next tab", keys: "Alt+.", run: () => this.step(1) },
       { group, title: "Previous tab", keys: "Alt+,", run: () => this.step(-1) },
+      { group, title: "Rename the tab", run: () => this.renameActive() },
       { group, title: "History", keys: "Alt+H", run: () => this.history() },
       { group, title: "Find and replace in the editor", keys: "Ctrl+F", run: () => this.active.editor.find() },
     ];
@@ -183,6 +184,11 @@ export class QueryPage implements Page {
       this.activate(this.tabs[(this.tabs.indexOf(this.active) + by + this.tabs.length) % this.tabs.length]);
       this.bar.querySelector<HTMLElement>("[aria-current]")?.focus();
     };
+  }
+
+  private renameActive(): void {
+    const item = this.bar.querySelector<HTMLElement>(".tab.active");
+    if (item) this.rename(this.active, item);
   }
 
   private rename(tab: Tab, item: HTMLElement): void {

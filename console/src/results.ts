@@ -223,7 +223,7 @@ export class Results {
       });
       return h("label", { class: "check" }, box, this.columns[i].name);
     });
-    const height = Math.max(180, Math.min(520, this.stage.clientHeight - 84));
+    const height = Math.max(180, Math.min(520, this.stage.clientHeight - (this.stage.clientWidth < 600 ? 128 : 84)));
     this.chart = new Chart(drawingOf(this.columns, this.rows, picked.x, picked.y, picked.bars, height));
     fill(
       this.stage,

@@ -18,6 +18,13 @@ export interface Past {
 }
 
 const PREFIX = "squall.";
+/** Whose tabs and history are meant: each account has its own. */
+let owner = "";
+
+export function setOwner(account: string): void {
+  owner = account;
+}
+
 const MOST_HISTORY = 300;
 const MOST_TEXT = 200_000;
 
@@ -52,28 +59,28 @@ export function withoutSecrets(text: string): string {
 }
 
 export const loadTabs = (): { tabs: StoredTab[]; active: string } => {
-  const stored = get<{ tabs: StoredTab[]; active: string }>("tabs", { tabs: [], active: "" });
+  const stored = get<{ tabs: StoredTab[]; active: string }>(`tabs.${owner}`, { tabs: [], active: "" });
   const tabs = Array.isArray(stored.tabs) ? stored.tabs.filter((tab) => tab && typeof tab.text === "string" && typeof tab.id === "string") : [];
   return { tabs, active: stored.active };
 };
 
 export function saveTabs(tabs: readonly StoredTab[], active: string): void {
-  set("tabs", { active, tabs: tabs.map((tab) => ({ ...tab, text: withoutSecrets(tab.text.slice(0, MOST_TEXT)) })) });
+  set(`tabs.${owner}`, { active, tabs: tabs.map((tab) => ({ ...tab, text: withoutSecrets(tab.text.slice(0, MOST_TEXT)) })) });
 }
 
 export const history = (): Past[] => {
-  const stored = get<Past[]>("history", []);
+  const stored = get<Past[]>(`history.${owner}`, []);
   return Array.isArray(stored) ? stored.filter((past) => past && typeof past.sql === "string") : [];
 };
 
 export function remember(past: Past): void {
   if (hasSecret(past.sql) || past.sql.length > MOST_TEXT / 10) return;
   const rest = history().filter((one) => one.sql !== past.sql);
-  set("history", [past, ...rest].slice(0, MOST_HISTORY));
+  set(`history.${owner}`, [past, ...rest].slice(0, MOST_HISTORY));
 }
 
 export function forgetHistory(): void {
-  set("history", []);
+  set(`history.${owner}`, []);
 }
 
 export const preference = <T>(name: string, otherwise: T): T => get<T>("preference." + name, otherwise);
