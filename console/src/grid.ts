@@ -3,13 +3,13 @@
 import type { Column, Value } from "./answer";
 import { announce, copyText, fill, h } from "./dom";
 import { cellText, count, csv, kindOf, textOf, type Kind } from "./format";
-import { columnsInView, edges, rowsInView, scrollTo } from "./window";
+import { columnsInView, edges, rowsInView, scrollTo, toScroll, toTable } from "./window";
 
 const ROW = 25;
 const HEAD = 28;
 const NARROWEST = 48;
 const WIDEST = 420;
-/** Browsers draw no taller elements than this; more rows are reached by the keyboard and by narrower questions. */
+/** Browsers draw no taller elements than this. Taller tables move faster than their scroll bars. */
 const TALLEST = 16_000_000;
 
 /** Widths from the names and the first rows. */
@@ -33,6 +33,8 @@ export class Grid {
   private row = 0;
   private column = 0;
   private drawn = "";
+  /** Pixels from a row's place in the table to its place in the element. */
+  private shift = 0;
   private frame = 0;
   private live = new Map<number, HTMLElement>();
   private readonly sizes: ResizeObserver;
@@ -98,7 +100,10 @@ export class Grid {
 
   private draw(): void {
     const { scrollTop, scrollLeft, clientHeight, clientWidth } = this.body;
-    const rows = rowsInView(scrollTop, clientHeight - HEAD, ROW, Math.min(this.rows.length, TALLEST / ROW), 12);
+    const view = clientHeight - HEAD;
+    const top = toTable(scrollTop, view, this.rows.length * ROW, TALLEST);
+    const rows = rowsInView(top, view, ROW, this.rows.length, 12);
+    this.moveTo(scrollTop - top);
     const columns = columnsInView(scrollLeft - 200, clientWidth + 400, this.lefts);
     const across = `${columns.first}:${columns.end}`;
     if (across !== this.drawn) {
@@ -124,6 +129,12 @@ export class Grid {
     this.mark();
   }
 
+  private moveTo(shift: number): void {
+    if (shift === this.shift) return;
+    this.shift = shift;
+    for (const [index, element] of this.live) element.style.transform = `translateY(${index * ROW + shift}px)`;
+  }
+
   private drawHead(first: number, end: number): void {
     const cells: HTMLElement[] = [h("div", { class: "grid-number", "aria-hidden": "true" })];
     cells[0].style.width = this.numbers + "px";
@@ -147,7 +158,7 @@ export class Grid {
     const number = h("div", { class: "grid-number", "aria-hidden": "true" }, index + 1);
     number.style.width = this.numbers + "px";
     const row = h("div", { class: index % 2 ? "grid-row odd" : "grid-row", role: "row", "aria-rowindex": index + 2 }, number);
-    row.style.transform = `translateY(${index * ROW}px)`;
+    row.style.transform = `translateY(${index * ROW + this.shift}px)`;
     const values = this.rows[index];
     for (let i = first; i < end; i += 1) {
       const value = values[i] ?? null;
@@ -184,7 +195,11 @@ export class Grid {
     this.row = Math.max(0, Math.min(this.rows.length - 1, row));
     this.column = Math.max(0, Math.min(this.columns.length - 1, column));
     const { body } = this;
-    body.scrollTop = scrollTo(body.scrollTop, body.clientHeight - HEAD, this.row * ROW, (this.row + 1) * ROW);
+    const view = body.clientHeight - HEAD;
+    const total = this.rows.length * ROW;
+    const top = toTable(body.scrollTop, view, total, TALLEST);
+    const wanted = scrollTo(top, view, this.row * ROW, (this.row + 1) * ROW);
+    if (wanted !== top) body.scrollTop = toScroll(wanted, view, total, TALLEST);
     body.scrollLeft = scrollTo(body.scrollLeft, body.clientWidth - this.numbers, this.lefts[this.column], this.lefts[this.column + 1]);
     this.draw();
   }

@@ -38,6 +38,16 @@ export function columnsInView(left: number, width: number, lefts: readonly numbe
   return { first, end };
 }
 
+/** Where a table of `total` pixels is, whose element has `tall` of them at most: its offset for a scroll offset. */
+export function toTable(scroll: number, viewport: number, total: number, tall: number): number {
+  return total <= tall ? scroll : (scroll * (total - viewport)) / (tall - viewport);
+}
+
+/** The scroll offset for an offset in the table: the inverse of `toTable`. */
+export function toScroll(offset: number, viewport: number, total: number, tall: number): number {
+  return total <= tall ? offset : (offset * (tall - viewport)) / (total - viewport);
+}
+
 /** The scroll offset that brings a span of pixels into view, or the present one if it is in view. */
 export function scrollTo(present: number, viewport: number, from: number, to: number): number {
   if (from < present) return from;

@@ -6,7 +6,7 @@ import { bytes, cellText, csv, duration, json, kindOf } from "../src/format";
 import { percentile, rates, thin } from "../src/metrics";
 import { placeOf } from "../src/position";
 import { hasSecret, plainName, schemaOfUse, statementAt, statements } from "../src/split";
-import { columnsInView, edges, rowsInView, scrollTo } from "../src/window";
+import { columnsInView, edges, rowsInView, scrollTo, toScroll, toTable } from "../src/window";
 
 const texts = (sql: string): string[] => statements(sql).map((one) => one.text);
 
@@ -61,6 +61,13 @@ test("rows and columns in view", () => {
   assert.equal(scrollTo(100, 50, 40, 60), 40);
   assert.equal(scrollTo(0, 50, 60, 85), 35);
   assert.equal(scrollTo(0, 50, 10, 20), 0);
+});
+
+test("tables that are taller than an element are reached from end to end", () => {
+  assert.equal(toTable(500, 300, 1000, 16_000), 500);
+  assert.equal(toTable(0, 300, 25e6, 16e6), 0);
+  assert.equal(toTable(16e6 - 300, 300, 25e6, 16e6), 25e6 - 300);
+  assert.ok(Math.abs(toTable(toScroll(12_345_678, 300, 25e6, 16e6), 300, 25e6, 16e6) - 12_345_678) < 1e-6);
 });
 
 const ANALYZED = `-> Sort: s DESC, limit input to 5 row(s) per chunk  (rows=5) (actual time=0.075 rows=8 loops=1)
