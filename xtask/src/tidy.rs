@@ -35,6 +35,7 @@ const CRATE_ORDER: &[&str] = &[
     "session",
     "fastbit",
     "javascript",
+    "http-api",
     "modules",
     "server",
     "squall",

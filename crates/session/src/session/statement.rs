@@ -346,7 +346,7 @@ fn placeholder_error(text: &[u8]) -> SqlError {
 }
 
 /// Statements that speak of the diagnostics area leave it as it is.
-fn keeps_diagnostics(statement: &Statement) -> bool {
+pub(crate) fn keeps_diagnostics(statement: &Statement) -> bool {
     use squall_parser::ast::Show;
     match statement {
         Statement::Show(show) => {
