@@ -288,4 +288,21 @@ describe("the console", { skip }, () => {
     await page.reload();
     await page.getByLabel("User").waitFor();
   });
+
+  test("another account sees what it may, and not the tabs of the first", async () => {
+    await server.sql.query("CREATE USER d IDENTIFIED BY 'pw'; GRANT SELECT ON shop.* TO d");
+    if (!server.isMock) await server.sql.query("GRANT JSON_API ON *.* TO d");
+    await logIn(page, "d", "pw");
+    assert.doesNotMatch(await page.locator(".cm-content").textContent(), /LIMIT 50|kept/);
+    await run(page, "SELECT * FROM mysql.user");
+    await page.getByRole("alert").getByText("command denied").waitFor();
+    await run(page, "SELECT COUNT(*) FROM shop.orders");
+    assert.equal(await page.locator("#cell-0-0").textContent(), "36000");
+    for (const name of ["Schema", "Running", "Health", "Statements"]) {
+      await page.getByRole("link", { name }).click();
+      await page.locator("h1", { hasText: name }).waitFor();
+      await page.waitForTimeout(300);
+    }
+    assert.deepEqual(page.wrong, []);
+  });
 });

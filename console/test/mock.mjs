@@ -6,9 +6,9 @@ import { join, extname } from "node:path";
 import mysql from "mysql2/promise";
 import { out } from "../build.mjs";
 
-const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml" };
+export const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml" };
 const NAMES = { 0: "decimal", 1: "tinyint", 2: "smallint", 3: "int", 4: "float", 5: "double", 7: "timestamp", 8: "bigint", 9: "mediumint", 10: "date", 11: "time", 12: "datetime", 13: "year", 16: "binary", 245: "json", 246: "decimal" };
-const POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'";
+export const POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'";
 const STATUS = { 1064: 400, 1045: 401, 1142: 403, 1044: 403, 1049: 404, 1146: 404, 1317: 503 };
 
 const typeOf = (field) => NAMES[field.columnType] ?? (field.characterSet === 63 ? "binary" : "varchar");

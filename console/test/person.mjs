@@ -1,8 +1,20 @@
 // What a person does in the console, and what the tests watch meanwhile.
+import { readFileSync } from "node:fs";
+import { extname, join } from "node:path";
 import { chromium } from "playwright-core";
+import { out } from "../build.mjs";
+import { POLICY, TYPES } from "./mock.mjs";
 import { browser as program } from "./server.mjs";
 
 export const launch = () => chromium.launch({ executablePath: program(), args: ["--no-sandbox"] });
+
+/** Gives a page the built files in the place of those that a server has. */
+async function overlay(page) {
+  await page.route(/\/(app\.js|app\.css|icon\.svg|#.*)?$/, (route) => {
+    const name = new URL(route.request().url()).pathname.slice(1) || "index.html";
+    return route.fulfill({ body: readFileSync(join(out, name)), headers: { "Content-Type": TYPES[extname(name)], "Content-Security-Policy": POLICY } });
+  });
+}
 
 /** A page that notes all that must not happen: other hosts, violations of the policy, dialogs, errors. */
 export async function openPage(browser, url, { width = 1280, height = 800, dark = true, context: more = {} } = {}) {
@@ -27,6 +39,7 @@ export async function openPage(browser, url, { width = 1280, height = 800, dark 
     document.addEventListener("securitypolicyviolation", (event) => window.violations.push(`${event.violatedDirective} ${event.blockedURI}`));
   });
   page.wrong = wrong;
+  if (process.env.CONSOLE_FILES) await overlay(page);
   await page.goto(url);
   return page;
 }

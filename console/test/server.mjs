@@ -50,7 +50,7 @@ async function ownListener(sql, port) {
   const url = `http://127.0.0.1:${port}`;
   const page = await fetch(url + "/app.js").then((answer) => answer.text());
   const built = readFileSync(join(here, "../../crates/http-api/console/app.js"), "utf8");
-  if (page !== built) throw new Error("the server has another console than this one: build it again");
+  if (page !== built && !process.env.CONSOLE_FILES) throw new Error("the server has another console than this one: build it again");
   return url;
 }
 
