@@ -40,9 +40,27 @@ pub fn check(root: &Path) -> Result<(), String> {
     step(root, "cargo", &["clippy", "--locked", "--workspace", "--all-targets", "--", "--deny", "warnings"])?;
     step_with(root, "cargo", &["doc", "--locked", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "--deny warnings")])?;
     test(root, &[])?;
+    console(root)?;
     frames()?;
     release_flags(root)?;
     fuzz(root, &["--seconds".to_owned(), "20".to_owned()])
+}
+
+/// Checks the console: its types, that the committed bundle is that of the source, and the page in a browser, with the server that the
+/// tests have built.
+pub fn console(root: &Path) -> Result<(), String> {
+    if !root.join("console/node_modules").is_dir() {
+        let missing = "the console's packages are missing: `npm ci --prefix console`";
+        if std::env::var_os("SQUALL_SKIP_IS_FAILURE").is_some() {
+            return Err(missing.to_owned());
+        }
+        eprintln!("==> console: skipped, {missing}");
+        return Ok(());
+    }
+    step(root, "npm", &["--prefix", "console", "run", "check"])?;
+    let itself = std::env::current_exe().map_err(|error| error.to_string())?;
+    let server = itself.with_file_name("squall").display().to_string();
+    step_with(root, "npm", &["--prefix", "console", "test"], &[("SQUALL_BINARY", &server)])
 }
 
 /// Looks for large stack frames in the server that the tests have built.

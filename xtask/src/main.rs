@@ -26,6 +26,7 @@ Commands:
   frames         Looks for large stack frames in the server that the tests have built
   release-flags  Runs the golden scripts on a server that has the release profile's flags
   fuzz           Runs the fuzz targets, a minute each: see fuzz/src/main.rs for what may follow
+  console        Checks the browser console: its types, its committed bundle, and the page in Chromium
   check          Everything CI runs: format, clippy, tidy, doc builds, tests, fuzz targets
 
 Options of `test`:
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         "variables" => manual_variables::run(&root),
         "frames" => commands::frames(),
         "release-flags" => commands::release_flags(&root),
+        "console" => commands::console(&root),
         "fuzz" => commands::fuzz(&root, &rest),
         "check" => commands::check(&root),
         "" | "help" | "--help" | "-h" => {

@@ -13,6 +13,7 @@ pub const POLICY: &str =
 const INDEX: &[u8] = include_bytes!("../console/index.html");
 const SCRIPT: &[u8] = include_bytes!("../console/app.js");
 const STYLE: &[u8] = include_bytes!("../console/app.css");
+const ICON: &[u8] = include_bytes!("../console/icon.svg");
 
 /// A file of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub enum File {
     Script,
     /// `app.css`.
     Style,
+    /// `icon.svg`.
+    Icon,
 }
 
 impl File {
@@ -32,6 +35,7 @@ impl File {
             "/" | "/index.html" => File::Index,
             "/app.js" => File::Script,
             "/app.css" => File::Style,
+            "/icon.svg" => File::Icon,
             _ => return None,
         })
     }
@@ -41,6 +45,7 @@ impl File {
             File::Index => INDEX,
             File::Script => SCRIPT,
             File::Style => STYLE,
+            File::Icon => ICON,
         }
     }
 
@@ -49,6 +54,7 @@ impl File {
             File::Index => "text/html; charset=utf-8",
             File::Script => "text/javascript; charset=utf-8",
             File::Style => "text/css; charset=utf-8",
+            File::Icon => "image/svg+xml",
         }
     }
 
@@ -68,7 +74,7 @@ impl File {
     }
 
     fn tag(self) -> &'static str {
-        static TAGS: [OnceLock<String>; 3] = [const { OnceLock::new() }; 3];
+        static TAGS: [OnceLock<String>; 4] = [const { OnceLock::new() }; 4];
         TAGS[self as usize].get_or_init(|| {
             let digest = Sha256::digest(self.bytes());
             let digits: String = digest[..12].iter().map(|byte| format!("{byte:02x}")).collect();
