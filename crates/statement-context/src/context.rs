@@ -77,6 +77,8 @@ pub struct StatementContext {
     pub is_of_server: bool,
     /// It is part of a trigger, or of what a trigger has called.
     pub is_in_trigger: bool,
+    /// It may change nothing, and what its functions run may not either: its transaction is READ ONLY.
+    pub is_read_only: bool,
 }
 
 /// A statement of a new session with MySQL's defaults.
@@ -110,6 +112,7 @@ impl Default for StatementContext {
             fulltext: FulltextSlot::default(),
             is_of_server: false,
             is_in_trigger: false,
+            is_read_only: false,
         }
     }
 }
@@ -195,6 +198,7 @@ impl StatementContext {
             fulltext: self.fulltext.clone(),
             is_of_server: self.is_of_server,
             is_in_trigger: self.is_in_trigger,
+            is_read_only: self.is_read_only,
         }
     }
 
