@@ -3,9 +3,10 @@
     bench/javascript.py [--profile release] [--rows 200000] [--sessions 1,2,4] [--seconds 5]
 
 The first part calls one function for each row of a table, in one statement: `JS('arguments[0]+1', n)`, a function in JavaScript, one in SQL. The second
-has N sessions call it at once (JS-15): with no lock of the server the sum grows with N up to the number of cores.
+has N sessions call it at once (JS-15): with no lock of the server the sum grows with N up to the number of cores. Before both, `cargo bench` measures realms alone: a
+new one, one that is set back, a call of the script `1` in each.
 """
-import argparse, os, sys, tempfile, threading, time
+import argparse, json, os, subprocess, sys, threading, time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from connections import Client
 from peers import MariaDB, Squall, record
@@ -26,6 +27,14 @@ def best(run, rounds=3):
 def shown(name, rows, seconds, more=""):
     print(f"{name:34} {rows / seconds:12,.0f} calls/s {seconds / rows * 1e6:8.2f} µs {more}")
     return round(rows / seconds)
+
+
+def realms():
+    """What realms cost without the server, microseconds."""
+    done = subprocess.run(["cargo", "bench", "--quiet", "-p", "squall-javascript", "--bench", "realms"], check=True, capture_output=True, text=True)
+    result = json.loads(done.stdout)
+    print("\n".join(f"{name:34} {value:12,.2f}" for name, value in result.items()))
+    return {"realms": result}
 
 
 def squall(a):
@@ -97,7 +106,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--record", action="store_true")
     a = parser.parse_args()
-    result = {**squall(a), **mariadb(a), **duckdb(a)}
+    result = {**realms(), **squall(a), **mariadb(a), **duckdb(a)}
     if a.record:
         record("javascript", {"profile": a.profile, **result})
 

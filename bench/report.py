@@ -11,7 +11,7 @@ RESULTS, PAGE = HERE / "results", HERE.parent / "docs" / "benchmarks.md"
 
 SERVER = re.compile(r"(squall(?:[ -](?:archive|columns?|zstd|lz4))?|mariadb|innodb|myrocks|archive|duckdb|postgres(?: \w+)?)(?:_(.+))?")
 # Numbers that say what was measured, not what came of it.
-PARAMETERS = {"threads", "connections", "keys", "scale", "posts", "workers"}
+PARAMETERS = {"threads", "connections", "keys", "scale", "posts", "workers", "parallel"}
 # Numbers that say how, or that stand in another measure as well.
 LEFT_OUT = {"rounds", "searches", "count", "kills", "rows", "documents", "companies", "hashes", "clients", "raw_bytes", "views", "snapshots",
             "transactions", "conflicts", "differing", "empty", "slowest_rows", "sampled_idle_answering", "accepted", "files"}

@@ -4,6 +4,7 @@ mod commands;
 mod document_names;
 mod error_numbers;
 mod frames;
+mod lists_of_files;
 mod manual_functions;
 mod manual_variables;
 mod module_order;

@@ -1,53 +1,108 @@
-//! Checks that the modules of a crate depend on each other in one direction, as crates do.
+//! Checks that the modules of each folder of a crate depend on each other in one direction, as crates do.
+//!
+//! A path in the code leads from the module that names it to another one. The two are compared in the deepest folder that has both: the
+//! folder's item with the one is above its item with the other. The file of a folder itself (`mod.rs`, `lib.rs`) is not compared with
+//! its own modules, and names that it takes out of modules stand for these.
 
 use crate::tidy::{collect, read};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Modules of a crate, with those that each one names.
+/// Modules of a folder, with those that each one names.
 type Graph = BTreeMap<String, BTreeSet<String>>;
+/// A module by the names above it and its own, from the crate's root.
+type ModulePath = Vec<String>;
+/// For each folder the names that its file takes out of modules, with what they stand for.
+type Exports = BTreeMap<ModulePath, BTreeMap<String, ModulePath>>;
 
-/// Reports a circle of modules for each crate that has one.
+/// Circles of modules that there still are: `crate/folder: modules`. A line may lose modules, and no line may be added.
+const REMAINING: &str = include_str!("module_circles.txt");
+
+/// How many names that stand for others may follow each other.
+const EXPORT_STEPS_MAX: usize = 8;
+
+/// Reports each circle of modules that is not among those that remain, and those that are no longer there.
 pub fn check(root: &Path, crates: &[&str], findings: &mut Vec<String>) -> Result<(), String> {
+    let mut found: BTreeSet<String> = BTreeSet::new();
     for name in crates {
         let source = root.join("crates").join(name).join("src");
         if !source.exists() {
             continue;
         }
-        if let Some(circle) = circle(&graph(&source)?) {
-            findings.push(format!("crates/{name}: modules depend on each other in a circle: {}", circle.join(" -> ")));
+        for (folder, graph) in graphs(&source)? {
+            let folder = std::iter::once((*name).to_string()).chain(folder).collect::<Vec<_>>().join("/");
+            for circle in circles(&graph) {
+                let line = format!("{folder}: {}", circle.iter().cloned().collect::<Vec<_>>().join(" "));
+                if !remains(&line, &folder, &circle)
+                    && let Some(path) = path_of(&graph, &circle)
+                {
+                    let path = path.join(" -> ");
+                    findings.push(format!("crates/{folder}: modules depend on each other in a circle: {path}"));
+                }
+                found.insert(line);
+            }
         }
+    }
+    for line in REMAINING.lines().filter(|line| !line.is_empty() && !line.starts_with('#') && !found.contains(*line)) {
+        findings.push(format!("xtask/src/module_circles.txt: this circle is smaller now, or gone: {line}"));
     }
     Ok(())
 }
 
-fn graph(source: &Path) -> Result<Graph, String> {
+/// Whether a circle is a part of one that remains.
+fn remains(line: &str, folder: &str, circle: &BTreeSet<String>) -> bool {
+    REMAINING.lines().any(|known| {
+        let modules = known.split_once(": ").filter(|(of, _)| *of == folder).map(|(_, modules)| modules);
+        known == line || modules.is_some_and(|modules| circle.iter().all(|name| modules.split(' ').any(|m| m == name)))
+    })
+}
+
+/// The graph of each folder of a crate, by the folder's module.
+fn graphs(source: &Path) -> Result<BTreeMap<ModulePath, Graph>, String> {
     let mut files = Vec::new();
     collect(source, "rs", &mut files)?;
-    let mut texts: BTreeMap<String, String> = BTreeMap::new();
+    let mut texts: BTreeMap<ModulePath, String> = BTreeMap::new();
     for file in &files {
         let path = file.strip_prefix(source).unwrap_or(file);
-        let is_test = path.iter().any(|part| part.to_string_lossy().trim_end_matches(".rs").ends_with("tests"));
-        let module = path.iter().next().unwrap_or_default().to_string_lossy().trim_end_matches(".rs").to_string();
-        if !is_test && !matches!(module.as_str(), "lib" | "main") {
-            texts.entry(module).or_default().push_str(&seen_from_the_crate(path, &code(&read(file)?)));
+        let names = path.iter().map(|part| part.to_string_lossy().trim_end_matches(".rs").to_string());
+        let mut module: ModulePath = names.collect();
+        if module.iter().any(|name| name.ends_with("tests")) {
+            continue;
+        }
+        module.retain(|name| !matches!(name.as_str(), "lib" | "main" | "mod"));
+        texts.entry(module).or_default().push_str(&code(&read(file)?));
+    }
+    let modules: BTreeSet<ModulePath> = texts.keys().cloned().collect();
+    let exports: Exports = texts.iter().map(|(module, text)| (module.clone(), exports(module, text))).collect();
+    let mut graphs: BTreeMap<ModulePath, Graph> = BTreeMap::new();
+    for (module, text) in &texts {
+        for named in paths(module, text) {
+            if let Some((folder, from, to)) = edge(module, named, &modules, &exports) {
+                graphs.entry(folder).or_default().entry(from).or_default().insert(to);
+            }
         }
     }
-    let modules: BTreeSet<String> = texts.keys().cloned().collect();
-    let root = ["lib.rs", "main.rs"].iter().map(|file| source.join(file)).find(|file| file.exists());
-    let exports = root.map(|file| read(&file)).transpose()?.map(|text| exports(&code(&text))).unwrap_or_default();
-    Ok(texts
-        .into_iter()
-        .map(|(module, text)| {
-            let module_of = |name: String| match modules.contains(&name) {
-                true => name,
-                false => exports.get(&name).cloned().unwrap_or(name),
-            };
-            let mut named: BTreeSet<String> = named(&text).into_iter().map(module_of).collect();
-            named.retain(|other| modules.contains(other) && *other != module);
-            (module, named)
-        })
-        .collect())
+    Ok(graphs)
+}
+
+/// The folder that a module and what it names have in common, with the item of each there.
+fn edge(
+    module: &[String],
+    mut named: ModulePath,
+    modules: &BTreeSet<ModulePath>,
+    exports: &Exports,
+) -> Option<(ModulePath, String, String)> {
+    for _ in 0..EXPORT_STEPS_MAX {
+        let common = module.iter().zip(&named).take_while(|(a, b)| a == b).count();
+        let (folder, to) = (&named[..common], named.get(common)?);
+        if modules.contains(&named[..=common]) {
+            let from = module.get(common)?.clone();
+            return Some((folder.to_vec(), from, to.clone()));
+        }
+        let stands_for = exports.get(folder)?.get(to)?;
+        named = [stands_for.as_slice(), &named[common + 1..]].concat();
+    }
+    None
 }
 
 /// A file without comments and without its tests.
@@ -56,63 +111,99 @@ fn code(text: &str) -> String {
     text.lines().filter(|line| !line.trim_start().starts_with("//")).flat_map(|line| [line, "\n"]).collect()
 }
 
-/// The names that a crate's root takes out of its modules (`pub use module::{A, B}`), with their modules.
-fn exports(root: &str) -> BTreeMap<String, String> {
-    let uses = root.match_indices("use ").filter_map(|(at, word)| {
-        let rest = &root[at + word.len()..];
-        let path = rest[..rest.find(';')?].trim_start_matches("self::").trim_start_matches("crate::");
-        path.split_once("::")
-    });
-    let names = |module: &str, list: &str| {
-        let words = list.split(|character: char| !character.is_alphanumeric() && character != '_');
-        words.filter(|word| !word.is_empty()).map(|word| (word.to_string(), module.to_string())).collect::<Vec<_>>()
-    };
-    uses.flat_map(|(module, list)| names(module, list)).collect()
-}
-
-/// A file's code with paths from the crate: what stands above a module of the crate is the crate.
-fn seen_from_the_crate(path: &Path, code: &str) -> String {
-    match path.components().count() {
-        1 => code.replace("super::", "crate::"),
-        _ => code.to_string(),
-    }
-}
-
-/// The names behind `crate::`, also in braces.
-fn named(code: &str) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    for (at, prefix) in code.match_indices("crate::") {
-        // `squall_crate::` is none.
-        let before = code[..at].chars().next_back();
-        if before.is_some_and(|before| before.is_alphanumeric() || before == '_') {
-            continue;
-        }
-        let rest = &code[at + prefix.len()..];
-        match rest.strip_prefix('{') {
-            Some(list) => found.extend(first_words(list)),
-            None => found.extend(word(rest)),
+/// The names that a module takes out of others (`use module::{A, B as C}`), with what they stand for.
+fn exports(module: &[String], code: &str) -> BTreeMap<String, ModulePath> {
+    let mut found = BTreeMap::new();
+    for (at, word) in code.match_indices("use ") {
+        let starts = code[..at].chars().next_back().is_none_or(char::is_whitespace);
+        let Some(end) = code[at..].find(';').filter(|_| starts) else { continue };
+        for (path, name) in expand(&code[at + word.len()..at + end]) {
+            let absolute = absolute(module, path.clone()).unwrap_or_else(|| [module, &path].concat());
+            found.insert(name, absolute);
         }
     }
     found
 }
 
-/// The first word of each path in the braces that a text begins in.
-fn first_words(list: &str) -> Vec<String> {
-    let (mut depth, mut words, mut is_first) = (0u32, Vec::new(), true);
+/// The paths that a module's code names from the crate's root, from itself or from what stands above it.
+fn paths(module: &[String], code: &str) -> Vec<ModulePath> {
+    let mut found = Vec::new();
+    for start in ["crate::", "super::", "self::"] {
+        for (at, _) in code.match_indices(start) {
+            // `squall_crate::` is none, and `super::super::` is found at its beginning.
+            let before = code[..at].chars().next_back();
+            if before.is_some_and(|before| before.is_alphanumeric() || matches!(before, '_' | ':')) {
+                continue;
+            }
+            found.extend(expand(&code[at..]).into_iter().filter_map(|(path, _)| absolute(module, path)));
+        }
+    }
+    found
+}
+
+/// A path from the crate's root; `None` if it does not begin with `crate`, `super` or `self`.
+fn absolute(module: &[String], path: ModulePath) -> Option<ModulePath> {
+    let mut from = match path.first()?.as_str() {
+        "crate" => Vec::new(),
+        "super" | "self" => module.to_vec(),
+        _ => return None,
+    };
+    let mut rest = path.as_slice();
+    while let [first @ ("crate" | "super" | "self"), ..] = rest.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        if first == "super" {
+            from.pop();
+        }
+        rest = &rest[1..];
+    }
+    from.extend_from_slice(rest);
+    Some(from)
+}
+
+/// The paths that a text begins with, those in braces one by one, each with the name that it has from then on.
+fn expand(text: &str) -> Vec<(ModulePath, String)> {
+    let mut path = Vec::new();
+    let mut rest = text;
+    loop {
+        let Some(name) = word(rest) else { break };
+        rest = &rest[name.len()..];
+        path.push(name);
+        let Some(behind) = rest.strip_prefix("::") else { break };
+        rest = behind;
+        if let Some(list) = rest.strip_prefix('{') {
+            let parts = list_items(list);
+            return parts
+                .iter()
+                .flat_map(|item| expand(item))
+                .map(|(below, name)| ([path.as_slice(), &below].concat(), name))
+                .collect();
+        }
+    }
+    let renamed = rest.trim_start().strip_prefix("as ").and_then(|rest| word(rest.trim_start()));
+    match (path.last().cloned(), renamed) {
+        (Some(last), name) => vec![(path, name.unwrap_or(last))],
+        (None, _) => Vec::new(),
+    }
+}
+
+/// The items of a list in braces that a text begins in.
+fn list_items(list: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut items) = (0u32, 0, Vec::new());
     for (at, character) in list.char_indices() {
         match character {
             '{' => depth += 1,
-            '}' if depth == 0 => break,
+            '}' if depth == 0 => {
+                items.push(list[start..at].trim());
+                return items;
+            }
             '}' => depth -= 1,
-            ',' if depth == 0 => is_first = true,
-            _ if is_first && depth == 0 && !character.is_whitespace() => {
-                words.extend(word(&list[at..]));
-                is_first = false;
+            ',' if depth == 0 => {
+                items.push(list[start..at].trim());
+                start = at + 1;
             }
             _ => {}
         }
     }
-    words
+    items
 }
 
 fn word(text: &str) -> Option<String> {
@@ -120,24 +211,38 @@ fn word(text: &str) -> Option<String> {
     (end > 0).then(|| text[..end].to_string())
 }
 
-/// Modules of which each names the next, and the last one the first.
-fn circle(graph: &Graph) -> Option<Vec<String>> {
-    let mut left = graph.clone();
-    // What names nothing that is left is in no circle.
-    loop {
-        let free: Vec<String> = left
-            .iter()
-            .filter(|(_, named)| !named.iter().any(|name| left.contains_key(name)))
-            .map(|(name, _)| name.clone())
-            .collect();
-        if free.is_empty() {
-            break;
+/// The modules that can be reached from one.
+fn reached<'g>(graph: &'g Graph, from: &str) -> BTreeSet<&'g str> {
+    let mut found = BTreeSet::new();
+    let mut next: Vec<&str> = graph.get(from).into_iter().flatten().map(String::as_str).collect();
+    while let Some(module) = next.pop() {
+        if found.insert(module) {
+            next.extend(graph.get(module).into_iter().flatten().map(String::as_str));
         }
-        free.iter().for_each(|name| drop(left.remove(name)));
     }
-    let mut path = vec![left.keys().next()?.clone()];
+    found
+}
+
+/// Sets of modules that all reach each other.
+fn circles(graph: &Graph) -> Vec<BTreeSet<String>> {
+    let reach: BTreeMap<&str, BTreeSet<&str>> =
+        graph.keys().map(|module| (module.as_str(), reached(graph, module))).collect();
+    let is_reached = |from: &str, to: &str| reach.get(from).is_some_and(|reached| reached.contains(to));
+    let mut found: Vec<BTreeSet<String>> = Vec::new();
+    for module in graph.keys().filter(|module| is_reached(module, module)) {
+        if !found.iter().any(|circle| circle.contains(module)) {
+            let others = graph.keys().filter(|other| is_reached(module, other) && is_reached(other, module));
+            found.push(others.cloned().collect());
+        }
+    }
+    found
+}
+
+/// Modules of a circle of which each names the next, and the last one the first.
+fn path_of(graph: &Graph, circle: &BTreeSet<String>) -> Option<Vec<String>> {
+    let mut path = vec![circle.first()?.clone()];
     loop {
-        let next = left.get(path.last()?)?.iter().find(|name| left.contains_key(*name))?.clone();
+        let next = graph.get(path.last()?)?.iter().find(|name| circle.contains(*name))?.clone();
         if let Some(start) = path.iter().position(|name| *name == next) {
             path.drain(..start);
             path.push(next);
@@ -151,23 +256,47 @@ fn circle(graph: &Graph) -> Option<Vec<String>> {
 mod tests {
     use super::*;
 
+    fn module(path: &str) -> ModulePath {
+        path.split("::").filter(|name| !name.is_empty()).map(str::to_string).collect()
+    }
+
+    fn shown(paths: Vec<ModulePath>) -> Vec<String> {
+        let mut paths: Vec<String> = paths.iter().map(|path| path.join("::")).collect();
+        paths.sort();
+        paths
+    }
+
     #[test]
     fn names_are_found() {
-        let text = "use crate::a::B;\nuse crate::{c, d::{E, f}, g};\n// crate::no\nuse squall_crate::h;\nfn x() { crate::i::y() }\n#[cfg(test)]\nmod tests {\nuse crate::j;\n}";
-        assert_eq!(named(&code(text)).into_iter().collect::<Vec<_>>(), ["a", "c", "d", "g", "i"]);
+        let text = "use crate::a::B;\nuse crate::{c, d::{E, f}, g};\n// crate::no\nuse squall_crate::h;\n\
+                    fn x() { crate::i::y() }\n#[cfg(test)]\nmod tests {\nuse crate::j;\n}";
+        assert_eq!(shown(paths(&module("z"), &code(text))), ["a::B", "c", "d::E", "d::f", "g", "i::y"]);
+        let text = "use super::{k, super::l::M};\nself::n::o();";
+        assert_eq!(shown(paths(&module("x::y::z"), text)), ["x::l::M", "x::y::k", "x::y::z::n::o"]);
     }
 
     #[test]
-    fn names_that_the_root_takes_out_of_modules_are_theirs() {
-        let found = exports("pub use a::{B, c::D};\npub use self::e::F;\nuse std::fmt;\n");
-        let found: Vec<_> = found.iter().map(|(name, module)| format!("{module}::{name}")).collect();
-        assert_eq!(found, ["a::B", "a::D", "e::F", "a::c", "std::fmt"]);
+    fn names_that_a_folder_takes_out_of_modules_are_theirs() {
+        let found = exports(&module("m"), "pub use a::{B, c::D as E};\npub use self::e::F;\nuse crate::g::H;\n");
+        let found: Vec<_> = found.iter().map(|(name, path)| format!("{name} {}", path.join("::"))).collect();
+        assert_eq!(found, ["B m::a::B", "E m::a::c::D", "F m::e::F", "H g::H"]);
     }
 
     #[test]
-    fn names_above_a_module_are_the_crates() {
-        let found = |path: &str| named(&seen_from_the_crate(Path::new(path), "use super::{a, b::C};")).len();
-        assert_eq!((found("d.rs"), found("d/e.rs")), (2, 0));
+    fn modules_are_compared_in_the_folder_that_has_both() {
+        let modules: BTreeSet<ModulePath> = ["a", "a::b", "a::b::c", "a::d", "e"].into_iter().map(module).collect();
+        let names = |name: &str, path: &str| (name.to_string(), module(path));
+        let exports: Exports =
+            [(module(""), [names("E", "e::E")].into()), (module("a"), [names("D", "a::d::D")].into())].into();
+        let edge = |from: &str, named: &str| {
+            let (folder, from, to) = edge(&module(from), module(named), &modules, &exports)?;
+            Some(format!("{}: {from} {to}", folder.join("::")))
+        };
+        assert_eq!(edge("a::b::c", "a::d::X").as_deref(), Some("a: b d"));
+        assert_eq!(edge("a::b::c", "a::D").as_deref(), Some("a: b d"));
+        assert_eq!(edge("a::b::c", "E").as_deref(), Some(": a e"));
+        assert_eq!(edge("a::b::c", "a::OfItsOwnFile"), None);
+        assert_eq!(edge("a", "a::b"), None);
     }
 
     #[test]
@@ -175,8 +304,10 @@ mod tests {
         let graph = |edges: &[(&str, &[&str])]| -> Graph {
             edges.iter().map(|(from, to)| (from.to_string(), to.iter().map(|to| to.to_string()).collect())).collect()
         };
-        assert_eq!(circle(&graph(&[("a", &["b", "c"]), ("b", &["c"]), ("c", &[])])), None);
-        let found = circle(&graph(&[("a", &["b"]), ("b", &["c"]), ("c", &["b"]), ("d", &["a"])]));
-        assert_eq!(found, Some(vec!["b".to_string(), "c".to_string(), "b".to_string()]));
+        assert_eq!(circles(&graph(&[("a", &["b", "c"]), ("b", &["c"]), ("c", &[])])), Vec::<BTreeSet<String>>::new());
+        let two = graph(&[("a", &["b"]), ("b", &["c"]), ("c", &["b"]), ("d", &["a", "e"]), ("e", &["d"])]);
+        let found = circles(&two);
+        assert_eq!(found, [module("b::c"), module("d::e")].map(|names| names.into_iter().collect()));
+        assert_eq!(path_of(&two, &found[0]), Some(module("b::c::b")));
     }
 }

@@ -38,6 +38,7 @@ const CRATE_ORDER: &[&str] = &[
     "session",
     "fastbit",
     "javascript",
+    "http-api",
     "modules",
     "server",
     "squall",
@@ -61,6 +62,7 @@ pub fn run(root: &Path) -> Result<(), String> {
     }
     script_folders(root, &mut findings)?;
     crate::document_names::check(root, &mut findings)?;
+    crate::lists_of_files::check(root, &mut findings)?;
     one_feature_set(root, &mut findings)?;
     benchmarks(root, &mut findings)?;
     for finding in &findings {

@@ -71,11 +71,12 @@ impl<'a> RowCopier<'a> {
         }
         let zone = env.context.settings.time_zone.clone();
         let today = zone.from_unix_micros(env.context.now_micros).map_or(Date::ZERO, |now| now.date());
+        let catalog = state.catalog.load();
         let rules = Target {
             database: database.into(),
             alias: new.name.as_str().into(),
             table: target.clone(),
-            rules: state.rules.get(&state.registry, database, new)?,
+            rules: state.rules.get(&state.registry, &catalog, database, new)?,
             view: None,
             triggers: None,
         };
@@ -86,7 +87,6 @@ impl<'a> RowCopier<'a> {
             || new.checks.iter().any(|check| check.enforced && !old.checks.contains(check));
         let store = (*state.store).clone();
         let view = store.read_view();
-        let catalog = state.catalog.load();
         let statement = Arc::new(StatementEnv::new(env.context.clone(), catalog, store, Some(view.clone())));
         Ok(RowCopier {
             env,

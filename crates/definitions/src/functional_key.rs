@@ -53,7 +53,12 @@ fn add_column(
     (index, part): (&str, usize),
     context: &DdlContext<'_>,
 ) -> SqlResult<ColumnId> {
-    let sql_type = key_type(&bind(table, &generated, context)?, &generated)?;
+    let bound = bind(table, &generated, context).map_err(|error| match error.is(ErrorCode::SpDoesNotExist) {
+        // A stored function, or none at all.
+        true => SqlError::new(ErrorCode::FunctionalIndexFunctionNotAllowed, &[&index]),
+        false => error,
+    })?;
+    let sql_type = key_type(&bound, &generated)?;
     let id = ColumnId(table.next_column_id);
     table.next_column_id += 1;
     let name = hidden_name(table, index, part);

@@ -3,10 +3,11 @@
 //!
 //! Files are read into lines in LOAD DATA's default format. So LOAD DATA does the conversions, warnings and rejected rows of all
 //! formats. Reading order: [`FileFormat`], [`Records`] (text to such lines), [`ParquetRows`] (Parquet to such lines), [`text`] (values
-//! to CSV and NDJSON), [`ParquetWriter`].
+//! to CSV and NDJSON), [`exchange`] (columns as plain Arrow arrays), [`ParquetWriter`].
 //!
 //! The crate knows no tables, sessions or sockets.
 
+pub mod exchange;
 mod field;
 mod format;
 mod parquet_file;

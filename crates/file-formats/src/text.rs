@@ -3,6 +3,7 @@
 use squall_functions::operators::coerce::to_text;
 use squall_types::json::Json;
 use squall_types::{SqlType, Value};
+use std::io::Write as _;
 
 /// What a value is in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +31,34 @@ impl JsonForm {
 }
 
 /// Appends a text as a JSON string.
-pub fn push_json_string(text: String, out: &mut Vec<u8>) {
-    out.extend_from_slice(Json::from_value(&Value::String(text)).to_text().as_bytes());
+pub fn push_json_string(text: &str, out: &mut Vec<u8>) {
+    out.push(b'"');
+    let bytes = text.as_bytes();
+    let mut written = 0;
+    for (at, byte) in bytes.iter().enumerate() {
+        let escape: &[u8] = match byte {
+            b'"' => b"\\\"",
+            b'\\' => b"\\\\",
+            b'\n' => b"\\n",
+            b'\r' => b"\\r",
+            b'\t' => b"\\t",
+            8 => b"\\b",
+            12 => b"\\f",
+            0..32 => {
+                out.extend_from_slice(&bytes[written..at]);
+                // Two hexadecimal digits are enough below 32. Writing to memory cannot fail.
+                let _ = write!(out, "\\u00{byte:02x}");
+                written = at + 1;
+                continue;
+            }
+            _ => continue,
+        };
+        out.extend_from_slice(&bytes[written..at]);
+        out.extend_from_slice(escape);
+        written = at + 1;
+    }
+    out.extend_from_slice(&bytes[written..]);
+    out.push(b'"');
 }
 
 /// Appends a value that is not NULL, given by its text or its bytes.
@@ -43,7 +70,7 @@ pub fn push_json(value: &[u8], form: JsonForm, out: &mut Vec<u8>) {
             let kept = if value.get(zeros).is_some_and(u8::is_ascii_digit) { zeros } else { zeros.saturating_sub(1) };
             out.extend_from_slice(&value[kept..]);
         }
-        JsonForm::String => push_json_string(String::from_utf8_lossy(value).into_owned(), out),
+        JsonForm::String => push_json_string(&String::from_utf8_lossy(value), out),
         JsonForm::Bytes => {
             out.extend_from_slice(Json::from_value(&Value::Bytes(value.to_vec())).to_text().as_bytes());
         }
@@ -85,7 +112,7 @@ impl LineWriter {
     pub fn ndjson(names: &[String], types: Vec<SqlType>) -> LineWriter {
         let member = |name: &String| {
             let mut text = Vec::new();
-            push_json_string(name.clone(), &mut text);
+            push_json_string(name, &mut text);
             text
         };
         LineWriter { types, members: Some(names.iter().map(member).collect()) }

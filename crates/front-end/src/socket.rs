@@ -44,6 +44,15 @@ impl Socket {
         }
     }
 
+    /// Waits for the client's next bytes and copies their beginning, which stays to be read; nothing at the end.
+    ///
+    /// # Errors
+    /// The system's; a Unix socket cannot do it.
+    pub async fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Self::Tcp(stream) = self else { return Err(io::ErrorKind::Unsupported.into()) };
+        std::future::poll_fn(|cx| stream.borrow().poll_peek(cx, &mut ReadBuf::new(buffer))).await
+    }
+
     /// The TCP socket without its event loop; `None` for another kind, or where it has other owners.
     pub fn into_tcp(self) -> Option<std::net::TcpStream> {
         let Self::Tcp(stream) = self else { return None };

@@ -8,7 +8,7 @@ use crate::proxy::Proxy;
 use crate::resolver::Resolve;
 use crate::rules::Rules;
 use crate::target::Target;
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -139,6 +139,8 @@ pub struct Opened<'c> {
     pub redirects: u32,
     client: &'c Client,
     body: Incoming,
+    /// What came of the body and is not unpacked yet.
+    input: Bytes,
     unpacker: Option<Unpacker>,
     kept: Option<(Key, Connection)>,
 }
@@ -150,11 +152,23 @@ impl Opened<'_> {
     /// [`HttpError::Transfer`] if it breaks off, is damaged or too long.
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>, HttpError> {
         while let Some(unpacker) = &mut self.unpacker {
+            if unpacker.has_more(&self.input) {
+                let mut rest: &[u8] = &self.input;
+                let part = unpacker.unpack(&mut rest)?;
+                let used = self.input.len() - rest.len();
+                self.input.advance(used);
+                // A long body of few bytes leaves others their time, and can be ended.
+                tokio::task::consume_budget().await;
+                if !part.is_empty() {
+                    return Ok(Some(part));
+                }
+                continue;
+            }
             let part = match self.body.frame().await {
-                Some(Ok(frame)) => match frame.into_data() {
-                    Ok(bytes) => unpacker.push(&bytes)?,
-                    Err(_) => continue,
-                },
+                Some(Ok(frame)) => {
+                    self.input = frame.into_data().unwrap_or_default();
+                    continue;
+                }
                 Some(Err(error)) => return Err(connection_error(&error)),
                 None => {
                     if let Some((key, connection)) = self.kept.take() {
@@ -242,7 +256,18 @@ impl Client {
                     let unpacker = Some(Unpacker::new(encoding, limits.max_bytes)?);
                     let (status, headers, target) = (head.status, head.headers, request.target);
                     let kept = Some((key, connection));
-                    return Ok(Opened { status, target, headers, redirects, client: self, body, unpacker, kept });
+                    let input = Bytes::new();
+                    return Ok(Opened {
+                        status,
+                        target,
+                        headers,
+                        redirects,
+                        client: self,
+                        body,
+                        input,
+                        unpacker,
+                        kept,
+                    });
                 }
             }
             redirects += 1;

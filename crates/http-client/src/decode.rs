@@ -1,6 +1,7 @@
 //! Decompresses bodies.
 //!
-//! A peer may pack a gigabyte into a megabyte. So the output is counted as it is made, and never exceeds the bound.
+//! A peer may pack a gigabyte into a megabyte, and with zstd into 32 kilobytes. So the output is counted as it is made, never exceeds the bound, and comes out
+//! in parts, however much a part of the input holds.
 
 use crate::error::HttpError;
 use flate2::write::MultiGzDecoder;
@@ -12,8 +13,10 @@ use zstd::stream::raw::{DParameter, Decoder as RawDecoder, Operation};
 pub const ACCEPTED: &str = "gzip, deflate, zstd";
 /// Bytes that are unpacked in one step, so that a step makes little.
 const STEP_BYTES: usize = 4 << 10;
-/// Bytes that come out at a time.
+/// Bytes that come out of a decoder at a time.
 const ROOM_BYTES: usize = 32 << 10;
+/// A part of the output is complete with so many bytes; it may have a step's more.
+const PART_BYTES: usize = 256 << 10;
 /// The window of zstd, in bits, that RFC 9659 allows on the web: 8 MiB.
 const ZSTD_WINDOW_LOG: u32 = 23;
 
@@ -63,6 +66,8 @@ pub struct Unpacker {
     packing: Packing,
     max_bytes: usize,
     has_begun: bool,
+    /// Whether the decoder may have more of the bytes that it took.
+    is_full: bool,
 }
 
 impl std::fmt::Debug for Unpacker {
@@ -92,21 +97,31 @@ impl Unpacker {
             }
             _ => return Err(HttpError::transfer("the content encoding is none of gzip, deflate, zstd")),
         };
-        Ok(Unpacker { packing, max_bytes, has_begun: false })
+        Ok(Unpacker { packing, max_bytes, has_begun: false, is_full: false })
     }
 
-    /// Takes bytes as they came, and gives what they are.
+    /// Takes bytes as they came from the beginning of `input`, and gives a part of what they are. [`Unpacker::has_more`] tells whether it is all.
     ///
     /// # Errors
     /// [`HttpError::Transfer`] if they are damaged, or too many.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<u8>, HttpError> {
-        self.has_begun |= !bytes.is_empty();
-        for step in bytes.chunks(STEP_BYTES) {
-            if let Err(error) = self.packing.step(step) {
-                return Err(self.failed(&error));
+    pub fn unpack(&mut self, input: &mut &[u8]) -> Result<Vec<u8>, HttpError> {
+        self.has_begun |= !input.is_empty();
+        while self.has_more(input) && self.packing.bounded().out.len() < PART_BYTES {
+            let all = *input;
+            match self.packing.step(all.get(..STEP_BYTES).unwrap_or(all)) {
+                Ok((read, is_full)) => {
+                    *input = all.get(read..).unwrap_or_default();
+                    self.is_full = is_full;
+                }
+                Err(error) => return Err(self.failed(&error)),
             }
         }
         Ok(std::mem::take(&mut self.packing.bounded().out))
+    }
+
+    /// Whether there is more to unpack before other input comes.
+    pub fn has_more(&self, input: &[u8]) -> bool {
+        self.is_full || !input.is_empty()
     }
 
     /// The body has ended: gives what is left of it.
@@ -142,58 +157,52 @@ impl Packing {
         }
     }
 
-    fn step(&mut self, bytes: &[u8]) -> io::Result<()> {
+    /// Takes bytes and makes at most [`ROOM_BYTES`] of them. Gives how many it took, and whether there may be more of these.
+    fn step(&mut self, bytes: &[u8]) -> io::Result<(usize, bool)> {
+        let no_progress = || io::Error::other("no progress");
         match self {
-            Packing::None(out) => out.write_all(bytes),
-            Packing::Gzip(decoder) => decoder.write_all(bytes),
+            Packing::None(out) => out.write_all(bytes).map(|()| (bytes.len(), false)),
+            Packing::Gzip(decoder) => match decoder.write(bytes)? {
+                0 if !bytes.is_empty() => Err(no_progress()),
+                read => Ok((read, false)),
+            },
+            // What comes behind the end means nothing.
+            Packing::Deflate { has_ended: true, .. } => Ok((bytes.len(), false)),
             Packing::Deflate { decoder, out, has_ended } => {
                 let mut room = vec![0; ROOM_BYTES];
-                let mut rest = bytes;
-                // What comes behind the end means nothing.
-                while !*has_ended {
-                    let (read, written) = (decoder.total_in(), decoder.total_out());
-                    let status = decoder.decompress(rest, &mut room, FlushDecompress::None)?;
-                    let (read, written) = (decoder.total_in() - read, (decoder.total_out() - written) as usize);
-                    rest = rest.get(read as usize..).unwrap_or_default();
-                    out.write_all(room.get(..written).unwrap_or_default())?;
-                    *has_ended = status == Status::StreamEnd;
-                    if rest.is_empty() && written < room.len() {
-                        break;
-                    }
-                    if read == 0 && written == 0 {
-                        return Err(io::Error::other("no progress"));
-                    }
+                let (read, written) = (decoder.total_in(), decoder.total_out());
+                let status = decoder.decompress(bytes, &mut room, FlushDecompress::None)?;
+                let (read, written) = ((decoder.total_in() - read) as usize, (decoder.total_out() - written) as usize);
+                out.write_all(room.get(..written).unwrap_or_default())?;
+                *has_ended = status == Status::StreamEnd;
+                match read == 0 && written == 0 && !bytes.is_empty() && !*has_ended {
+                    true => Err(no_progress()),
+                    false => Ok((read, written == room.len())),
                 }
-                Ok(())
             }
             Packing::Undecided(out, first) => {
-                let begin: Vec<u8> = first.take().into_iter().chain(bytes.iter().copied()).collect();
-                let [one, two, ..] = begin.as_slice() else {
-                    *first = begin.first().copied();
-                    return Ok(());
+                let (before, mut rest) = (*first, bytes);
+                let Some(one) = before.or_else(|| rest.split_off_first().copied()) else { return Ok((0, false)) };
+                let Some(two) = rest.first() else {
+                    *first = Some(one);
+                    return Ok((bytes.len(), false));
                 };
                 // The header of zlib's form (RFC 1950); there are servers that send the bare one.
-                let is_zlib = one & 0x0f == 8 && (u16::from(*one) << 8 | u16::from(*two)).is_multiple_of(31);
+                let is_zlib = one & 0x0f == 8 && (u16::from(one) << 8 | u16::from(*two)).is_multiple_of(31);
                 let left = out.left;
                 let out = std::mem::replace(out, Bounded { out: Vec::new(), left, is_over: false });
                 *self = Packing::Deflate { decoder: Box::new(Decompress::new(is_zlib)), out, has_ended: false };
-                self.step(&begin)
+                let (_, is_full) = self.step(&[one])?;
+                Ok((usize::from(before.is_none()), is_full))
             }
             Packing::Zstd { decoder, out, is_within } => {
                 let mut room = vec![0; ROOM_BYTES];
-                let mut rest = bytes;
-                loop {
-                    let status = decoder.run_on_buffers(rest, &mut room)?;
-                    rest = rest.get(status.bytes_read..).unwrap_or_default();
-                    out.write_all(room.get(..status.bytes_written).unwrap_or_default())?;
-                    *is_within = status.remaining != 0;
-                    let is_full = status.bytes_written == room.len();
-                    if rest.is_empty() && !is_full {
-                        return Ok(());
-                    }
-                    if status.bytes_read == 0 && status.bytes_written == 0 {
-                        return Err(io::Error::other("no progress"));
-                    }
+                let status = decoder.run_on_buffers(bytes, &mut room)?;
+                out.write_all(room.get(..status.bytes_written).unwrap_or_default())?;
+                *is_within = status.remaining != 0;
+                match status.bytes_read == 0 && status.bytes_written == 0 && !bytes.is_empty() {
+                    true => Err(no_progress()),
+                    false => Ok((status.bytes_read, status.bytes_written == room.len())),
                 }
             }
         }
@@ -237,8 +246,10 @@ mod tests {
     fn unpacked(encoding: &str, bytes: &[u8], part: usize, max: usize) -> Result<Vec<u8>, HttpError> {
         let mut unpacker = Unpacker::new(if encoding == "bare" { "deflate" } else { encoding }, max)?;
         let mut out = Vec::new();
-        for part in bytes.chunks(part) {
-            out.extend(unpacker.push(part)?);
+        for mut part in bytes.chunks(part) {
+            while unpacker.has_more(part) {
+                out.extend(unpacker.unpack(&mut part)?);
+            }
         }
         out.extend(unpacker.finish()?);
         Ok(out)
@@ -268,9 +279,35 @@ mod tests {
         for encoding in ["gzip", "deflate", "zstd"] {
             let sent = packed(encoding, &bomb);
             let mut unpacker = Unpacker::new(encoding, 1 << 20).unwrap();
-            let error = unpacker.push(&sent).unwrap_err();
+            let mut rest = sent.as_slice();
+            let mut unpacked = 0;
+            let error = loop {
+                match unpacker.unpack(&mut rest) {
+                    Ok(part) => unpacked += part.len(),
+                    Err(error) => break error,
+                }
+                assert!(unpacked <= 1 << 20 && unpacker.has_more(rest));
+            };
             assert_eq!(error.to_string(), "the body has more than 1048576 bytes", "{encoding}");
-            assert!(unpacker.packing.bounded().out.capacity() <= 4 << 20);
+            assert!(unpacker.packing.bounded().out.capacity() <= 1 << 20);
+        }
+    }
+
+    #[test]
+    fn a_bomb_comes_out_in_parts() {
+        // A frame of zstd whose blocks repeat one byte 131,072 times each: 64 KiB are 2 GiB.
+        let mut bomb = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x38];
+        (0..16_000).for_each(|_| bomb.extend([0x02, 0x00, 0x10, b'x']));
+        let gzip = packed("gzip", &vec![0; 64 << 20]);
+        for (encoding, sent) in [("zstd", &bomb), ("gzip", &gzip), ("deflate", &packed("deflate", &vec![0; 64 << 20]))]
+        {
+            let mut unpacker = Unpacker::new(encoding, usize::MAX).unwrap();
+            let mut rest = sent.as_slice();
+            for _ in 0..100 {
+                let part = unpacker.unpack(&mut rest).unwrap();
+                assert!((PART_BYTES..=PART_BYTES + 2 * ROOM_BYTES).contains(&part.len()), "{encoding}: {}", part.len());
+                assert!(unpacker.has_more(rest), "{encoding}");
+            }
         }
     }
 }

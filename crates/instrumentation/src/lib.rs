@@ -3,7 +3,7 @@
 //! A session counts by itself, in its [`Process`], and shares nothing while a statement runs; [`Statistics`] has the counts of ended sessions.
 //! Readers add both up.
 //!
-//! From the bottom up: [`totals`], [`timed`], [`events`], [`recent`], [`statement_kind`], [`statements`], [`tables`], [`transactions`], [`prepared`], [`errors`],
+//! From the bottom up: [`totals`], [`timed`], [`events`], [`recent`], [`statement_counters`], [`statements`], [`tables`], [`transactions`], [`prepared`], [`errors`],
 //! [`waits`], [`stages`], [`socket_use`]; [`process`]; [`memory`], [`accounts`], [`statistics`].
 //!
 //! Knows: digests, statistics of the row store's waits, MySQL's names of events. Must not know: sessions, sockets, the tables that show it.
@@ -17,7 +17,7 @@ pub mod process;
 pub mod recent;
 pub mod socket_use;
 pub mod stages;
-pub mod statement_kind;
+pub mod statement_counters;
 pub mod statements;
 pub mod statistics;
 pub mod tables;

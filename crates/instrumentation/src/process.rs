@@ -5,7 +5,7 @@ use crate::prepared::PreparedUses;
 use crate::recent::RecentStatement;
 use crate::socket_use::{SocketTotals, SocketUse, TlsUse};
 use crate::stages::CountedStages;
-use crate::statement_kind::StatementCounters;
+use crate::statement_counters::StatementCounters;
 use crate::statements::CountedStatements;
 use crate::tables::CountedTables;
 use crate::transactions::CountedTransactions;

@@ -3,7 +3,7 @@
 use crate::convert::input_of;
 use crate::engine::{Input, Output, Parameter, ResultForm, Statements, Task};
 use crate::errors::error_of;
-use crate::functions::{PRIVILEGE, Settings, Shared};
+use crate::functions::{Settings, Shared};
 use crate::pool::LastScript;
 use squall_registry::{CallerError, CallerStatement, CallerStatements, ExternalCall, RowsOf};
 use squall_statement_context::NestedResult;
@@ -35,7 +35,7 @@ fn is_strict(body: &str) -> bool {
 /// Runs a body.
 ///
 /// # Errors
-/// 1227 without the privilege to run scripts; what the script fails with.
+/// What the script fails with.
 pub(crate) fn call(
     settings: &Settings,
     shared: &Shared,
@@ -43,7 +43,6 @@ pub(crate) fn call(
     statements: &dyn CallerStatements,
 ) -> SqlResult<Vec<(Value, SqlType)>> {
     let context = &*call.context;
-    context.demand_privilege(PRIVILEGE)?;
     let (zone, limits) = (&context.settings.time_zone, settings.limits(context));
     let decimal_as_text = settings.decimal_as_text(context);
     let inputs: Vec<(Option<&str>, Input<'_>)> = call

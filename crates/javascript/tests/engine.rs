@@ -327,6 +327,109 @@ fn the_stack_is_bounded() {
 }
 
 #[test]
+fn a_full_stack_cannot_be_caught() {
+    let caught = [
+        "function f() { f() } try { f() } catch (e) { 'caught' }",
+        "function f() { try { f() } finally { return 1 } } f()",
+        "function f() { try { return f() } catch { return 1 } } f()",
+        "class A { constructor() { new A() } } try { new A() } catch { 'caught' }",
+        "var o = {toString() { return '' + this }}; try { '' + o } catch { 'caught' }",
+        "var p = {}; p = new Proxy(p, {get(t, k, r) { return Reflect.get(r, k, r) }}); try { p.x } catch { 'caught' }",
+        "function f() { return [1].map(f) } try { f() } catch { 'caught' }",
+        "function* g() { yield* g() } try { [...g()] } catch { 'caught' }",
+        "try { JSON.parse('['.repeat(1e6)) } catch { 'caught' }",
+        "try { eval('('.repeat(1e6)) } catch { 'caught' }",
+        "try { new Function('['.repeat(1e6)) } catch { 'caught' }",
+        "try { new RegExp('(?:'.repeat(1e5) + ')'.repeat(1e5)) } catch { 'caught' }",
+        "try { eval('/' + '(?:'.repeat(1e5) + ')'.repeat(1e5) + '/') } catch { 'caught' }",
+        "var a = []; for (var i = 0; i < 1e5; i++) a = [a]; try { JSON.stringify(a) } catch { 'caught' }",
+        "async function f() { await f() } f().catch(() => 'caught')",
+        "function f() { f() } new Promise(f).catch(() => 'caught')",
+        "function f() { f() } Promise.resolve().then(f).then(() => 1, () => 'caught')",
+        "var t = {}; Object.defineProperty(t, 'then', {get() { return this.then }}); Promise.resolve(t).catch(() => 'caught')",
+        // What a script changes in errors makes no difference.
+        "Error.stackTraceLimit = 0; function f() { f() } try { f() } catch { 'caught' }",
+        "Error.stackTraceLimit = {valueOf() { throw 1 }}; function f() { f() } try { f() } catch { 'caught' }",
+        "Error.prepareStackTrace = () => 1; function f() { f() } try { f() } catch { 'caught' }",
+        "Object.defineProperty(Error, 'stackTraceLimit', {value: 0}); function f() { f() } try { f() } catch { 'caught' }",
+        "delete Error.stackTraceLimit; delete RangeError.prototype.name; function f() { f() } try { f() } catch { 'caught' }",
+        "Error.isError = () => false; Object.getOwnPropertyDescriptor = Reflect.getOwnPropertyDescriptor = null; \
+         function f() { f() } try { f() } catch { 'caught' }",
+        "Object.defineProperty(RangeError.prototype, 'message', {get() { return '' }, set() {}}); \
+         function f() { f() } try { f() } catch { 'caught' }",
+        "Object.setPrototypeOf(RangeError.prototype, null); function f() { f() } try { f() } catch { 'caught' }",
+        // Nothing of a script runs while the engine makes a stack trace.
+        "var n = 0; function f() { f() } Object.defineProperty(Object.prototype, 'value', {get() { try { f() } catch { n++ } }}); \
+         var e = new Error('x'); Object.defineProperty(e, 'message', {get() { return 1 }}); Error.captureStackTrace(e); \
+         try { f() } catch { 'caught' }",
+        // A frame that the stack has no place for, though it is nearly empty.
+        "var v = []; for (var i = 0; i < 60000; i++) v.push('a' + i); var f = new Function('var ' + v.join() + '; return 1'); \
+         function g(n) { return n ? g(n - 1) : f() } try { g(100) } catch { 'caught' }",
+        "var v = []; for (var i = 0; i < 60000; i++) v.push('a' + i); var f = new Function(v.join(), 'return 1'); \
+         function g(n) { return n ? g(n - 1) : f() } try { g(400) } catch { 'caught' }",
+    ];
+    let large = Server::new();
+    let small = Server { limits: Limits { stack: 128 << 10, ..LIMITS }, ..Server::new() };
+    for source in caught {
+        assert_eq!(small.failure(source), Failure::Stack, "{source}");
+        assert_eq!(small.text("1 + 1"), "2");
+        // A larger stack may be enough for some of them. The others fail, too.
+        let result = large.run(source, &[], ResultForm::Text);
+        assert!(!matches!(&result, Ok(Output::Text(text)) if text == "caught"), "{source} gave {result:?}");
+    }
+}
+
+/// `Date.parse` calls the C library, and no jump may leave that. A stack that is full just there must not forbid jumps for good.
+#[test]
+fn a_full_stack_in_the_c_library_leaves_jumps_allowed() {
+    let server = Server {
+        limits: Limits { stack: 128 << 10, time: Some(Duration::from_millis(200)), ..LIMITS },
+        ..Server::new()
+    };
+    let source = "function f() { try { f() } catch { Date.parse('2020-01-01 00:00:00 x') } } f(); \
+                  var a = 'a'.repeat(2e7); for (;;) a.lastIndexOf('a'.repeat(9e6) + 'b')";
+    let begun = Instant::now();
+    assert!(matches!(server.failure(source), Failure::Stack | Failure::Time));
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn errors_within_the_stack_are_no_full_stack() {
+    let server = Server { limits: Limits { stack: 128 << 10, ..LIMITS }, ..Server::new() };
+    let cases = [
+        ("try { null.x } catch (e) { e.message }", "cannot read property 'x' of null"),
+        ("try { throw new Error('stack overflow') } catch (e) { e.message }", "stack overflow"),
+        (
+            "class E extends RangeError {} try { throw new E('Maximum call stack size exceeded') } catch (e) { e.name }",
+            "RangeError",
+        ),
+        ("function f(n) { if (n === 0) throw new Error('x'); f(n - 1) } try { f(50) } catch (e) { e.message }", "x"),
+        ("try { throw {message: 'Maximum call stack size exceeded'} } catch (e) { e.message.length }", "32"),
+        (
+            "var e = new Error('x'); Object.defineProperty(e, 'message', {get() { throw 1 }}); Error.captureStackTrace(e); 'y'",
+            "y",
+        ),
+        (
+            "var e = new Proxy(new Error('x'), {getOwnPropertyDescriptor() { throw 1 }}); Error.captureStackTrace(e); 'y'",
+            "y",
+        ),
+        // Stack traces are those of the engine.
+        ("function f() { return new Error('x').stack }\nf()", "    at f (script:1:27)\n    at <eval> (script:2:1)\n"),
+        (
+            "[1].map(() => new Error('x').stack)[0]",
+            "    at <anonymous> (script:1:19)\n    at map (native)\n    at <eval> (script:1:4)\n",
+        ),
+        ("try { eval('1 +') } catch (e) { e.stack.split('\\n')[0] }", "    at <input>:1:4"),
+        ("Error.stackTraceLimit = 1; (function f() { return new Error('x').stack.split('\\n').length })()", "2"),
+        ("Error.stackTraceLimit = 'none'; [Error.stackTraceLimit, new Error('x').stack].join()", "0,"),
+        ("typeof Error.prepareStackTrace + Object.keys(Error).length", "undefined0"),
+    ];
+    for (source, expected) in cases {
+        assert_eq!(server.text(source), expected, "{source}");
+    }
+}
+
+#[test]
 fn local_time_is_the_sessions() {
     let cases = [
         ("new Date(2012, 5, 16, 9).toISOString()", "2012-06-15T23:00:00.000Z"),

@@ -6,6 +6,7 @@ mod captured;
 mod execute;
 mod fastbit;
 mod history;
+mod http_api;
 mod http_client;
 mod javascript;
 mod json_tools;
@@ -28,5 +29,6 @@ pub fn all() -> Vec<Arc<dyn Module>> {
         Arc::new(execute::ExecuteModule::default()),
         Arc::new(history::HistoryModule::default()),
         Arc::new(http_client::HttpClient::default()),
+        Arc::new(http_api::HttpApi::default()),
     ]
 }

@@ -363,19 +363,12 @@ fn read_digits(reader: &mut Reader<'_>) -> Decoded<Option<(u8, u8)>> {
 }
 
 /// Appends a type.
-#[expect(clippy::too_many_lines, reason = "one arm for each type")]
 pub fn write_type(out: &mut Writer, sql_type: &SqlType) {
     match sql_type {
         SqlType::Null => out.u8(0),
         SqlType::Int { width, unsigned, zerofill, display_width } => {
             out.u8(1);
-            out.u8(match width {
-                IntWidth::Tiny => 1,
-                IntWidth::Small => 2,
-                IntWidth::Medium => 3,
-                IntWidth::Int => 4,
-                IntWidth::Big => 8,
-            });
+            out.u8(code_of_width(*width));
             out.bool(*unsigned);
             out.bool(*zerofill);
             out.option(*display_width, Writer::u8);
@@ -424,16 +417,7 @@ pub fn write_type(out: &mut Writer, sql_type: &SqlType) {
         }
         SqlType::String { kind, length, collation } => {
             out.u8(11);
-            out.u8(match kind {
-                StringKind::Char => 0,
-                StringKind::Varchar => 1,
-                StringKind::Text(TextSize::Tiny) => 2,
-                StringKind::Text(TextSize::Normal) => 3,
-                StringKind::Text(TextSize::Medium) => 4,
-                // A spatial type has a number of its own, above.
-                StringKind::Text(TextSize::Long) | StringKind::Geometry(_) => 5,
-                StringKind::Vector => 6,
-            });
+            out.u8(code_of_string(*kind));
             out.uint(u64::from(*length));
             out.uint(u64::from(collation.0));
         }
@@ -453,6 +437,29 @@ pub fn write_type(out: &mut Writer, sql_type: &SqlType) {
             out.uint(u64::from(*digits));
         }
         SqlType::Uuid => out.u8(16),
+    }
+}
+
+fn code_of_width(width: IntWidth) -> u8 {
+    match width {
+        IntWidth::Tiny => 1,
+        IntWidth::Small => 2,
+        IntWidth::Medium => 3,
+        IntWidth::Int => 4,
+        IntWidth::Big => 8,
+    }
+}
+
+fn code_of_string(kind: StringKind) -> u8 {
+    match kind {
+        StringKind::Char => 0,
+        StringKind::Varchar => 1,
+        StringKind::Text(TextSize::Tiny) => 2,
+        StringKind::Text(TextSize::Normal) => 3,
+        StringKind::Text(TextSize::Medium) => 4,
+        // A spatial type has a number of its own, above.
+        StringKind::Text(TextSize::Long) | StringKind::Geometry(_) => 5,
+        StringKind::Vector => 6,
     }
 }
 

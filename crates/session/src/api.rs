@@ -10,11 +10,12 @@ pub use crate::result::writer::{
     ColumnFlags, ColumnMeta, ConnectionInfo, LocalFuture, NetTimeouts, OkInfo, ResultWriter, SessionChange, StatusInfo,
 };
 use bytes::Bytes;
-pub use login::{Credentials, log_in};
+pub use login::{Credentials, log_in, log_in_confirmed};
 pub use squall_front_end::{Account, FrontEndContext, FrontEndSettings, Listeners};
 pub use squall_instrumentation::{KillCallback, SocketUse, TlsUse};
 pub use squall_types::RowWriter;
 use squall_types::SqlError;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// The answer to COM_STMT_PREPARE.
@@ -30,6 +31,17 @@ pub struct PreparedInfo {
     pub warnings: u16,
 }
 
+/// Statements that are not of MySQL's protocol.
+#[derive(Debug)]
+pub struct TextRequest<'a> {
+    /// How the process list names the command, such as `Http`.
+    pub command: &'static str,
+    /// One statement or several, in UTF-8.
+    pub sql: &'a Bytes,
+    /// A value for each `?` of them, in order (1210 for more or fewer). They are values, never parts of a statement's text.
+    pub values: Vec<squall_types::Value>,
+}
+
 /// Calls that a front end makes; the socket server drives one of these per connection.
 ///
 /// Every call that runs a statement reports through the writer, errors included; the returned `io::Error` means only
@@ -42,6 +54,16 @@ pub trait Connection: Send {
         unanswered: Unanswered,
         writer: &'a mut dyn ResultWriter,
     ) -> LocalFuture<'a, std::io::Result<()>>;
+    /// A text of another protocol than MySQL's. Each statement's warnings and notes follow its result ([`ResultWriter::conditions`]).
+    fn run_text<'a>(
+        &'a mut self,
+        text: TextRequest<'a>,
+        writer: &'a mut dyn ResultWriter,
+    ) -> LocalFuture<'a, std::io::Result<()>>;
+    /// From now on its statements may change nothing, as in a READ ONLY transaction that they cannot leave (1792).
+    fn set_read_only(&mut self);
+    /// Whether the account has a privilege on the whole server: PROCESS, SUPER, or one of the dynamic ones.
+    fn has_privilege(&self, name: &str) -> bool;
     /// Answers a text whose route is known and waits for nothing. Otherwise nothing has been written, and [`Connection::query`] follows with
     /// the same text and what was found out.
     fn query_at_once(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> AtOnce;
@@ -151,6 +173,10 @@ pub trait Backend: FrontEndContext {
         info: ConnectionInfo,
         on_kill: KillCallback,
     ) -> Result<Box<dyn Connection>, SqlError>;
+    /// The account of this name and host, if there is one and clients from `address` may be it.
+    fn account_named(&self, _user: &str, _host: &str, _address: Option<IpAddr>) -> Option<Account> {
+        None
+    }
     /// A client could not log in; for the logs.
     fn login_refused(&self, connection_id: u64, info: &ConnectionInfo, error: &SqlError);
     /// A front end serves the database from now on: modules may open listeners, now and later.

@@ -7,6 +7,8 @@ use crate::api::{
 use crate::database::Database;
 use crate::result::writer::ConnectionInfo;
 use crate::session::{Session, client};
+use squall_catalog::account::host_matches;
+use squall_catalog::{AccountDef, AccountKey};
 use squall_logs::Client;
 use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
@@ -27,17 +29,7 @@ impl FrontEndContext for Database {
 
     fn account(&self, user: &str, address: Option<IpAddr>) -> Option<Account> {
         let accounts = self.0.accounts.load_full();
-        let account = accounts.find(user, address)?;
-        Some(Account {
-            user: account.user.clone(),
-            host: account.host.clone(),
-            plugin: account.plugin.clone(),
-            authentication: account.authentication.clone(),
-            second_authentication: account.second_authentication.clone(),
-            locked: account.locked,
-            password_expired: account.password_expired,
-            require_tls: account.require_tls,
-        })
+        accounts.find(user, address).map(|account| account_of(account))
     }
 
     fn client_gone(&self, connection_id: u64) {
@@ -60,6 +52,20 @@ impl FrontEndContext for Database {
 
     fn connection_refused(&self) {
         self.0.processes.refused_connections.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+/// An account as authentication needs it.
+fn account_of(account: &AccountDef) -> Account {
+    Account {
+        user: account.user.clone(),
+        host: account.host.clone(),
+        plugin: account.plugin.clone(),
+        authentication: account.authentication.clone(),
+        second_authentication: account.second_authentication.clone(),
+        locked: account.locked,
+        password_expired: account.password_expired,
+        require_tls: account.require_tls,
     }
 }
 
@@ -86,9 +92,15 @@ impl Backend for Database {
         info: ConnectionInfo,
         on_kill: KillCallback,
     ) -> Result<Box<dyn Connection>, SqlError> {
-        let key = squall_catalog::AccountKey::new(account.user.clone(), account.host.clone());
+        let key = AccountKey::new(account.user.clone(), account.host.clone());
         let session = Session::new(self.0.clone(), connection_id, key, info, on_kill)?;
         Ok(Box::new(session))
+    }
+
+    fn account_named(&self, user: &str, host: &str, address: Option<IpAddr>) -> Option<Account> {
+        let accounts = self.0.accounts.load_full();
+        let account = accounts.get(&AccountKey::new(user.to_owned(), host.to_owned()))?;
+        host_matches(&account.host, address).then(|| account_of(account))
     }
 
     fn front_end_started(&self, listeners: &Listeners) {

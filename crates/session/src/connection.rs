@@ -1,6 +1,6 @@
 //! The requests of a front end to a session.
 
-use crate::api::{Connection, PreparedInfo};
+use crate::api::{Connection, PreparedInfo, TextRequest};
 use crate::plans::long_statement::{ParsedStatement, Text};
 use crate::plans::prepared::{PreparedStatement, StatementTree};
 use crate::plans::shared_cache::{self, Described, PlanUse};
@@ -12,10 +12,9 @@ use crate::state::prepared_statements::RowCollector;
 use bytes::Bytes;
 use squall_accounting::SessionMemory;
 use squall_accounting::work_meter::measured;
-use squall_catalog::Need;
+use squall_catalog::{Need, Privileges};
 use squall_instrumentation::process::count;
-use squall_instrumentation::statement_kind::StatementKind;
-use squall_parser::ast::Statement;
+use squall_parser::ast::{Statement, StatementKind};
 use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
@@ -314,6 +313,23 @@ impl Connection for Session {
         writer: &'a mut dyn ResultWriter,
     ) -> LocalFuture<'a, std::io::Result<()>> {
         Box::pin(self.run_client_text(sql, unanswered, writer))
+    }
+
+    fn run_text<'a>(
+        &'a mut self,
+        text: TextRequest<'a>,
+        writer: &'a mut dyn ResultWriter,
+    ) -> LocalFuture<'a, std::io::Result<()>> {
+        Box::pin(measured(self.instruments().work_meter(), self.run_text_request(text, writer)))
+    }
+
+    fn set_read_only(&mut self) {
+        self.nesting.is_within_read_only = true;
+    }
+
+    fn has_privilege(&self, name: &str) -> bool {
+        let access = &self.identity.access;
+        access.has_dynamic(name) || (name == "PROCESS" && access.global.contains(Privileges::PROCESS))
     }
 
     fn query_at_once(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> AtOnce {

@@ -54,17 +54,16 @@ impl Session {
     /// time than another thread does to be woken. Changes are left to the caller.
     pub fn run_briefly(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> Brief {
         self.command.leaves_state = false;
-        let catalog = self.shared.catalog.load();
-        let unanswered = match self.answer_text(sql, |route| route.is_brief(&catalog), writer) {
+        let foreign_key_checks = self.settings.foreign_key_checks;
+        let unanswered = match self.answer_text(sql, |route| route.is_brief(foreign_key_checks), writer) {
             AtOnce::Answered => return Brief::Answered(None),
             AtOnce::Left(unanswered) => unanswered,
         };
-        let is_brief =
-            changes_only_rows(sql, &unanswered) && unanswered.route().is_some_and(|route| route.is_brief(&catalog));
+        let is_brief = changes_only_rows(sql, &unanswered)
+            && unanswered.route().is_some_and(|route| route.is_brief(foreign_key_checks));
         if !is_brief {
             return Brief::Unknown;
         }
-        drop(catalog);
         let target = CommitTarget::caller(false).with_before_pool(BeforePool::GiveUp);
         let run = self.run_with_target(sql, unanswered, target, writer);
         // The holder of what it waits for, a lock of a row or of a table, may be the one that runs it.

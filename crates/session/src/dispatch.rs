@@ -1,5 +1,14 @@
 //! Calls the part of the session that runs a statement.
 
+use crate::authorization::accounts::{needs_of_account_statement, needs_of_default_role, needs_of_password};
+use crate::authorization::definition::needs_of_definition;
+use crate::authorization::programs::{needs_of_create_trigger, needs_of_drop_trigger, needs_of_routine_definition};
+use crate::authorization::show::needs_of_show;
+use crate::authorization::statement::{
+    event_need, name_need, needs_of_call, needs_of_delete, needs_of_event, needs_of_flush, needs_of_handler,
+    needs_of_insert, needs_of_key_cache, needs_of_lock, needs_of_maintenance, needs_of_update,
+};
+use crate::authorization::{AuthorizedStatement, SecurityContext, undeclared};
 use crate::key_cache::cache_index;
 use crate::key_cache::load_index;
 use crate::program::{ProgramKind, check_program};
@@ -11,9 +20,9 @@ use crate::statement_kind::{
     commits_first, is_definition, is_held_up_by_locks, is_module_definition, is_routine_definition,
     is_server_definition, never_read_only,
 };
+use squall_catalog::{Need, Privileges};
 use squall_instrumentation::stages;
-use squall_instrumentation::statement_kind::StatementKind;
-use squall_parser::ast::{Ident, Set, Statement, Transaction};
+use squall_parser::ast::{Ident, RequiredPrivileges, Set, Statement, StatementClass, Transaction};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
 impl Session {
@@ -23,7 +32,7 @@ impl Session {
         run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
-        self.process.status.statements.count(StatementKind::of(run.request.statement));
+        self.process.status.statements.count(run.request.statement.traits().kind);
         self.check_inside(run.request.statement)?;
         self.check_branch(run.request.statement)?;
         self.check_backup_stage(run.request.statement)?;
@@ -161,5 +170,75 @@ fn statement_name(statement: &Statement) -> &'static str {
         Statement::Install(_) | Statement::Uninstall(_) => "INSTALL",
         Statement::Replication(_) => "replication",
         _ => "this statement",
+    }
+}
+
+impl Session {
+    /// Lets a statement be run, if the session may do what its names say. What queries and changes of rows touch is asked
+    /// once they are bound ([`Session::authorize`]).
+    ///
+    /// # Errors
+    /// MySQL's for the first privilege that is missing.
+    pub(crate) fn authorize_statement<'r, 's>(
+        &self,
+        run: &'r StatementRun<'s>,
+    ) -> SqlResult<AuthorizedStatement<'r, 's>> {
+        let security = self.security();
+        AuthorizedStatement::check(&security, &needs_of(&security, run.request.statement)?, run)
+    }
+
+    /// Checks the needs that the names of a statement tell, for statements that are bound without being dispatched.
+    ///
+    /// # Errors
+    /// As [`Session::authorize_statement`].
+    pub(crate) fn check_names(&self, statement: &Statement) -> SqlResult<()> {
+        self.security().check_needs(&needs_of(&self.security(), statement)?)
+    }
+}
+
+/// What a statement needs, in the order in which it is asked for. The table of statements says what each requires.
+fn needs_of(security: &SecurityContext<'_>, statement: &Statement) -> SqlResult<Vec<Need>> {
+    let server = |any, dynamic, names| Ok(vec![Need::server(any, dynamic, names)]);
+    match statement.traits().requires {
+        RequiredPrivileges::Nothing => Ok(Vec::new()),
+        RequiredPrivileges::OnObjects => needs_on_objects(security, statement),
+        RequiredPrivileges::Reload => server(Privileges::RELOAD, &[], "RELOAD"),
+        RequiredPrivileges::Shutdown => server(Privileges::SHUTDOWN, &[], "SHUTDOWN"),
+        RequiredPrivileges::Super => server(Privileges::SUPER, &[], "SUPER"),
+        RequiredPrivileges::BackupAdmin => server(Privileges::NONE, &["BACKUP_ADMIN"], "BACKUP_ADMIN"),
+        RequiredPrivileges::SystemVariablesAdmin => {
+            server(Privileges::NONE, &["SYSTEM_VARIABLES_ADMIN"], "SUPER or SYSTEM_VARIABLES_ADMIN")
+        }
+    }
+}
+
+/// What a statement needs on the objects that it names.
+fn needs_on_objects(security: &SecurityContext<'_>, statement: &Statement) -> SqlResult<Vec<Need>> {
+    match statement {
+        Statement::Insert(insert) => needs_of_insert(security, insert),
+        Statement::Update(update) => needs_of_update(security, update),
+        Statement::Delete(delete) => needs_of_delete(security, delete),
+        // The columns are asked for where it is bound: the file may be what has their names. Nobody is asked for a file in vain.
+        Statement::LoadData(load) => Ok(name_need(security, &load.table, Privileges::INSERT)?.into_iter().collect()),
+        Statement::Call(call) => needs_of_call(security, call),
+        Statement::Handler(handler) => needs_of_handler(security, handler),
+        Statement::CreateTrigger(create) => needs_of_create_trigger(security, create),
+        Statement::DropTrigger(drop) => needs_of_drop_trigger(security, drop),
+        Statement::CreateEvent(event) => needs_of_event(security, event),
+        Statement::DropEvent(drop) => drop.names.iter().map(|name| event_need(security, name)).collect(),
+        Statement::Set(Set::Password(password)) => needs_of_password(security, password),
+        Statement::Set(Set::DefaultRole(default)) => needs_of_default_role(security, default),
+        Statement::LockTables(lock) => needs_of_lock(security, lock),
+        Statement::Flush(flush) => needs_of_flush(security, flush),
+        Statement::TableMaintenance(maintenance) => needs_of_maintenance(security, maintenance),
+        Statement::Show(show) => Ok(needs_of_show(show).into_iter().collect()),
+        Statement::CacheIndex { tables, .. } | Statement::LoadIndex { tables } => needs_of_key_cache(security, tables),
+        other => match other.traits().class {
+            StatementClass::Definition => needs_of_definition(security, other),
+            StatementClass::RoutineDefinition => needs_of_routine_definition(security, other),
+            StatementClass::Account => needs_of_account_statement(security, other),
+            // A statement that is declared with needs, but has none here, runs for no account.
+            _ => Err(undeclared()),
+        },
     }
 }

@@ -59,6 +59,7 @@ mod stored_aggregates;
 mod stored_functions;
 mod table_locks;
 mod table_triggers;
+mod text_request;
 mod thread_runtime;
 pub mod time_slice;
 mod transaction;

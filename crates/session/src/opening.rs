@@ -116,7 +116,8 @@ impl Database {
         // The cache's size is a variable of the store's own records, so they are read first with the default.
         let column_cache = Arc::new(ColumnCache::new(0));
         let store_options = store_options(options.keep_freed_memory);
-        let (store, branches) = open_store(&directory, store_options, &column_cache)?;
+        let engines = storage_engines(&directory, &column_cache, &modules);
+        let (store, branches) = open_store(&directory, store_options, engines)?;
         let globals = Arc::new(GlobalVariables::load(&registry.variables, &store)?);
         for (name, value) in options.startup_variables {
             globals.set_startup(&registry.variables, &name, value)?;
@@ -217,18 +218,24 @@ impl Database {
 fn open_store(
     directory: &Path,
     options: StoreOptions,
-    column_cache: &Arc<ColumnCache>,
+    engines: Vec<Arc<dyn TableEngine>>,
 ) -> SqlResult<(Arc<RowStore>, Branches)> {
-    let engines = storage_engines(directory, column_cache);
     create_own_folder(&directory.join(ROWS_FOLDER)).map_err(SqlError::internal)?;
     let store = RowStore::open_with(directory.join(ROWS_FOLDER), options, engines)?;
     let branches = Branches::recover(&store)?;
     Ok((Arc::new(store), branches))
 }
 
-/// The storage engines beside that of rows.
-fn storage_engines(directory: &Path, column_cache: &Arc<ColumnCache>) -> Vec<Arc<dyn TableEngine>> {
-    vec![Arc::new(ColumnTables::new(directory.join("columns"), column_cache.clone()))]
+/// The storage engines beside that of rows: that of column tables, and those of modules.
+fn storage_engines(
+    directory: &Path,
+    column_cache: &Arc<ColumnCache>,
+    modules: &[Arc<dyn Module>],
+) -> Vec<Arc<dyn TableEngine>> {
+    let mut engines: Vec<Arc<dyn TableEngine>> =
+        vec![Arc::new(ColumnTables::new(directory.join("columns"), column_cache.clone()))];
+    engines.extend(modules.iter().flat_map(|module| module.storage_engines(directory)));
+    engines
 }
 
 /// Begins the storage engines' work in the background, whose failures are in the error log.

@@ -118,6 +118,7 @@ fn call(evaluator: &str, source: &str, parameters: &[&str], returns: &SqlType) -
     let call = FunctionCall {
         schema: None,
         name: Ident::new(evaluator),
+        distinct: false,
         arguments: arguments.collect(),
         argument_names: names.collect(),
         span: Span::default(),

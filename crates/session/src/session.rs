@@ -19,6 +19,7 @@ pub(crate) use self::held_locks::{HeldLocks, HeldTableLocks};
 pub(crate) use self::identity::{Authenticated, Identity};
 use self::instruments::Instruments;
 use self::nesting::Nesting;
+pub(crate) use self::statement::keeps_diagnostics;
 pub(crate) use self::statement_run::{Begun, Bindable, StatementRun};
 use crate::api::KillCallback;
 use crate::database::Shared;

@@ -1,26 +1,29 @@
-//! Kinds of statements: definitions, and statements that end transactions.
+//! What follows from the class of a statement: locks that stop it, implicit commits, and where it is refused.
 
-use squall_parser::ast::{MaintenanceKind, Set, Statement, Transaction};
+use squall_parser::ast::{MaintenanceKind, Statement, StatementClass, Transaction};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
 /// Definitions of objects outside the catalog, and statements that rewrite tables: a global read lock and a backup lock also stop
 /// them.
 pub(crate) fn is_held_up_by_locks(statement: &Statement) -> bool {
-    match statement {
-        Statement::Set(set) => matches!(set, Set::Password(_) | Set::DefaultRole(_)),
-        Statement::CreateEvent(_)
-        | Statement::DropEvent(_)
-        | Statement::CreateUser(_)
-        | Statement::DropUser(_)
-        | Statement::RenameUser(_)
-        | Statement::CreateRole(_)
-        | Statement::DropRole(_)
-        | Statement::Grant(_)
-        | Statement::Revoke(_) => true,
-        Statement::TableMaintenance(maintenance) => {
-            matches!(maintenance.kind, MaintenanceKind::Optimize | MaintenanceKind::Repair)
-        }
-        other => is_routine_definition(other) || is_server_definition(other) || is_module_definition(other),
+    if let Statement::TableMaintenance(maintenance) = statement {
+        return matches!(maintenance.kind, MaintenanceKind::Optimize | MaintenanceKind::Repair);
+    }
+    match statement.traits().class {
+        StatementClass::RoutineDefinition
+        | StatementClass::EventDefinition
+        | StatementClass::ServerDefinition
+        | StatementClass::ModuleDefinition
+        | StatementClass::Account => true,
+        StatementClass::Rows
+        | StatementClass::Definition
+        | StatementClass::Transaction
+        | StatementClass::DynamicSql
+        | StatementClass::Program
+        | StatementClass::Session
+        | StatementClass::Information
+        | StatementClass::Administration
+        | StatementClass::Unsupported => false,
     }
 }
 
@@ -31,7 +34,7 @@ pub(crate) fn commits_first(statement: &Statement) -> bool {
         Statement::CreateTable(create) => !create.temporary,
         Statement::DropTable(drop) => !drop.temporary,
         Statement::LockTables(_) | Statement::Flush(_) | Statement::TableMaintenance(_) | Statement::Backup(_) => true,
-        other => is_definition(other) || is_held_up_by_locks(other),
+        other => never_read_only(other),
     }
 }
 
@@ -54,11 +57,7 @@ pub(crate) const DYNAMIC_SQL: &str = "Dynamic SQL";
 pub(crate) fn refused_in_function(statement: &Statement) -> SqlResult<()> {
     let refused = |what: &str| Err(SqlError::new(ErrorCode::NotAllowedInFunctionOrTrigger, &[&what]));
     match statement {
-        Statement::Prepare(_)
-        | Statement::Execute(_)
-        | Statement::ExecuteImmediate(_)
-        | Statement::ExecuteText(_)
-        | Statement::Deallocate(_) => refused(DYNAMIC_SQL),
+        statement if statement.traits().class == StatementClass::DynamicSql => refused(DYNAMIC_SQL),
         Statement::Flush(_) => refused("FLUSH"),
         Statement::Backup(_) => refused("BACKUP"),
         Statement::Reset(_) => refused("RESET"),
@@ -86,58 +85,26 @@ pub(crate) fn refused_for_its_rows(statement: &Statement, of: &str) -> SqlResult
 
 /// Statements about databases, tables, keys, views and triggers.
 pub(crate) fn is_definition(statement: &Statement) -> bool {
-    matches!(
-        statement,
-        Statement::CreateDatabase(_)
-            | Statement::AlterDatabase(_)
-            | Statement::DropDatabase(_)
-            | Statement::CreateTable(_)
-            | Statement::AlterTable(_)
-            | Statement::DropTable(_)
-            | Statement::TruncateTable(_)
-            | Statement::RenameTable(_)
-            | Statement::CreateIndex(_)
-            | Statement::DropIndex(_)
-            | Statement::CreateView(_)
-            | Statement::DropView(_)
-            | Statement::CreateTrigger(_)
-            | Statement::DropTrigger(_)
-    )
+    statement.traits().class == StatementClass::Definition
 }
 
 /// Statements about names of other servers.
 pub(crate) fn is_server_definition(statement: &Statement) -> bool {
-    matches!(statement, Statement::CreateServer(_) | Statement::AlterServer { .. } | Statement::DropServer { .. })
+    statement.traits().class == StatementClass::ServerDefinition
 }
 
 /// Statements about objects that modules keep.
 pub(crate) fn is_module_definition(statement: &Statement) -> bool {
-    matches!(
-        statement,
-        Statement::CreateHttpEndpoint { .. } | Statement::AlterHttpEndpoint(_) | Statement::DropHttpEndpoint { .. }
-    )
+    statement.traits().class == StatementClass::ModuleDefinition
 }
 
 /// Statements about stored procedures and functions.
 pub(crate) fn is_routine_definition(statement: &Statement) -> bool {
-    matches!(
-        statement,
-        Statement::CreateProcedure(_)
-            | Statement::CreateFunction(_)
-            | Statement::AlterProcedure(_)
-            | Statement::AlterFunction(_)
-            | Statement::DropProcedure(_)
-            | Statement::DropFunction(_)
-    )
+    statement.traits().class == StatementClass::RoutineDefinition
 }
 
 /// Statements that a READ ONLY transaction refuses for all objects: definitions, also of TEMPORARY tables, accounts, events, and
 /// OPTIMIZE and REPAIR TABLE. Changes of rows are refused by the tables that they are made in.
 pub(crate) fn never_read_only(statement: &Statement) -> bool {
-    match statement {
-        Statement::TableMaintenance(maintenance) => {
-            matches!(maintenance.kind, MaintenanceKind::Optimize | MaintenanceKind::Repair)
-        }
-        other => is_definition(other) || is_held_up_by_locks(other),
-    }
+    is_definition(statement) || is_held_up_by_locks(statement)
 }

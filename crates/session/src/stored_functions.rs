@@ -220,7 +220,9 @@ impl StoredFunctions {
     ) -> SqlResult<Option<CompiledProgram>> {
         let def = &routine.def;
         let catalog = self.shared.catalog.load();
-        let context = Arc::new(StatementContext { settings: settings.clone(), ..self.context.fork() });
+        let (settings_of_body, is_external_body) = (settings.clone(), routine.external.is_some());
+        let context = StatementContext { settings: settings_of_body, is_external_body, ..self.context.fork() };
+        let context = Arc::new(context);
         let binder = Binder {
             catalog: &catalog,
             default_database: Some(&routine.database),

@@ -1,9 +1,11 @@
 //! Built-in procedures and functions that run statements, as a module declares them.
 
 use bytes::Bytes;
+use squall_catalog::TableCompression;
 use squall_registry::{
     Argument, BoundCall, Coercibility, ExprType, Registry, ScalarFunction, ScalarKernel, Volatility,
 };
+use squall_row_store::{EngineTraits, TableEngine};
 use squall_session::api::{Backend, Connection, ConnectionInfo, FrontEndContext, LocalFuture, OkInfo, Unanswered};
 use squall_session::collector::Collector;
 use squall_session::procedure::{Parameter, ParameterMode, ProcedureCall, ProcedureHead};
@@ -12,6 +14,7 @@ use squall_session::{Database, Failure, Module, OpenOptions, Procedure, Session}
 use squall_statement_context::StatementContext;
 use squall_types::{CollationId, SqlError, SqlResult, SqlType, Value};
 use std::fmt::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The module `demo`.
@@ -28,6 +31,9 @@ impl Module for Demo {
     fn declare(&self, registry: &mut Registry) {
         registry.register_scalar(Arc::new(RunFunction));
     }
+    fn storage_engines(&self, _directory: &Path) -> Vec<Arc<dyn TableEngine>> {
+        vec![Arc::new(Packed)]
+    }
     fn procedures(&self) -> Vec<Arc<dyn Procedure>> {
         let parameters = vec![
             Parameter::text("sql_text"),
@@ -36,6 +42,21 @@ impl Module for Demo {
         ];
         let (database, name, comment) = ("demo", "repeat", "Runs a text some times");
         vec![Arc::new(Repeat(ProcedureHead { database, name, parameters, comment }))]
+    }
+}
+
+/// The engine `PACKED`: rows of the store, always packed.
+struct Packed;
+
+impl TableEngine for Packed {
+    fn name(&self) -> &'static str {
+        "PACKED"
+    }
+    fn comment(&self) -> &'static str {
+        "Row tables, packed"
+    }
+    fn traits(&self) -> EngineTraits {
+        EngineTraits { compression: TableCompression::Zstd, ..EngineTraits::ROWS }
     }
 }
 
@@ -145,8 +166,12 @@ fn scenario(check: impl AsyncFnOnce(&Database, &mut Session) + Send) {
 
 fn run_scenario(check: impl AsyncFnOnce(&Database, &mut Session)) {
     let folder = tempfile::tempdir().expect("a folder");
-    let options = OpenOptions { modules: vec![Arc::new(Demo)], ..OpenOptions::default() };
-    let database = Database::open(folder.path(), options).expect("a database");
+    run_with(folder.path(), vec![Arc::new(Demo)], check);
+}
+
+fn run_with(folder: &Path, modules: Vec<Arc<dyn Module>>, check: impl AsyncFnOnce(&Database, &mut Session)) {
+    let options = OpenOptions { modules, ..OpenOptions::default() };
+    let database = Database::open(folder, options).expect("a database");
     let mut session = database.connect().expect("a session");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(check(&database, &mut session));
@@ -244,5 +269,26 @@ fn functions_run_statements_in_transactions_of_their_own() {
         run(session, "SET @s = 'SELECT run(@s)'").await;
         assert!(run(session, "SELECT run(@s)").await.contains("1424"));
         assert_eq!(run(session, "SELECT GROUP_CONCAT(run(CONCAT('SELECT ', a))) FROM t").await, "[String(\"2\")]\n");
+    });
+}
+
+#[test]
+fn a_module_brings_a_storage_engine() {
+    let folder = tempfile::tempdir().expect("a folder");
+    run_with(folder.path(), vec![Arc::new(Demo)], async |_, session| {
+        assert_eq!(run(session, "CREATE TABLE demo.p (a INT PRIMARY KEY) ENGINE=Packed").await, "ok 0\n");
+        assert_eq!(run(session, "INSERT INTO demo.p VALUES (1), (2)").await, "ok 2\n");
+        let engine = "SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_NAME = 'p'";
+        assert_eq!(run(session, engine).await, "[String(\"PACKED\")]\n");
+        let comment = "SELECT COMMENT FROM information_schema.ENGINES WHERE ENGINE = 'PACKED'";
+        assert_eq!(run(session, comment).await, "[String(\"Row tables, packed\")]\n");
+    });
+    run_with(folder.path(), Vec::new(), async |_, session| {
+        let none = "ERROR 1286 (42000): Unknown storage engine 'PACKED'\n";
+        assert_eq!(run(session, "SELECT SUM(a) FROM demo.p").await, none);
+        assert_eq!(run(session, "CREATE TABLE demo.q (a INT) ENGINE=PACKED").await, none);
+    });
+    run_with(folder.path(), vec![Arc::new(Demo)], async |_, session| {
+        assert_eq!(run(session, "SELECT COUNT(*) FROM demo.p").await, "[Int(2)]\n");
     });
 }

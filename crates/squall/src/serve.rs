@@ -41,6 +41,9 @@ pub(crate) struct ServeArgs {
     /// TCP port of the administrative interface
     #[arg(long, value_name = "PORT", default_value_t = 33062)]
     admin_port: u16,
+    /// Answer HTTP on this TCP port, 0 for any that is free, from the start on [default: what json_server_enabled says]
+    #[arg(long, value_name = "PORT")]
+    http: Option<u16>,
     /// Folder that LOAD DATA INFILE and SELECT ... INTO OUTFILE are confined to; '' for any [default: they are refused]
     #[arg(long, value_name = "DIR")]
     secure_file_priv: Option<String>,
@@ -77,17 +80,22 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), String> {
     let loopback_only = options.is_loopback_only().map_err(|error| error.to_string())?;
     let socket_text = options.socket.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     let shutdown = Arc::new(Notify::new());
+    let mut startup_variables = vec![
+        ("port".to_owned(), Value::Int(i64::from(args.port))),
+        ("bind_address".to_owned(), Value::String(args.bind_address.clone())),
+        ("admin_address".to_owned(), Value::String(args.admin_address.clone().unwrap_or_default())),
+        ("admin_port".to_owned(), Value::Int(i64::from(args.admin_port))),
+        ("socket".to_owned(), Value::String(socket_text.clone())),
+        ("secure_file_priv".to_owned(), args.secure_file_priv.clone().map_or(Value::Null, Value::String)),
+    ];
+    if let Some(port) = args.http {
+        startup_variables.push(("json_server_enabled".to_owned(), Value::Int(1)));
+        startup_variables.push(("json_server_port".to_owned(), Value::UInt(u64::from(port))));
+    }
     let database = Database::open(
         &args.datadir,
         OpenOptions {
-            startup_variables: vec![
-                ("port".to_owned(), Value::Int(i64::from(args.port))),
-                ("bind_address".to_owned(), Value::String(args.bind_address.clone())),
-                ("admin_address".to_owned(), Value::String(args.admin_address.clone().unwrap_or_default())),
-                ("admin_port".to_owned(), Value::Int(i64::from(args.admin_port))),
-                ("socket".to_owned(), Value::String(socket_text.clone())),
-                ("secure_file_priv".to_owned(), args.secure_file_priv.clone().map_or(Value::Null, Value::String)),
-            ],
+            startup_variables,
             root_password: std::env::var("MYSQL_ROOT_PASSWORD").ok().filter(|password| !password.is_empty()),
             root_from_anywhere: !loopback_only,
             modules: squall_modules::all(),

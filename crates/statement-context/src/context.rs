@@ -79,6 +79,9 @@ pub struct StatementContext {
     pub is_in_trigger: bool,
     /// It may change nothing, and what its functions run may not either: its transaction is READ ONLY.
     pub is_read_only: bool,
+    /// It binds the body of a stored function in another language. Its creator was allowed to write such a body, and to call it takes
+    /// EXECUTE alone.
+    pub is_external_body: bool,
 }
 
 /// A statement of a new session with MySQL's defaults.
@@ -113,6 +116,7 @@ impl Default for StatementContext {
             is_of_server: false,
             is_in_trigger: false,
             is_read_only: false,
+            is_external_body: false,
         }
     }
 }
@@ -199,6 +203,7 @@ impl StatementContext {
             is_of_server: self.is_of_server,
             is_in_trigger: self.is_in_trigger,
             is_read_only: self.is_read_only,
+            is_external_body: false,
         }
     }
 

@@ -6,9 +6,10 @@ use super::status::tls_status;
 use super::{DescribedTable, Source, s, s_or_null, u};
 use squall_instrumentation::accounts::{AccountKey, AccountStatistics};
 use squall_instrumentation::recent::RecentStatement;
-use squall_instrumentation::statement_kind::{self, StatementKind};
+use squall_instrumentation::statement_counters;
 use squall_instrumentation::statements::{StatementStatistics, key_of};
 use squall_instrumentation::totals::{Measured, PICOS_PER_MICRO};
+use squall_parser::ast::StatementKind;
 use squall_registry::VirtualScan;
 use squall_server_state::now_micros;
 use squall_types::{SqlResult, Value};
@@ -100,7 +101,7 @@ fn ended(
 fn sqlstate(statement: &RecentStatement) -> Value {
     match &statement.error {
         Some(error) => s(String::from_utf8_lossy(&error.sqlstate)),
-        None if statement.measured.failed || statement_kind::gives_rows(statement.event) => Value::Null,
+        None if statement.measured.failed || statement_counters::gives_rows(statement.event) => Value::Null,
         None => s("00000"),
     }
 }

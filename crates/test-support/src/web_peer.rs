@@ -114,6 +114,11 @@ fn read(reader: &mut BufReader<&TcpStream>) -> io::Result<Option<Asked>> {
     Ok(Some(Asked { line: line.trim_end().to_string(), headers, body }))
 }
 
+/// How a body is packed, as the path says.
+fn rest_as_header(rest: &str) -> &'static str {
+    if rest == "encoded" { "Content-Encoding: zstd\r\n" } else { "" }
+}
+
 /// Answers; whether the connection goes on.
 fn answer(asked: &Asked, counts: &Counts, mut stream: &TcpStream) -> io::Result<bool> {
     let path = asked.line.split(' ').nth(1).unwrap_or("/");
@@ -158,6 +163,12 @@ fn answer(asked: &Asked, counts: &Counts, mut stream: &TcpStream) -> io::Result<
         "csv" => send("200 OK", "Content-Type: text/csv\r\n", lines(rest).as_bytes()),
         "zst" => send("200 OK", "Content-Type: application/zstd\r\n", &zstd::encode_all(lines(rest).as_bytes(), 3)?),
         "gz" => send("200 OK", "Content-Type: application/gzip\r\n", &packed(lines(rest).as_bytes())?),
+        // A file of 4 GiB, which zstd makes of 128 KiB: each block repeats one byte.
+        "blocks" => {
+            let mut file = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x38];
+            (0..32_768).for_each(|_| file.extend([0x02, 0x00, 0x10, b'x']));
+            send("200 OK", rest_as_header(rest), &file)
+        }
         // A file that is packed, and packed once more on its way.
         "gz2" => send("200 OK", "Content-Encoding: gzip\r\n", &packed(&packed(lines(rest).as_bytes())?)?),
         "file" => send("200 OK", "", &std::fs::read(rest)?),

@@ -1,12 +1,9 @@
 //! Writes rows into a Parquet file.
 
 use super::reason;
-use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, StringViewArray, StringViewBuilder};
-use arrow::compute::{CastOptions, cast_with_options};
-use arrow::datatypes::{
-    DataType, Date32Type, Field, Int64Type, Schema, SchemaRef, Time64MicrosecondType, TimeUnit,
-    TimestampMicrosecondType, UInt64Type,
-};
+use crate::exchange::{converted, exchange_type};
+use arrow::array::{Array, ArrayRef};
+use arrow::datatypes::{Field, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use parquet::arrow::ArrowSchemaConverter;
 use parquet::arrow::arrow_writer::{ArrowWriter, ArrowWriterOptions};
@@ -14,13 +11,10 @@ use parquet::basic::{Compression, LogicalType, Repetition, Type as PhysicalType,
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
-use squall_functions::arrow_map::{arrow_type, value_at};
+use squall_functions::arrow_map::value_at;
 use squall_types::convert::to_text;
-use squall_types::hex::write_hex;
-use squall_types::json::printed;
-use squall_types::json::typed::has_marks;
-use squall_types::temporal::{MICROS_PER_DAY, TimeZone};
-use squall_types::{DateTime, ErrorCode, IntWidth, SqlError, SqlResult, SqlType, Value};
+use squall_types::temporal::TimeZone;
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -109,7 +103,7 @@ impl<W: Write + Send> ParquetWriter<W> {
                 return Err(SqlError::new(ErrorCode::DuplicateFieldName, &[name]).into());
             }
         }
-        let field = |(name, sql_type): &(String, SqlType)| Field::new(name, parquet_type(sql_type), true);
+        let field = |(name, sql_type): &(String, SqlType)| Field::new(name, exchange_type(sql_type), true);
         let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
         let properties = WriterProperties::builder()
             .set_created_by(concat!("squall ", env!("CARGO_PKG_VERSION")).to_owned())
@@ -180,35 +174,6 @@ impl<W: Write + Send> ParquetWriter<W> {
     }
 }
 
-/// The Arrow type that the library makes the Parquet type of.
-fn parquet_type(sql_type: &SqlType) -> DataType {
-    match sql_type {
-        SqlType::Null => DataType::Null,
-        SqlType::Int { width, unsigned, .. } => match (width, unsigned) {
-            (IntWidth::Tiny, false) => DataType::Int8,
-            (IntWidth::Tiny, true) => DataType::UInt8,
-            (IntWidth::Small, false) => DataType::Int16,
-            (IntWidth::Small, true) => DataType::UInt16,
-            (IntWidth::Medium | IntWidth::Int, false) => DataType::Int32,
-            (IntWidth::Medium | IntWidth::Int, true) => DataType::UInt32,
-            (IntWidth::Big, false) => DataType::Int64,
-            (IntWidth::Big, true) => DataType::UInt64,
-        },
-        SqlType::Bit { .. } => DataType::UInt64,
-        SqlType::Year => DataType::UInt16,
-        SqlType::Float { .. } => DataType::Float32,
-        SqlType::Date => DataType::Date32,
-        SqlType::Time { .. } => DataType::Time64(TimeUnit::Microsecond),
-        SqlType::DateTime { .. } => DataType::Timestamp(TimeUnit::Microsecond, None),
-        SqlType::Timestamp { .. } => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
-        SqlType::Enum { .. } | SqlType::Set { .. } | SqlType::Hex { .. } => DataType::Utf8View,
-        SqlType::Uuid => DataType::FixedSizeBinary(16),
-        SqlType::Decimal { .. } | SqlType::Double { .. } | SqlType::String { .. } | SqlType::Json => {
-            arrow_type(sql_type)
-        }
-    }
-}
-
 /// The file's schema: what Arrow's means, but JSON is JSON and a UUID a UUID.
 fn parquet_schema(schema: &Schema, columns: &[(String, SqlType)]) -> Result<SchemaDescriptor, ParquetError> {
     let plain = ArrowSchemaConverter::new().schema_root("schema").convert(schema)?;
@@ -229,66 +194,4 @@ fn parquet_schema(schema: &Schema, columns: &[(String, SqlType)]) -> Result<Sche
     let fields = plain.root_schema().get_fields().iter().zip(columns).map(field).collect::<Result<_, ParquetError>>();
     let root = Type::group_type_builder("schema").with_fields(fields?).build()?;
     Ok(SchemaDescriptor::new(Arc::new(root)))
-}
-
-/// A column of execution's form as it is written; NULL for what has no form.
-fn converted(array: &ArrayRef, sql_type: &SqlType, target: &DataType, zone: &TimeZone) -> SqlResult<ArrayRef> {
-    // DataFusion's own operators make Booleans, narrower integers and other layouts of strings.
-    let array = cast_exactly(array, &arrow_type(sql_type))?;
-    Ok(match sql_type {
-        SqlType::Date => mapped::<Int64Type, Date32Type>(&array, target, |packed| {
-            let moment = DateTime::from_packed(packed);
-            moment.date().unix_days().filter(|_| moment.micros_of_day() == 0)
-        }),
-        SqlType::DateTime { .. } => mapped::<Int64Type, TimestampMicrosecondType>(&array, target, |packed| {
-            DateTime::from_packed(packed).unix_micros()
-        }),
-        SqlType::Timestamp { .. } => mapped::<Int64Type, TimestampMicrosecondType>(&array, target, |packed| {
-            let local = DateTime::from_packed(packed);
-            local.unix_micros().map(|_| zone.to_unix_micros(local).unix_micros)
-        }),
-        SqlType::Time { .. } => mapped::<Int64Type, Time64MicrosecondType>(&array, target, |micros| {
-            (0..MICROS_PER_DAY).contains(&micros).then_some(micros)
-        }),
-        SqlType::Enum { .. } | SqlType::Set { .. } => {
-            let mut builder = StringViewBuilder::with_capacity(array.len()).with_deduplicate_strings();
-            for value in array.as_primitive::<UInt64Type>() {
-                builder.append_option(value.map(|value| to_text(&Value::UInt(value), sql_type)));
-            }
-            Arc::new(builder.finish())
-        }
-        SqlType::Json if array.as_string_view().iter().flatten().any(has_marks) => {
-            let texts = array.as_string_view().iter().map(|stored| stored.map(printed));
-            Arc::new(texts.collect::<StringViewArray>())
-        }
-        SqlType::Hex { .. } => {
-            let mut builder = StringViewBuilder::with_capacity(array.len());
-            let mut digits = Vec::new();
-            for value in array.as_binary_view() {
-                digits.clear();
-                write_hex(value.unwrap_or_default(), &mut digits);
-                builder.append_option(value.map(|_| String::from_utf8_lossy(&digits)));
-            }
-            Arc::new(builder.finish())
-        }
-        _ => cast_exactly(&array, target)?,
-    })
-}
-
-fn mapped<From: ArrowPrimitiveType, To: ArrowPrimitiveType>(
-    array: &ArrayRef,
-    target: &DataType,
-    value: impl Fn(From::Native) -> Option<To::Native>,
-) -> ArrayRef {
-    let values = array.as_primitive::<From>().iter().map(|source| source.and_then(&value));
-    Arc::new(values.collect::<PrimitiveArray<To>>().with_data_type(target.clone()))
-}
-
-/// A cast that fails rather than make NULL of a value.
-fn cast_exactly(array: &ArrayRef, target: &DataType) -> SqlResult<ArrayRef> {
-    if array.data_type() == target {
-        return Ok(array.clone());
-    }
-    let options = CastOptions { safe: false, ..CastOptions::default() };
-    cast_with_options(array, target, &options).map_err(SqlError::internal)
 }

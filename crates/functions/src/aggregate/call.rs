@@ -178,6 +178,24 @@ impl ExprBuilder<'_> {
         Ok(Arc::new(AggregateCall::new(function.name(), bound.kernel, args, bound.result)))
     }
 
+    /// A call of a stored aggregate function.
+    ///
+    /// # Errors
+    /// Those of the function for these arguments.
+    pub fn call_stored_aggregate(
+        &self,
+        function: &dyn AggregateFunctionDef,
+        args: Vec<BoundExpr>,
+        distinct: bool,
+    ) -> SqlResult<Arc<AggregateCall>> {
+        let call = self.call_aggregate(function, args, distinct)?;
+        if !distinct {
+            return Ok(call);
+        }
+        let kernel = self.distinct(call.kernel.clone(), &call.args);
+        Ok(Arc::new(AggregateCall::new(call.name.clone(), kernel, call.args.clone(), call.ty.clone())))
+    }
+
     fn distinct(&self, inner: Arc<dyn AggregateKernel>, args: &[BoundExpr]) -> Arc<dyn AggregateKernel> {
         let collations = args.iter().map(|arg| string_collation(&arg.sql_type())).collect();
         Arc::new(DistinctKernel { inner, collations })

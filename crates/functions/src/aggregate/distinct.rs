@@ -27,6 +27,14 @@ impl AggregateKernel for DistinctKernel {
             key_bytes: 0,
         })
     }
+
+    fn keeps_order(&self) -> bool {
+        self.inner.keeps_order()
+    }
+
+    fn is_of_statement(&self) -> bool {
+        self.inner.is_of_statement()
+    }
 }
 
 #[derive(Debug)]

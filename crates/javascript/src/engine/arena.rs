@@ -51,6 +51,8 @@ pub(crate) enum Exceeded {
     Heap,
     /// That of all scripts together.
     Total,
+    /// The engine has refused to use more stack.
+    Stack,
 }
 
 /// The memory of one realm.
@@ -109,6 +111,11 @@ impl Arena {
         (self.reserved - (4 << 20)) / SPACE_FACTOR
     }
 
+    /// Bytes that [`Arena::restore`] copies.
+    pub fn kept_bytes(&self) -> usize {
+        self.snapshot.len()
+    }
+
     /// Bytes that are in use.
     #[cfg(test)]
     pub fn live(&self) -> usize {
@@ -129,6 +136,15 @@ impl Arena {
     pub unsafe fn is_exceeded(opaque: *mut c_void) -> bool {
         // SAFETY: the caller says so.
         unsafe { (*opaque.cast::<Head>()).exceeded != Exceeded::Nothing }
+    }
+
+    /// Notes that the stack is full.
+    ///
+    /// # Safety
+    /// As [`Arena::is_exceeded`]; only the thread that runs the realm is here.
+    pub unsafe fn stack_is_full(opaque: *mut c_void) {
+        // SAFETY: the caller says so.
+        unsafe { &mut *opaque.cast::<Head>() }.exceed(Exceeded::Stack);
     }
 
     /// Copies the current memory for [`Arena::restore`].

@@ -1,5 +1,6 @@
 //! The functions of the server that scripts may call.
 
+use super::arena::Arena;
 use super::guard::{hold_off, shield};
 use super::host_sql::sql;
 use super::task::{Leave, Statements};
@@ -39,6 +40,8 @@ pub(super) struct Host {
     pub error: Option<SqlError>,
     /// Heap of the script that runs, bytes.
     pub heap: usize,
+    /// The lowest address of the stack that the script that runs may have.
+    pub stack_end: usize,
 }
 
 /// The engine asks whether to stop. It may be left by a jump here, so that nothing is allocated and no lock taken.
@@ -52,8 +55,14 @@ pub(super) unsafe extern "C" fn interrupt(_: *mut js::JSRuntime, opaque: *mut c_
 }
 
 /// The functions that the prelude gets, with how many arguments they take.
-pub(super) const FUNCTIONS: [(&CStr, RawFunction, c_int); 5] =
-    [(c"offset", offset, 1), (c"log", log, 1), (c"random", random, 0), (c"hold", hold, 1), (c"sql", sql, 4)];
+pub(super) const FUNCTIONS: [(&CStr, RawFunction, c_int); 6] = [
+    (c"offset", offset, 1),
+    (c"log", log, 1),
+    (c"random", random, 0),
+    (c"hold", hold, 1),
+    (c"sql", sql, 4),
+    (c"overflow", overflow, 0),
+];
 
 type RawFunction = unsafe extern "C" fn(*mut js::JSContext, js::JSValue, c_int, *mut js::JSValue) -> js::JSValue;
 
@@ -134,6 +143,72 @@ unsafe extern "C" fn random(context: *mut js::JSContext, _: js::JSValue, _: c_in
     js::JS_NewFloat64((mixed >> 11) as f64 / (1_u64 << 53) as f64)
 }
 
+/// The engine has thrown the exception for a full stack: the script fails, even if it catches that.
+unsafe extern "C" fn overflow(
+    context: *mut js::JSContext,
+    _: js::JSValue,
+    _: c_int,
+    _: *mut js::JSValue,
+) -> js::JSValue {
+    // SAFETY: the host and the arena live as long as the realm.
+    unsafe { Arena::stack_is_full((*host_of(context)).arena) };
+    js::JS_UNDEFINED
+}
+
+/// The engine looks for a property of the [`stack_gauge`]. It finds none here, but the stack is measured.
+unsafe extern "C" fn measure_stack(
+    context: *mut js::JSContext,
+    _: *mut js::JSPropertyDescriptor,
+    _: js::JSValue,
+    _: js::JSAtom,
+) -> c_int {
+    // SAFETY: the host and the arena live as long as the realm.
+    unsafe {
+        let host = host_of(context);
+        if stack_address() < (*host).stack_end {
+            Arena::stack_is_full((*host).arena);
+        }
+    }
+    0
+}
+
+static GAUGE_METHODS: js::JSClassExoticMethods = js::JSClassExoticMethods {
+    get_own_property: Some(measure_stack),
+    get_own_property_names: None,
+    delete_property: None,
+    define_own_property: None,
+    has_property: None,
+    get_property: None,
+    set_property: None,
+};
+
+/// An object that measures the stack when one of its properties is read. The engine does that whenever it makes the stack trace
+/// of an exception, and checks its stack neither before nor meanwhile: so this works on a full stack too.
+///
+/// # Safety
+/// `runtime` and `context` are those of a realm.
+pub(super) unsafe fn stack_gauge(runtime: *mut js::JSRuntime, context: *mut js::JSContext) -> js::JSValue {
+    let exotic = (&raw const GAUGE_METHODS).cast_mut();
+    let class =
+        js::JSClassDef { class_name: c"StackGauge".as_ptr(), finalizer: None, gc_mark: None, call: None, exotic };
+    let mut id = 0;
+    // SAFETY: the caller says so; the engine only reads the methods, which are there for good.
+    unsafe {
+        js::JS_NewClassID(runtime, &raw mut id);
+        match js::JS_NewClass(runtime, id, &raw const class) {
+            0 => js::JS_NewObjectClass(context, id),
+            _ => js::JS_EXCEPTION,
+        }
+    }
+}
+
+/// About where the stack of this thread ends now.
+#[inline(never)]
+pub(super) fn stack_address() -> usize {
+    let here = 0_u8;
+    std::hint::black_box(&raw const here).addr()
+}
+
 /// # Safety
 /// `context` is one of a realm.
 pub(super) unsafe fn host_of(context: *mut js::JSContext) -> *mut Host {
@@ -146,7 +221,7 @@ impl Host {
     pub(super) fn must_stop(&mut self) -> bool {
         if self.stopped.is_none() {
             // SAFETY: the arena lives as long as the realm.
-            if unsafe { super::arena::Arena::is_exceeded(self.arena) } {
+            if unsafe { Arena::is_exceeded(self.arena) } {
                 self.stopped = Some(Leave::Memory);
             } else if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 self.stopped = Some(Leave::Time);

@@ -12,6 +12,47 @@
   const { apply, construct, getOwnPropertyDescriptor: describe } = Reflect;
   const { offset, log, random, hold } = host;
 
+  // A full stack is an exception that a script may catch, but the script fails all the same. The engine asks for the limit of a
+  // stack trace, and calls `prepare`, before the script has the exception. The gauge sees a stack that is full, whatever
+  // was thrown; a frame that is too large for a stack that is not full is known by its exception. Scripts have no
+  // `prepareStackTrace`: within theirs the engine makes no stack traces.
+  const { isError } = Error;
+  const traceLimit = describe(Error, 'stackTraceLimit'), tracePrepare = describe(Error, 'prepareStackTrace');
+  const OVERFLOWS = { __proto__: null, 'Maximum call stack size exceeded': RangeError.prototype, 'stack overflow': SyntaxError.prototype };
+  const { gauge, overflow } = host;
+  const { getPrototypeOf, hasOwn, setPrototypeOf } = Object;
+  let sites = 10;
+  setPrototypeOf(gauge, { __proto__: null, valueOf() { return sites; } });
+  const prepare = (error, frames) => {
+    if (isError(error)) {
+      // An accessor is a script's, and so may be what is found beyond a descriptor's own members.
+      const message = describe(error, 'message');
+      const text = message !== undefined && hasOwn(message, 'value') ? message.value : undefined;
+      if (typeof text === 'string' && OVERFLOWS[text] === getPrototypeOf(error)) overflow();
+    }
+    let text = '';
+    for (let at = 0; at < frames.length; at++) text += '    at ' + placeOf(frames[at]) + '\n';
+    return text;
+  };
+  let site;
+  apply(tracePrepare.set, Error, [(error, frames) => { site = getPrototypeOf(frames[0]); }]);
+  new Error();
+  const { isNative, getFileName, getFunction, getFunctionName, getLineNumber, getColumnNumber } = site;
+  const placeOf = (frame) => {
+    const file = apply(getFileName, frame, []), line = apply(getLineNumber, frame, []);
+    const place = line === null ? file : file + ':' + line + ':' + apply(getColumnNumber, frame, []);
+    // The place of a syntax error.
+    if (apply(getFunction, frame, []) === null) return place;
+    return (apply(getFunctionName, frame, []) ?? '<anonymous>') + ' (' + (apply(isNative, frame, []) ? 'native' : place) + ')';
+  };
+  apply(tracePrepare.set, Error, [prepare]);
+  apply(traceLimit.set, Error, [gauge]);
+  delete Error.prepareStackTrace;
+  define(Error, {
+    get stackTraceLimit() { return sites; },
+    set stackTraceLimit(value) { sites = typeof value === 'number' ? value : 0; },
+  });
+
   // Nothing is shared with another thread, and nothing waits for one.
   delete globalThis.Atomics;
   delete globalThis.SharedArrayBuffer;
@@ -26,9 +67,8 @@
   // The engine may ask the C library for the process's time zone.
   const parse = (value) => {
     hold(1);
-    const at = parseHere(value);
-    hold(-1);
-    return at;
+    // The stack may be too small for the call. It is not too small for the last one, as it was not for the first.
+    try { return parseHere(value); } finally { hold(-1); }
   };
   const getTime = proto.getTime, setTime = proto.setTime;
   const moment = (date) => apply(getTime, date, []);
@@ -266,8 +306,27 @@
     execute() { return this.#run(false); }
     send() { return this.#run(true); }
   }
+  const bindTo = Statement.prototype.bind;
+  class PreparedStatement {
+    #text; #statement;
+    constructor(key, text) { illegal(key); this.#text = `${text}`; this.#statement = new Statement(own, text); }
+    #live() {
+      if (this.#statement === null) throw new TypeError('the statement is deallocated');
+      return this.#statement;
+    }
+    bind(...values) {
+      this.#live();
+      this.#statement = apply(bindTo, new Statement(own, this.#text), values);
+      return this;
+    }
+    execute() { return this.#live().execute(); }
+    send() { return this.#live().send(); }
+    getSql() { return this.#text; }
+    deallocate() { this.#statement = null; }
+  }
   const session = {};
   define(session, {
+    prepare(text) { return new PreparedStatement(own, text); },
     sql(text, values) {
       const statement = new Statement(own, text);
       return values === undefined ? statement : statement.bind(values);

@@ -2,7 +2,7 @@
 
 use super::arena::{self, Arena, Exceeded};
 use super::guard::{guarded, this_thread};
-use super::host::{FUNCTIONS, Host, interrupt as ask, keep_end};
+use super::host::{FUNCTIONS, Host, interrupt as ask, keep_end, stack_address, stack_gauge};
 use super::task::{Bytecode, Failure, Input, Leave, Output, ResultForm, Statements, Task};
 use super::values::{PLAIN, input_value};
 use super::watch::{self, Running, Slot};
@@ -23,6 +23,9 @@ const PRELUDE: &CStr = match CStr::from_bytes_with_nul(concat!(include_str!("pre
 const SCRIPT_NAME: &CStr = c"script";
 /// Stack that a call needs besides the script's limit: the engine checks the free stack only now and then.
 const STACK_RESERVE: usize = 512 << 10;
+/// Stack beyond the script's limit that the engine may use before it throws: enough to call the prelude for the stack trace of an
+/// exception that was thrown within the limit.
+const STACK_MARGIN: usize = 64 << 10;
 /// Heap that a realm may have until it is kept.
 const PRELUDE_HEAP: usize = 16 << 20;
 /// A collection of garbage before so many bytes are in use is more work than it is worth: the memory is set back anyway.
@@ -118,7 +121,7 @@ impl Realm {
         let runtime = unsafe { js::JS_NewRuntime2(&raw const functions, arena.opaque()) };
         let refused = |arena: &Arena| match arena.exceeded() {
             Exceeded::Total => Failure::Total,
-            Exceeded::Nothing | Exceeded::Heap => none().into(),
+            Exceeded::Nothing | Exceeded::Heap | Exceeded::Stack => none().into(),
         };
         if runtime.is_null() {
             return Err(refused(&arena));
@@ -140,6 +143,7 @@ impl Realm {
             is_abandoned: None,
             error: None,
             heap: 0,
+            stack_end: 0,
         });
         let host = NonNull::from(Box::leak(host));
         let none = js::JS_UNDEFINED;
@@ -171,6 +175,7 @@ impl Realm {
             }
             let text = js::JS_NewStringLen(context, text.as_ptr(), text.as_bytes().len() as js::size_t);
             js::JS_SetPropertyStr(context, host, c"version".as_ptr(), text);
+            js::JS_SetPropertyStr(context, host, c"gauge".as_ptr(), stack_gauge(self.runtime, context));
             let length = PRELUDE.to_bytes().len() as js::size_t;
             let prelude = js::JS_Eval(context, PRELUDE.as_ptr(), length, c"prelude".as_ptr(), 0);
             let mut arguments = [host];
@@ -197,6 +202,16 @@ impl Realm {
     /// The most heap that scripts may have here.
     pub fn heap_max(&self) -> usize {
         self.arena.limit_max()
+    }
+
+    /// Bytes that are copied when a realm is set back.
+    pub fn kept_bytes(&self) -> usize {
+        self.arena.kept_bytes()
+    }
+
+    /// Sets the realm back, as each call does at its end.
+    pub fn reset(&mut self) {
+        self.arena.restore();
     }
 
     /// What scripts have said since this was asked last.
@@ -530,7 +545,7 @@ impl Realm {
 
     /// Sets the realm back and runs something in it under a task's limits.
     fn run<T>(&mut self, task: &Task<'_>, work: impl FnOnce(&mut Self) -> Step<T>) -> Result<T, Failure> {
-        let need = task.limits.stack + STACK_RESERVE;
+        let need = task.limits.stack + STACK_MARGIN + STACK_RESERVE;
         let run = || self.run_on_stack(task, work);
         stacker::maybe_grow(need, need + STACK_RESERVE, run)
     }
@@ -553,10 +568,11 @@ impl Realm {
         if !Arc::ptr_eq(&host.zone, task.zone) {
             host.zone = task.zone.clone();
         }
+        self.host().stack_end = stack_address().saturating_sub(task.limits.stack);
         // SAFETY: the runtime is there; its stack is this thread's, from here on.
         unsafe {
             js::JS_UpdateStackTop(self.runtime);
-            js::JS_SetMaxStackSize(self.runtime, task.limits.stack as js::size_t);
+            js::JS_SetMaxStackSize(self.runtime, (task.limits.stack + STACK_MARGIN) as js::size_t);
         }
         let (thread, kill, is_abandoned) = (this_thread(), task.kill.clone(), task.is_abandoned.cloned());
         self.host().is_abandoned = is_abandoned.clone();
@@ -575,6 +591,7 @@ impl Realm {
             // A script that catches the engine's exception for a limit has still reached the limit.
             Exceeded::Heap => Err(Failure::Heap),
             Exceeded::Total => Err(Failure::Total),
+            Exceeded::Stack => Err(Failure::Stack),
         };
         self.arena.restore();
         result
@@ -611,9 +628,6 @@ impl Realm {
         // The exception's own text may have been the script's doing, and that may have been stopped.
         if let Some(failure) = self.stopped() {
             return failure;
-        }
-        if STACK_MESSAGES.contains(&message.as_str()) {
-            return Failure::Stack;
         }
         Failure::Exception { line: line_of(&trace), message, trace }
     }
@@ -658,9 +672,6 @@ impl Realm {
     }
 }
 
-/// What the engine says when its stack is full.
-const STACK_MESSAGES: [&str; 3] =
-    ["RangeError: Maximum call stack size exceeded", "InternalError: stack overflow", "SyntaxError: stack overflow"];
 /// The first line of the script that a stack trace names; 0 if there is none.
 fn line_of(trace: &str) -> u32 {
     let place = trace.find("script:").map(|at| &trace[at + "script:".len()..]);

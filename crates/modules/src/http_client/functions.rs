@@ -2,7 +2,7 @@
 
 use super::endpoints::{Destination, add_headers};
 use super::options::{self, Options};
-use super::running::{Answered, Running};
+use super::running::{Answered, Running, Turn, Turns};
 use super::settings::Settings;
 use super::{Admitted, PRIVILEGE, STATUS, Shared, TRANSFER, answer};
 use arrow::array::{Array, ArrayRef};
@@ -164,7 +164,7 @@ struct Planned {
 impl ScalarKernel for HttpKernel {
     fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
         let (settings, _place) = self.begin(context)?;
-        match self.start(arguments, &settings, context)? {
+        match self.start(arguments, None, &settings, context)? {
             Some(started) => self.value(&started, context),
             None => Ok(Value::Null),
         }
@@ -194,17 +194,21 @@ impl HttpKernel {
         Ok((self.shared.settings(self.spec.shown, context)?, self.shared.admit(self.spec.shown)?))
     }
 
-    /// Many rows, a few requests at a time, with results in their order. Behind a row that fails no more are begun.
+    /// Many rows, a few requests at a time, with results in their order. Behind a row that fails no more are begun. As many again wait for their turn, so
+    /// that a request that has ended is followed by the next one at once, not when this thread has woken up.
     fn rows(&self, arrays: &[ArrayRef], context: &StatementContext) -> SqlResult<ArrayRef> {
         let (settings, _place) = self.begin(context)?;
         let count = arrays.first().map_or(0, |array| array.len());
         let mut builder = ValueArrayBuilder::new(&self.result, count);
         let mut charge = GrowingCharge::new(&context.memory);
         let mut window: VecDeque<SqlResult<Option<Started>>> = VecDeque::new();
+        let (at_once, turns) = (settings.row_parallelism, Turns::new(settings.row_parallelism));
+        // One at a time go in their order.
+        let window_max = if at_once > 1 { 2 * at_once } else { 1 };
         let (mut next, mut has_failed) = (0, false);
         for _ in 0..count {
-            while next < count && window.len() < settings.row_parallelism && !has_failed {
-                let started = self.start_row(arrays, next, &settings, context);
+            while next < count && window.len() < window_max && !has_failed {
+                let started = self.start_row(arrays, (turns.clone(), next), &settings, context);
                 has_failed = started.is_err();
                 window.push_back(started);
                 next += 1;
@@ -223,23 +227,25 @@ impl HttpKernel {
     fn start_row(
         &self,
         arrays: &[ArrayRef],
-        row: usize,
+        turn: Turn,
         settings: &Settings,
         context: &StatementContext,
     ) -> SqlResult<Option<Started>> {
-        let values = arrays.iter().zip(&self.types).map(|(array, ty)| value_at(array, row, ty));
-        self.start(&values.collect::<SqlResult<Vec<_>>>()?, settings, context)
+        let values = arrays.iter().zip(&self.types).map(|(array, ty)| value_at(array, turn.1, ty));
+        let values = values.collect::<SqlResult<Vec<_>>>()?;
+        self.start(&values, Some(turn), settings, context)
     }
 
     /// Sends a row's request; `None` where it is NULL.
     fn start(
         &self,
         arguments: &[Value],
+        turn: Option<Turn>,
         settings: &Settings,
         context: &StatementContext,
     ) -> SqlResult<Option<Started>> {
         let Some(Planned { request, options }) = self.plan(arguments, settings, context)? else { return Ok(None) };
-        let running = self.shared.begin(self.spec.shown, request, options.limits, settings, context)?;
+        let running = self.shared.begin(self.spec.shown, request, options.limits, turn, (settings, context))?;
         Ok(Some(Started { running, fail_on_status: options.fail_on_status, is_binary: options.is_binary }))
     }
 

@@ -125,11 +125,15 @@ impl Transfer {
             packing.map(|packing| Unpacker::new(packing, limits.max_bytes)).transpose().map_err(failed)?;
         let mut part = Some(begin);
         while let Some(bytes) = part {
-            let bytes = match &mut unpacker {
-                Some(unpacker) => unpacker.push(&bytes).map_err(failed)?,
-                None => bytes,
-            };
-            self.send(bytes, parts).await?;
+            match &mut unpacker {
+                Some(unpacker) => {
+                    let mut rest = bytes.as_slice();
+                    while unpacker.has_more(rest) {
+                        self.send(unpacker.unpack(&mut rest).map_err(failed)?, parts).await?;
+                    }
+                }
+                None => self.send(bytes, parts).await?,
+            }
             part = next(&mut answer, &limits, late).await?;
         }
         match unpacker {

@@ -8,9 +8,11 @@ use squall_http_client::{Client, HttpError, Limits, Request, Response, SystemRes
 use squall_statement_context::{StatementContext, off_pool};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::AbortHandle;
 
 /// Threads that move bytes.
@@ -81,6 +83,34 @@ pub(super) fn sql_error(function: &'static str, error: &HttpError) -> SqlError {
     }
 }
 
+/// Rows whose requests run so many at a time. No request is begun behind a row whose request has failed.
+#[derive(Debug)]
+pub(super) struct Turns {
+    places: Semaphore,
+    /// The first row that has failed.
+    failed: AtomicUsize,
+}
+
+impl Turns {
+    /// For requests of which so many may run at a time.
+    pub fn new(at_once: usize) -> Arc<Turns> {
+        Arc::new(Turns { places: Semaphore::new(at_once), failed: AtomicUsize::new(usize::MAX) })
+    }
+
+    /// Waits for the turn of a row; `None` if a row before it has failed.
+    async fn begin(&self, row: usize) -> Option<SemaphorePermit<'_>> {
+        let place = self.places.acquire().await.ok()?;
+        (row < self.failed.load(Ordering::SeqCst)).then_some(place)
+    }
+
+    fn note_failed(&self, row: usize) {
+        self.failed.fetch_min(row, Ordering::SeqCst);
+    }
+}
+
+/// A row's turn among those of its call.
+pub(super) type Turn = (Arc<Turns>, usize);
+
 impl Shared {
     /// The client, and the threads that it is used on.
     ///
@@ -95,7 +125,7 @@ impl Shared {
         Ok((engine.runtime.handle().clone(), engine.client.clone()))
     }
 
-    /// Begins a request for a statement.
+    /// Begins a request for a statement, when it is its turn.
     ///
     /// # Errors
     /// If there are no threads for it.
@@ -104,8 +134,8 @@ impl Shared {
         function: &'static str,
         request: Request,
         limits: Limits,
-        settings: &Settings,
-        context: &StatementContext,
+        turn: Option<Turn>,
+        (settings, context): (&Settings, &StatementContext),
     ) -> SqlResult<Running> {
         let (threads, client) = self.engine()?;
         let (send, answer) = sync_channel(1);
@@ -113,6 +143,21 @@ impl Shared {
         let entry = settings.log.then(|| new_entry(function, &request, context));
         let shared = self.clone();
         let work = async move {
+            let place = match &turn {
+                Some((turns, row)) => tokio::select! {
+                    biased;
+                    error = kill.stopped() => {
+                        let _ = send.send(Err(error));
+                        return;
+                    }
+                    place = turns.begin(*row) => match place {
+                        Some(place) => Some(place),
+                        // The statement has the error of the row before.
+                        None => return,
+                    },
+                },
+                None => None,
+            };
             let begun = Instant::now();
             let mut no_memory = None;
             let mut take = |bytes: usize| match charge.grow(bytes) {
@@ -129,6 +174,10 @@ impl Shared {
                     fetched.map_err(|error| no_memory.take().unwrap_or_else(|| sql_error(function, &error)))
                 }
             };
+            if let (Err(_), Some((turns, row))) = (&fetched, &turn) {
+                turns.note_failed(*row);
+            }
+            drop(place);
             if let Some(entry) = entry {
                 shared.log.push(ended(entry, &fetched, begun));
             }

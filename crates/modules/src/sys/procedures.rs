@@ -46,19 +46,29 @@ struct SysProcedure {
     head: ProcedureHead,
 }
 
+/// A procedure as it is declared: its work, name, parameters and comment.
+type Declared = (Task, &'static str, Vec<Parameter>, &'static str);
+
+fn text(name: &'static str, length: u32) -> Parameter {
+    Parameter::new(name, SqlType::varchar(length, CollationId::UTF8MB4_0900_AI_CI))
+}
+
 /// All of them.
-#[expect(clippy::too_many_lines, reason = "one line for each procedure")]
 pub(super) fn all() -> Vec<Arc<dyn Procedure>> {
-    let text = |name, length| Parameter::new(name, SqlType::varchar(length, CollationId::UTF8MB4_0900_AI_CI));
+    let declared = [for_objects(), for_setup(), for_reports()];
+    let procedure = |(task, name, parameters, comment)| {
+        let head = ProcedureHead { database: DATABASE, name, parameters, comment };
+        Arc::new(SysProcedure { task, head }) as Arc<dyn Procedure>
+    };
+    declared.into_iter().flatten().map(procedure).collect()
+}
+
+/// Procedures about tables and texts.
+fn for_objects() -> Vec<Declared> {
     let name = |name| text(name, NAME_CHARACTERS);
-    let pattern = |name| vec![text(name, PATTERN_CHARACTERS)];
-    let connection = || vec![Parameter::new("in_connection_id", SqlType::BIGINT)];
-    let what_else =
-        || ["in_show_instruments", "in_show_threads"].map(|name| Parameter::new(name, SqlType::BOOL)).to_vec();
-    let verbose = || vec![Parameter::new("in_verbose", SqlType::INT)];
     let exists = vec![name("in_db"), name("in_table"), name("out_exists").with_mode(ParameterMode::Out)];
     let synonym = vec![name("in_db_name"), name("in_synonym")];
-    [
+    vec![
         (
             Task::TableExists,
             "table_exists",
@@ -72,6 +82,17 @@ pub(super) fn all() -> Vec<Arc<dyn Procedure>> {
             synonym,
             "Makes a database of views of all tables of another.",
         ),
+    ]
+}
+
+/// Procedures that show and change what performance_schema counts.
+fn for_setup() -> Vec<Declared> {
+    let pattern = |name| vec![text(name, PATTERN_CHARACTERS)];
+    let connection = || vec![Parameter::new("in_connection_id", SqlType::BIGINT)];
+    let what_else =
+        || ["in_show_instruments", "in_show_threads"].map(|name| Parameter::new(name, SqlType::BOOL)).to_vec();
+    let verbose = || vec![Parameter::new("in_verbose", SqlType::INT)];
+    vec![
         (Task::TruncateAll, "ps_truncate_all_tables", verbose(), "Forgets what performance_schema has counted."),
         (Task::Setup(CONSUMERS, true), "ps_setup_enable_consumer", pattern("consumer"), "Turns consumers on."),
         (Task::Setup(CONSUMERS, false), "ps_setup_disable_consumer", pattern("consumer"), "Turns consumers off."),
@@ -120,6 +141,12 @@ pub(super) fn all() -> Vec<Arc<dyn Procedure>> {
             "Keeps what performance_schema counts, to be changed for a while.",
         ),
         (Task::ReloadSetup, "ps_setup_reload_saved", Vec::new(), "Makes it again what ps_setup_save() has kept."),
+    ]
+}
+
+/// Procedures that watch statements, threads and the server.
+fn for_reports() -> Vec<Declared> {
+    vec![
         (
             Task::AnalyzeStatements,
             "statement_performance_analyzer",
@@ -151,12 +178,6 @@ pub(super) fn all() -> Vec<Arc<dyn Procedure>> {
             "Draws how many statements are how fast.",
         ),
     ]
-    .into_iter()
-    .map(|(task, name, parameters, comment)| {
-        let head = ProcedureHead { database: DATABASE, name, parameters, comment };
-        Arc::new(SysProcedure { task, head }) as Arc<dyn Procedure>
-    })
-    .collect()
 }
 
 impl Procedure for SysProcedure {

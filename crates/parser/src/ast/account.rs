@@ -1,6 +1,6 @@
 //! Users, roles and privileges.
 
-use super::{Ident, ObjectName};
+use super::{Ident, ObjectName, StatementKind};
 
 /// `'user'@'host'`.
 #[derive(Clone, Debug, PartialEq)]
@@ -167,6 +167,17 @@ pub enum Grant {
     },
 }
 
+impl Grant {
+    /// How MySQL counts it.
+    pub(super) fn kind(&self) -> StatementKind {
+        use StatementKind as K;
+        match self {
+            Grant::Roles { .. } => K::GrantRoles,
+            _ => K::Grant,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum Revoke {
     Privileges {
@@ -196,6 +207,18 @@ pub enum Revoke {
         admin_option_for: bool,
         ignore_unknown_user: bool,
     },
+}
+
+impl Revoke {
+    /// How MySQL counts it.
+    pub(super) fn kind(&self) -> StatementKind {
+        use StatementKind as K;
+        match self {
+            Revoke::Roles { .. } => K::RevokeRoles,
+            Revoke::All { .. } => K::RevokeAll,
+            _ => K::Revoke,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,8 @@
 //! Administration, explanation, prepared statements and diagnostics.
 
-use super::{Expr, Ident, ObjectName, PartitionNames, SqlString, Statement, SystemVariable, VariableTarget};
+use super::{
+    Expr, Ident, ObjectName, PartitionNames, SqlString, Statement, StatementKind, SystemVariable, VariableTarget,
+};
 
 /// EXPLAIN, DESCRIBE, DESC and MariaDB's ANALYZE of a statement.
 #[derive(Clone, Debug, PartialEq)]
@@ -146,6 +148,20 @@ pub enum MaintenanceKind {
     Repair,
 }
 
+impl MaintenanceKind {
+    /// How MySQL counts it.
+    pub(super) fn counted_as(&self) -> StatementKind {
+        use StatementKind as K;
+        match self {
+            MaintenanceKind::Analyze => K::Analyze,
+            MaintenanceKind::Check => K::Check,
+            MaintenanceKind::Checksum => K::Checksum,
+            MaintenanceKind::Optimize => K::Optimize,
+            MaintenanceKind::Repair => K::Repair,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
     /// UPDATE; otherwise DROP.
@@ -207,11 +223,33 @@ pub enum Install {
     },
 }
 
+impl Install {
+    /// How MySQL counts it.
+    pub(super) fn kind(&self) -> StatementKind {
+        use StatementKind as K;
+        match self {
+            Install::Components { .. } => K::InstallComponent,
+            _ => K::InstallPlugin,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum Uninstall {
     Plugin { if_exists: bool, name: Ident },
     Library { if_exists: bool, library: Box<str> },
     Components(Vec<Box<str>>),
+}
+
+impl Uninstall {
+    /// How MySQL counts it.
+    pub(super) fn kind(&self) -> StatementKind {
+        use StatementKind as K;
+        match self {
+            Uninstall::Components(_) => K::UninstallComponent,
+            _ => K::UninstallPlugin,
+        }
+    }
 }
 
 /// Replication statements: what they say is kept as words, for the code that carries them out.
@@ -245,6 +283,24 @@ pub enum Replication {
     StopGroup,
     /// `BINLOG 'base64'`.
     Binlog(SqlString),
+}
+
+impl Replication {
+    /// How MySQL counts it.
+    pub(super) fn kind(&self) -> StatementKind {
+        use StatementKind as K;
+        match self {
+            Replication::PurgeTo(_) => K::Purge,
+            Replication::PurgeBefore(_) => K::PurgeBeforeDate,
+            Replication::ChangeSource { .. } => K::ChangeReplicationSource,
+            Replication::ChangeFilter { .. } => K::ChangeReplFilter,
+            Replication::StartReplica { .. } => K::ReplicaStart,
+            Replication::StopReplica { .. } => K::ReplicaStop,
+            Replication::StartGroup { .. } => K::GroupReplicationStart,
+            Replication::StopGroup => K::GroupReplicationStop,
+            Replication::Binlog(_) => K::Binlog,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

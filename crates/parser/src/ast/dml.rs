@@ -2,7 +2,7 @@
 
 use super::{
     ColumnName, Expr, FileFormat, Ident, Limit, NamedFormat, ObjectName, OrderItem, Query, SelectItem, SqlString,
-    TableReference, ValueRows, VariableTarget, With,
+    StatementKind, TableReference, ValueRows, VariableTarget, With,
 };
 
 /// INSERT and REPLACE.
@@ -22,6 +22,19 @@ pub struct Insert {
     pub row_alias: Option<RowAlias>,
     pub on_duplicate: Vec<Assignment>,
     pub returning: Vec<SelectItem>,
+}
+
+impl Insert {
+    /// How MySQL counts it.
+    pub(super) fn kind(&self) -> StatementKind {
+        use StatementKind as K;
+        match (self.replace, matches!(self.source, InsertSource::Query(_))) {
+            (false, false) => K::Insert,
+            (false, true) => K::InsertSelect,
+            (true, false) => K::Replace,
+            (true, true) => K::ReplaceSelect,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +80,17 @@ pub struct Update {
     pub limit: Option<Limit>,
 }
 
+impl Update {
+    /// How MySQL counts it.
+    pub(super) fn kind(&self) -> StatementKind {
+        use StatementKind as K;
+        match &self.tables[..] {
+            [TableReference::Table(_)] => K::Update,
+            _ => K::UpdateMulti,
+        }
+    }
+}
+
 /// DELETE from one table or several.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delete {
@@ -80,6 +104,17 @@ pub struct Delete {
     pub order_by: Vec<OrderItem>,
     pub limit: Option<Limit>,
     pub returning: Vec<SelectItem>,
+}
+
+impl Delete {
+    /// How MySQL counts it.
+    pub(super) fn kind(&self) -> StatementKind {
+        use StatementKind as K;
+        match self.target {
+            DeleteTarget::Single { .. } => K::Delete,
+            DeleteTarget::Multiple { .. } => K::DeleteMulti,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -154,6 +189,18 @@ pub enum Handler {
     Open { table: ObjectName, alias: Option<Ident> },
     Read { table: ObjectName, read: HandlerRead, selection: Option<Expr>, limit: Option<Limit> },
     Close { table: ObjectName },
+}
+
+impl Handler {
+    /// How MySQL counts it.
+    pub(super) fn kind(&self) -> StatementKind {
+        use StatementKind as K;
+        match self {
+            Handler::Open { .. } => K::HaOpen,
+            Handler::Read { .. } => K::HaRead,
+            Handler::Close { .. } => K::HaClose,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -342,6 +342,8 @@ pub struct FunctionCall {
     pub schema: Option<Ident>,
     /// As written; functions ignore case.
     pub name: Ident,
+    /// `name(DISTINCT …)`, of stored aggregate functions alone.
+    pub distinct: bool,
     pub arguments: Vec<Expr>,
     /// Names given to arguments with AS (loadable functions take them), beside `arguments` when any is given.
     pub argument_names: Vec<Option<Ident>>,

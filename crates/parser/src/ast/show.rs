@@ -1,6 +1,6 @@
 //! SHOW.
 
-use super::{AccountName, Expr, Ident, Limit, ObjectName, VariableScope};
+use super::{AccountName, Expr, Ident, Limit, ObjectName, StatementKind, VariableScope};
 
 /// `LIKE 'pattern'` or `WHERE condition`.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,6 +135,66 @@ pub enum Show {
     },
     /// MariaDB's `SHOW EXPLAIN FOR id`.
     ExplainFor(Expr),
+}
+
+impl Show {
+    /// How MySQL counts it.
+    pub(super) fn kind(&self) -> StatementKind {
+        use StatementKind as K;
+        match self {
+            Show::BinaryLogs => K::ShowBinlogs,
+            Show::BinaryLogStatus => K::ShowBinaryLogStatus,
+            Show::BinlogEvents { .. } => K::ShowBinlogEvents,
+            Show::CharacterSets(_) => K::ShowCharsets,
+            Show::Collations(_) => K::ShowCollations,
+            Show::Columns { .. } => K::ShowFields,
+            Show::CreateDatabase { .. } => K::ShowCreateDb,
+            Show::CreateEvent(_) => K::ShowCreateEvent,
+            Show::CreateFunction(_) => K::ShowCreateFunc,
+            Show::CreateProcedure(_) => K::ShowCreateProc,
+            Show::CreateTable(_) | Show::CreateView(_) => K::ShowCreateTable,
+            Show::CreateTrigger(_) => K::ShowCreateTrigger,
+            Show::CreateUser(_) => K::ShowCreateUser,
+            Show::Databases(_) => K::ShowDatabases,
+            Show::Engine { what, .. } => match what {
+                EngineInformation::Status => K::ShowEngineStatus,
+                EngineInformation::Mutex => K::ShowEngineMutex,
+                EngineInformation::Logs => K::ShowEngineLogs,
+            },
+            Show::Engines => K::ShowStorageEngines,
+            Show::Errors(_) | Show::ErrorCount => K::ShowErrors,
+            Show::Events { .. } => K::ShowEvents,
+            Show::FunctionCode(_) => K::ShowFunctionCode,
+            Show::FunctionStatus(_) => K::ShowFunctionStatus,
+            Show::Grants { .. } => K::ShowGrants,
+            Show::Indexes { .. } => K::ShowKeys,
+            Show::OpenTables { .. } => K::ShowOpenTables,
+            Show::ParseTree(_) => K::ShowParseTree,
+            Show::Plugins { .. } => K::ShowPlugins,
+            Show::Privileges => K::ShowPrivileges,
+            Show::ProcedureCode(_) => K::ShowProcedureCode,
+            Show::ProcedureStatus(_) => K::ShowProcedureStatus,
+            Show::ProcessList { .. } => K::ShowProcesslist,
+            Show::Profile { .. } => K::ShowProfile,
+            Show::Profiles => K::ShowProfiles,
+            Show::RelaylogEvents { .. } => K::ShowRelaylogEvents,
+            Show::ReplicaStatus { .. } => K::ShowReplicaStatus,
+            Show::Replicas => K::ShowReplicas,
+            Show::Status { .. } => K::ShowStatus,
+            Show::TableStatus { .. } => K::ShowTableStatus,
+            Show::Tables { .. } => K::ShowTables,
+            Show::Triggers { .. } => K::ShowTriggers,
+            Show::Variables { .. } => K::ShowVariables,
+            Show::Warnings(_) | Show::WarningCount => K::ShowWarnings,
+            Show::CreateHttpEndpoint(_)
+            | Show::CreateSequence(_)
+            | Show::Authors
+            | Show::Contributors
+            | Show::HttpEndpoints(_)
+            | Show::Information { .. }
+            | Show::ExplainFor(_) => K::Other,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

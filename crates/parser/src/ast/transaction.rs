@@ -1,6 +1,6 @@
 //! Transactions and locks.
 
-use super::{Ident, ObjectName, SqlString};
+use super::{Ident, ObjectName, SqlString, StatementKind};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Transaction {
@@ -15,6 +15,29 @@ pub enum Transaction {
     RollbackTo(Ident),
     ReleaseSavepoint(Ident),
     Xa(Xa),
+}
+
+impl Transaction {
+    /// How MySQL counts it.
+    pub(super) fn kind(&self) -> StatementKind {
+        use StatementKind as K;
+        match self {
+            Transaction::Begin { .. } => K::Begin,
+            Transaction::Commit(_) => K::Commit,
+            Transaction::Rollback(_) => K::Rollback,
+            Transaction::Savepoint(_) => K::Savepoint,
+            Transaction::RollbackTo(_) => K::RollbackToSavepoint,
+            Transaction::ReleaseSavepoint(_) => K::ReleaseSavepoint,
+            Transaction::Xa(xa) => match xa {
+                Xa::Start { .. } => K::XaStart,
+                Xa::End { .. } => K::XaEnd,
+                Xa::Prepare(_) => K::XaPrepare,
+                Xa::Commit { .. } => K::XaCommit,
+                Xa::Rollback(_) => K::XaRollback,
+                Xa::Recover { .. } => K::XaRecover,
+            },
+        }
+    }
 }
 
 /// `None` follows the variable completion_type.

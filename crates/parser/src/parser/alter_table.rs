@@ -141,10 +141,13 @@ impl Parser<'_> {
         Ok(None)
     }
 
-    #[expect(clippy::too_many_lines, reason = "one arm for each action")]
     fn alter_action(&mut self) -> Result<AlterAction> {
         let keyword = self.current.keyword;
-        let partition = self.peek_is(1, K::Partition);
+        if self.peek_is(1, K::Partition)
+            && let Some(action) = self.alter_partition(keyword)?
+        {
+            return Ok(action);
+        }
         let action = match keyword {
             K::Change => {
                 self.advance();
@@ -208,50 +211,6 @@ impl Parser<'_> {
                 self.expect(K::Tablespace)?;
                 if discard { AlterAction::DiscardTablespace } else { AlterAction::ImportTablespace }
             }
-            K::Truncate if partition => AlterAction::TruncatePartition(self.partition_action()?),
-            K::Analyze if partition => AlterAction::AnalyzePartition(self.partition_action()?),
-            K::Check if partition => {
-                let names = self.partition_action()?;
-                while self.at_any(&[K::For, K::Quick, K::Fast, K::Medium, K::Extended, K::Changed]) {
-                    if self.advance().keyword == K::For {
-                        self.expect(K::Upgrade)?;
-                    }
-                }
-                AlterAction::CheckPartition(names)
-            }
-            K::Optimize if partition => AlterAction::OptimizePartition(self.partition_action()?),
-            K::Rebuild if partition => AlterAction::RebuildPartition(self.partition_action()?),
-            K::Repair if partition => {
-                let names = self.partition_action()?;
-                while self.at_any(&[K::Quick, K::Extended, K::UseFrm]) {
-                    self.advance();
-                }
-                AlterAction::RepairPartition(names)
-            }
-            K::Coalesce if partition => {
-                self.advance();
-                self.advance();
-                self.no_write_to_binlog();
-                AlterAction::CoalescePartition(self.unsigned()?)
-            }
-            K::Reorganize if partition => {
-                self.advance();
-                self.advance();
-                self.no_write_to_binlog();
-                let names = if self.at(K::Into) { Vec::new() } else { self.ident_list_if_any()? };
-                let mut definitions = Vec::new();
-                if self.accept(K::Into) {
-                    definitions = self.partition_definitions()?;
-                }
-                AlterAction::ReorganizePartition { names, definitions }
-            }
-            K::Exchange if partition => {
-                self.advance();
-                self.advance();
-                let partition = self.ident()?;
-                self.expect_all(&[K::With, K::Table])?;
-                AlterAction::ExchangePartition { partition, table: self.object_name()? }
-            }
             K::SecondaryLoad => {
                 self.advance();
                 AlterAction::SecondaryLoad
@@ -272,6 +231,57 @@ impl Parser<'_> {
             }
         };
         Ok(action)
+    }
+
+    /// A verb before PARTITION, except those that have other forms too. `None`: it is no such verb, and nothing is passed.
+    fn alter_partition(&mut self, verb: K) -> Result<Option<AlterAction>> {
+        Ok(Some(match verb {
+            K::Truncate => AlterAction::TruncatePartition(self.partition_action()?),
+            K::Analyze => AlterAction::AnalyzePartition(self.partition_action()?),
+            K::Check => {
+                let names = self.partition_action()?;
+                while self.at_any(&[K::For, K::Quick, K::Fast, K::Medium, K::Extended, K::Changed]) {
+                    if self.advance().keyword == K::For {
+                        self.expect(K::Upgrade)?;
+                    }
+                }
+                AlterAction::CheckPartition(names)
+            }
+            K::Optimize => AlterAction::OptimizePartition(self.partition_action()?),
+            K::Rebuild => AlterAction::RebuildPartition(self.partition_action()?),
+            K::Repair => {
+                let names = self.partition_action()?;
+                while self.at_any(&[K::Quick, K::Extended, K::UseFrm]) {
+                    self.advance();
+                }
+                AlterAction::RepairPartition(names)
+            }
+            K::Coalesce => {
+                self.advance();
+                self.advance();
+                self.no_write_to_binlog();
+                AlterAction::CoalescePartition(self.unsigned()?)
+            }
+            K::Reorganize => {
+                self.advance();
+                self.advance();
+                self.no_write_to_binlog();
+                let names = if self.at(K::Into) { Vec::new() } else { self.ident_list_if_any()? };
+                let mut definitions = Vec::new();
+                if self.accept(K::Into) {
+                    definitions = self.partition_definitions()?;
+                }
+                AlterAction::ReorganizePartition { names, definitions }
+            }
+            K::Exchange => {
+                self.advance();
+                self.advance();
+                let partition = self.ident()?;
+                self.expect_all(&[K::With, K::Table])?;
+                AlterAction::ExchangePartition { partition, table: self.object_name()? }
+            }
+            _ => return Ok(None),
+        }))
     }
 
     fn ident_list_if_any(&mut self) -> Result<Vec<Ident>> {

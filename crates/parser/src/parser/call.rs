@@ -52,11 +52,13 @@ impl Parser<'_> {
     pub(super) fn call(&mut self, schema: Option<Ident>, name: Ident, start: u32) -> Result<Expr> {
         self.expect_kind(TokenKind::LeftParen)?;
         let of_grammar = if schema.is_none() { self.counts_of_grammar(start, &name) } else { None };
-        let takes_names = schema.is_none() && of_grammar.is_none();
+        let is_generic = of_grammar.is_none();
+        let takes_names = schema.is_none() && is_generic;
         let counts = of_grammar.unwrap_or(0..=usize::MAX);
+        let distinct = is_generic && self.accept(K::Distinct);
         let mut arguments = Vec::new();
         let mut argument_names = Vec::new();
-        if !self.at_kind(TokenKind::RightParen) && *counts.end() > 0 {
+        if (distinct || !self.at_kind(TokenKind::RightParen)) && *counts.end() > 0 {
             loop {
                 arguments.push(self.argument()?);
                 if takes_names && (self.accept(K::As) || self.at_ident() || self.at_kind(TokenKind::String)) {
@@ -78,7 +80,10 @@ impl Parser<'_> {
         if self.in_program && schema.is_none() {
             self.note_called(&name);
         }
-        let call = FunctionCall { schema, name, arguments, argument_names, span: self.span_from(start) };
+        let call = FunctionCall { schema, name, distinct, arguments, argument_names, span: self.span_from(start) };
+        if is_generic && self.at(K::Over) {
+            return self.unsupported("OVER after a stored aggregate function; group in a derived table and join it");
+        }
         Ok(Expr::Function(Box::new(call)))
     }
 

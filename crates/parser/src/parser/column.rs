@@ -39,7 +39,6 @@ impl Parser<'_> {
     }
 
     /// Passes one attribute. False: none is here.
-    #[expect(clippy::too_many_lines, reason = "one arm for each attribute")]
     fn column_attribute(&mut self, column: &mut ColumnDefinition) -> Result<bool> {
         match self.keyword() {
             K::Null => {
@@ -117,6 +116,14 @@ impl Parser<'_> {
                 column.checks.push(check);
             }
             K::References => column.references = Some(self.references()?),
+            _ => return self.storage_attribute(column),
+        }
+        Ok(true)
+    }
+
+    /// Passes one attribute that says how a column is kept or shown. False: none is here.
+    fn storage_attribute(&mut self, column: &mut ColumnDefinition) -> Result<bool> {
+        match self.keyword() {
             K::Visible | K::Invisible => column.visible = Some(self.advance().keyword == K::Visible),
             K::Srid => {
                 self.advance();

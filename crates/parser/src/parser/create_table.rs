@@ -351,7 +351,6 @@ impl Parser<'_> {
         Ok(options)
     }
 
-    #[expect(clippy::too_many_lines, reason = "one arm for each option")]
     pub(super) fn table_option(&mut self) -> Result<Option<TableOption>> {
         let keyword = self.current.keyword;
         let equal = self.peek_kind(1, TokenKind::Equal);
@@ -402,7 +401,12 @@ impl Parser<'_> {
         }
         self.advance();
         self.accept_equal();
-        Ok(Some(match keyword {
+        self.known_option_value(keyword).map(Some)
+    }
+
+    /// The value of an option, behind its word.
+    fn known_option_value(&mut self, keyword: K) -> Result<TableOption> {
+        Ok(match keyword {
             // COLUMN is a reserved word and the name of an engine.
             K::Engine if self.at(K::Column) => TableOption::Engine(self.any_word()?.value),
             K::Engine => TableOption::Engine(self.ident_or_string()?.value),
@@ -444,7 +448,7 @@ impl Parser<'_> {
             K::EngineAttribute => TableOption::EngineAttribute(self.string()?),
             K::SecondaryEngineAttribute => TableOption::SecondaryEngineAttribute(self.string()?),
             _ => TableOption::AutoextendSize(self.size()?),
-        }))
+        })
     }
 
     /// The value of an option that the grammar does not know.

@@ -12,7 +12,6 @@ impl Parser<'_> {
         self.show_kind().map(|show| Statement::Show(Box::new(show)))
     }
 
-    #[expect(clippy::too_many_lines, reason = "one arm for each SHOW")]
     fn show_kind(&mut self) -> Result<Show> {
         let keyword = self.current.keyword;
         let start = self.current.start;
@@ -53,24 +52,7 @@ impl Parser<'_> {
                 }
             }
             K::Processlist => Show::ProcessList { full: false },
-            K::Table => {
-                self.expect(K::Status)?;
-                let schema = self.source_schema()?;
-                Show::TableStatus { schema, filter: self.show_filter()? }
-            }
-            K::Open => {
-                self.expect(K::Tables)?;
-                let schema = self.source_schema()?;
-                Show::OpenTables { schema, filter: self.show_filter()? }
-            }
-            K::Triggers => {
-                let schema = self.source_schema()?;
-                Show::Triggers { schema, filter: self.show_filter()? }
-            }
-            K::Events => {
-                let schema = self.source_schema()?;
-                Show::Events { schema, filter: self.show_filter()? }
-            }
+            K::Table | K::Open | K::Triggers | K::Events => self.show_of_schema(keyword)?,
             K::Character | K::Char => {
                 self.expect(K::Set)?;
                 Show::CharacterSets(self.show_filter()?)
@@ -82,41 +64,88 @@ impl Parser<'_> {
                 self.expect(K::Engines)?;
                 Show::Engines
             }
-            K::Engine => {
-                let name = self.any_word()?;
-                let what = match self.expect_any(&[K::Status, K::Mutex, K::Logs])? {
-                    K::Status => EngineInformation::Status,
-                    K::Mutex => EngineInformation::Mutex,
-                    _ => EngineInformation::Logs,
-                };
-                Show::Engine { name, what }
-            }
-            K::Plugins => {
-                if self.accept(K::Soname) {
-                    let filter = if self.at_kind(TokenKind::String) {
-                        Some(ShowFilter::Like(self.string()?))
-                    } else {
-                        self.show_filter()?
-                    };
-                    Show::Plugins { soname: filter, all: true }
-                } else {
-                    Show::Plugins { soname: None, all: false }
-                }
-            }
+            K::Engine => self.show_engine()?,
+            K::Plugins => self.show_plugins()?,
             K::Privileges => Show::Privileges,
             K::Procedure | K::Function => self.show_routine(keyword == K::Procedure)?,
-            K::Grants => {
-                let (mut user, mut using) = (None, Vec::new());
-                if self.accept(K::For) {
-                    user = Some(self.account_name()?);
-                    if self.accept(K::Using) {
-                        using = self.comma_list(Self::account_name)?;
-                    }
-                }
-                Show::Grants { user, using }
-            }
+            K::Grants => self.show_grants()?,
             K::Profiles => Show::Profiles,
             K::Profile => self.show_profile()?,
+            K::Binary | K::Binlog | K::Relaylog | K::Replicas | K::Replica | K::Slave => {
+                self.show_replication(keyword)?
+            }
+            K::All if self.at_any(&[K::Slaves, K::Replicas]) => {
+                self.advance();
+                self.expect(K::Status)?;
+                Show::ReplicaStatus { channel: None, all: true }
+            }
+            K::ParseTree => Show::ParseTree(Box::new(self.nested(Self::statement)?)),
+            K::Authors => Show::Authors,
+            K::Contributors => Show::Contributors,
+            K::Explain | K::Analyze => {
+                if self.accept(K::Format) {
+                    self.accept_equal();
+                    self.any_word()?;
+                }
+                self.expect(K::For)?;
+                Show::ExplainFor(self.expr()?)
+            }
+            _ => self.show_information(start)?,
+        })
+    }
+
+    /// TABLE STATUS, OPEN TABLES, TRIGGERS and EVENTS of a database, behind the first word.
+    fn show_of_schema(&mut self, keyword: K) -> Result<Show> {
+        match keyword {
+            K::Table => self.expect(K::Status)?,
+            K::Open => self.expect(K::Tables)?,
+            _ => {}
+        }
+        let schema = self.source_schema()?;
+        let filter = self.show_filter()?;
+        Ok(match keyword {
+            K::Table => Show::TableStatus { schema, filter },
+            K::Open => Show::OpenTables { schema, filter },
+            K::Triggers => Show::Triggers { schema, filter },
+            _ => Show::Events { schema, filter },
+        })
+    }
+
+    fn show_engine(&mut self) -> Result<Show> {
+        let name = self.any_word()?;
+        let what = match self.expect_any(&[K::Status, K::Mutex, K::Logs])? {
+            K::Status => EngineInformation::Status,
+            K::Mutex => EngineInformation::Mutex,
+            _ => EngineInformation::Logs,
+        };
+        Ok(Show::Engine { name, what })
+    }
+
+    fn show_plugins(&mut self) -> Result<Show> {
+        if !self.accept(K::Soname) {
+            return Ok(Show::Plugins { soname: None, all: false });
+        }
+        let soname = match self.at_kind(TokenKind::String) {
+            true => Some(ShowFilter::Like(self.string()?)),
+            false => self.show_filter()?,
+        };
+        Ok(Show::Plugins { soname, all: true })
+    }
+
+    fn show_grants(&mut self) -> Result<Show> {
+        let (mut user, mut using) = (None, Vec::new());
+        if self.accept(K::For) {
+            user = Some(self.account_name()?);
+            if self.accept(K::Using) {
+                using = self.comma_list(Self::account_name)?;
+            }
+        }
+        Ok(Show::Grants { user, using })
+    }
+
+    /// Logs of changes and replicas, behind the first word.
+    fn show_replication(&mut self, keyword: K) -> Result<Show> {
+        Ok(match keyword {
             K::Binary => match self.expect_any(&[K::Logs, K::Log])? {
                 K::Logs => Show::BinaryLogs,
                 _ => {
@@ -138,7 +167,7 @@ impl Parser<'_> {
                 Show::RelaylogEvents { log, position, limit, channel: self.channel()? }
             }
             K::Replicas => Show::Replicas,
-            K::Replica | K::Slave => {
+            _ => {
                 if self.accept(K::Hosts) {
                     return Ok(Show::Replicas);
                 }
@@ -148,32 +177,17 @@ impl Parser<'_> {
                 let channel = self.channel()?;
                 Show::ReplicaStatus { channel: channel.or(named), all: false }
             }
-            K::All if self.at_any(&[K::Slaves, K::Replicas]) => {
-                self.advance();
-                self.expect(K::Status)?;
-                Show::ReplicaStatus { channel: None, all: true }
-            }
-            K::ParseTree => Show::ParseTree(Box::new(self.nested(Self::statement)?)),
-            K::Authors => Show::Authors,
-            K::Contributors => Show::Contributors,
-            K::Explain | K::Analyze => {
-                if self.accept(K::Format) {
-                    self.accept_equal();
-                    self.any_word()?;
-                }
-                self.expect(K::For)?;
-                Show::ExplainFor(self.expr()?)
-            }
-            _ => {
-                // What is left is the name of a table of information, as plugins have them.
-                let name = Ident::new(super::name::lossy(&self.sql[start as usize..self.previous_end as usize]));
-                let plugin = ["CLIENT_STATISTICS", "INDEX_STATISTICS", "TABLE_STATISTICS", "USER_STATISTICS"];
-                if !plugin.iter().any(|known| name.is(known)) {
-                    return Err(self.syntax_error(start));
-                }
-                Show::Information { name, filter: self.show_filter()? }
-            }
         })
+    }
+
+    /// A table of information by its name, as plugins have them.
+    fn show_information(&mut self, start: u32) -> Result<Show> {
+        let name = Ident::new(super::name::lossy(&self.sql[start as usize..self.previous_end as usize]));
+        let plugin = ["CLIENT_STATISTICS", "INDEX_STATISTICS", "TABLE_STATISTICS", "USER_STATISTICS"];
+        if !plugin.iter().any(|known| name.is(known)) {
+            return Err(self.syntax_error(start));
+        }
+        Ok(Show::Information { name, filter: self.show_filter()? })
     }
 
     /// The part behind SHOW EXTENDED and SHOW FULL.

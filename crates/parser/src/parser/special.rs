@@ -5,7 +5,6 @@ use super::*;
 
 impl Parser<'_> {
     /// The expression that this keyword begins here, if it begins one.
-    #[expect(clippy::too_many_lines, reason = "one arm for each word")]
     pub(super) fn special(&mut self, keyword: K) -> Result<Option<Expr>> {
         let paren = self.peek_kind(1, TokenKind::LeftParen);
         let expr = match keyword {
@@ -68,59 +67,13 @@ impl Parser<'_> {
                 let name = self.ident_of(token)?;
                 self.call(None, name, start)?
             }
-            K::Extract if self.at_kind(TokenKind::FunctionName) => {
-                self.advance();
-                self.parenthesized(|parser| {
-                    let unit = parser.interval_unit()?;
-                    parser.expect(K::From)?;
-                    Ok(Expr::Extract { unit, operand: parser.boxed_expr()? })
-                })?
-            }
+            K::Extract if self.at_kind(TokenKind::FunctionName) => self.extract()?,
             K::Trim if self.at_kind(TokenKind::FunctionName) => self.trim()?,
-            K::Position if self.at_kind(TokenKind::FunctionName) => {
-                let start = self.advance().start;
-                self.expect_kind(TokenKind::LeftParen)?;
-                let needle = self.bit_expr()?;
-                self.expect(K::In)?;
-                let hay = self.expr()?;
-                self.expect_kind(TokenKind::RightParen)?;
-                self.plain_call("LOCATE", vec![needle, hay], start)
-            }
+            K::Position if self.at_kind(TokenKind::FunctionName) => self.position()?,
             K::Substring | K::Substr | K::Mid if self.at_kind(TokenKind::FunctionName) => self.substring()?,
-            K::Timestampadd if paren => {
-                self.advance();
-                self.parenthesized(|parser| {
-                    let unit = parser.timestamp_unit()?;
-                    parser.expect_kind(TokenKind::Comma)?;
-                    let amount = parser.boxed_expr()?;
-                    parser.expect_kind(TokenKind::Comma)?;
-                    Ok(Expr::TimestampAdd { unit, amount, operand: parser.boxed_expr()? })
-                })?
-            }
-            K::Timestampdiff if paren => {
-                self.advance();
-                self.parenthesized(|parser| {
-                    let unit = parser.timestamp_unit()?;
-                    parser.expect_kind(TokenKind::Comma)?;
-                    let from = parser.boxed_expr()?;
-                    parser.expect_kind(TokenKind::Comma)?;
-                    Ok(Expr::TimestampDiff { unit, from, to: parser.boxed_expr()? })
-                })?
-            }
-            K::GetFormat if paren => {
-                self.advance();
-                self.parenthesized(|parser| {
-                    let kind = match parser.current.keyword {
-                        K::Date => GetFormatKind::Date,
-                        K::Time => GetFormatKind::Time,
-                        K::Datetime | K::Timestamp => GetFormatKind::DateTime,
-                        _ => return Err(parser.unexpected()),
-                    };
-                    parser.advance();
-                    parser.expect_kind(TokenKind::Comma)?;
-                    Ok(Expr::GetFormat { kind, format: parser.boxed_expr()? })
-                })?
-            }
+            K::Timestampadd if paren => self.timestamp_add()?,
+            K::Timestampdiff if paren => self.timestamp_difference()?,
+            K::GetFormat if paren => self.get_format()?,
             K::WeightString if paren => self.weight_string()?,
             K::JsonValue if paren => self.json_value()?,
             K::Next | K::Previous if self.peek_is(1, K::Value) && self.peek_is(2, K::For) => {
@@ -154,11 +107,73 @@ impl Parser<'_> {
         Ok(Some(expr))
     }
 
+    /// `POSITION(needle IN hay)`, which is LOCATE.
+    fn position(&mut self) -> Result<Expr> {
+        let start = self.advance().start;
+        self.expect_kind(TokenKind::LeftParen)?;
+        let needle = self.bit_expr()?;
+        self.expect(K::In)?;
+        let hay = self.expr()?;
+        self.expect_kind(TokenKind::RightParen)?;
+        Ok(self.plain_call("LOCATE", vec![needle, hay], start))
+    }
+
+    /// `TIMESTAMPADD(unit, amount, time)`.
+    fn timestamp_add(&mut self) -> Result<Expr> {
+        self.advance();
+        self.parenthesized(|parser| {
+            let unit = parser.timestamp_unit()?;
+            parser.expect_kind(TokenKind::Comma)?;
+            let amount = parser.boxed_expr()?;
+            parser.expect_kind(TokenKind::Comma)?;
+            Ok(Expr::TimestampAdd { unit, amount, operand: parser.boxed_expr()? })
+        })
+    }
+
+    /// `TIMESTAMPDIFF(unit, from, to)`.
+    fn timestamp_difference(&mut self) -> Result<Expr> {
+        self.advance();
+        self.parenthesized(|parser| {
+            let unit = parser.timestamp_unit()?;
+            parser.expect_kind(TokenKind::Comma)?;
+            let from = parser.boxed_expr()?;
+            parser.expect_kind(TokenKind::Comma)?;
+            Ok(Expr::TimestampDiff { unit, from, to: parser.boxed_expr()? })
+        })
+    }
+
+    /// `GET_FORMAT(kind, standard)`.
+    fn get_format(&mut self) -> Result<Expr> {
+        self.advance();
+        self.parenthesized(|parser| {
+            let kind = match parser.current.keyword {
+                K::Date => GetFormatKind::Date,
+                K::Time => GetFormatKind::Time,
+                K::Datetime | K::Timestamp => GetFormatKind::DateTime,
+                _ => return Err(parser.unexpected()),
+            };
+            parser.advance();
+            parser.expect_kind(TokenKind::Comma)?;
+            Ok(Expr::GetFormat { kind, format: parser.boxed_expr()? })
+        })
+    }
+
+    /// `EXTRACT(unit FROM time)`.
+    fn extract(&mut self) -> Result<Expr> {
+        self.advance();
+        self.parenthesized(|parser| {
+            let unit = parser.interval_unit()?;
+            parser.expect(K::From)?;
+            Ok(Expr::Extract { unit, operand: parser.boxed_expr()? })
+        })
+    }
+
     pub(super) fn plain_call(&self, name: &str, arguments: Vec<Expr>, start: u32) -> Expr {
         Expr::Function(Box::new(FunctionCall {
             schema: None,
             name: Ident { value: name.into(), span: Span::new(start, start) },
             arguments,
+            distinct: false,
             argument_names: Vec::new(),
             span: self.span_from(start),
         }))
@@ -346,6 +361,7 @@ impl Parser<'_> {
             schema: None,
             name,
             arguments,
+            distinct: false,
             argument_names: Vec::new(),
             span: self.span_from(token.start),
         })))

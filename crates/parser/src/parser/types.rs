@@ -3,18 +3,8 @@
 use super::*;
 
 impl Parser<'_> {
-    #[expect(clippy::too_many_lines, reason = "one arm for each type")]
     pub(crate) fn data_type(&mut self) -> Result<DataType> {
-        let integer = |kind| Some(kind);
-        let kind = match self.keyword() {
-            K::Tinyint | K::Int1 => integer(IntegerKind::TinyInt),
-            K::Smallint | K::Int2 => integer(IntegerKind::SmallInt),
-            K::Mediumint | K::Middleint | K::Int3 => integer(IntegerKind::MediumInt),
-            K::Int | K::Integer | K::Int4 => integer(IntegerKind::Int),
-            K::Bigint | K::Int8 => integer(IntegerKind::BigInt),
-            _ => None,
-        };
-        if let Some(kind) = kind {
+        if let Some(kind) = integer_kind(self.keyword()) {
             self.advance();
             let width = self.optional_width()?;
             return Ok(DataType::Integer { kind, width, sign: self.numeric_sign() });
@@ -36,18 +26,7 @@ impl Parser<'_> {
                 let (precision, scale) = self.precision()?;
                 DataType::Float { precision, scale, sign: self.numeric_sign() }
             }
-            K::Double | K::Float8 | K::Real => {
-                if keyword == K::Double {
-                    self.accept(K::Precision);
-                }
-                let (precision, scale) = self.precision()?;
-                let sign = self.numeric_sign();
-                if keyword == K::Real && self.options.real_as_float {
-                    DataType::Float { precision, scale, sign }
-                } else {
-                    DataType::Double { precision, scale, sign }
-                }
-            }
+            K::Double | K::Float8 | K::Real => self.double_type(keyword)?,
             K::Bit => DataType::Bit { width: self.optional_width()? },
             K::Char | K::Character => {
                 if self.accept(K::Varying) {
@@ -73,19 +52,7 @@ impl Parser<'_> {
             K::Text => self.text_type(LobSize::Plain)?,
             K::Mediumtext => self.text_type(LobSize::Medium)?,
             K::Longtext => self.text_type(LobSize::Long)?,
-            K::Long => {
-                if self.accept(K::Varbinary) {
-                    DataType::Blob { size: LobSize::Medium, length: None }
-                } else {
-                    if self.accept(K::Char) || self.accept(K::Character) {
-                        self.expect(K::Varying)?;
-                    } else {
-                        let _ = self.accept(K::Varchar) || self.accept(K::Varcharacter);
-                    }
-                    let characters = self.character_attributes()?;
-                    DataType::Text { size: LobSize::Medium, length: None, characters }
-                }
-            }
+            K::Long => self.long_type()?,
             K::Binary => DataType::Binary { length: self.optional_length()? },
             K::Varbinary => DataType::Varbinary { length: self.parenthesized_number()? },
             K::Tinyblob => DataType::Blob { size: LobSize::Tiny, length: None },
@@ -120,6 +87,34 @@ impl Parser<'_> {
                 None => return Err(self.syntax_error(token.start)),
             },
         })
+    }
+
+    /// The part behind DOUBLE, FLOAT8 and REAL.
+    fn double_type(&mut self, keyword: K) -> Result<DataType> {
+        if keyword == K::Double {
+            self.accept(K::Precision);
+        }
+        let (precision, scale) = self.precision()?;
+        let sign = self.numeric_sign();
+        let is_float = keyword == K::Real && self.options.real_as_float;
+        Ok(match is_float {
+            true => DataType::Float { precision, scale, sign },
+            false => DataType::Double { precision, scale, sign },
+        })
+    }
+
+    /// The part behind LONG, which stands for types of medium size.
+    fn long_type(&mut self) -> Result<DataType> {
+        if self.accept(K::Varbinary) {
+            return Ok(DataType::Blob { size: LobSize::Medium, length: None });
+        }
+        if self.accept(K::Char) || self.accept(K::Character) {
+            self.expect(K::Varying)?;
+        } else {
+            let _ = self.accept(K::Varchar) || self.accept(K::Varcharacter);
+        }
+        let characters = self.character_attributes()?;
+        Ok(DataType::Text { size: LobSize::Medium, length: None, characters })
     }
 
     /// A type known by name only, with numbers in parentheses.
@@ -280,6 +275,17 @@ fn geometry_kind(keyword: K) -> Option<GeometryKind> {
         K::Multilinestring => GeometryKind::MultiLineString,
         K::Multipolygon => GeometryKind::MultiPolygon,
         K::Geometrycollection | K::Geomcollection => GeometryKind::GeometryCollection,
+        _ => return None,
+    })
+}
+
+fn integer_kind(keyword: K) -> Option<IntegerKind> {
+    Some(match keyword {
+        K::Tinyint | K::Int1 => IntegerKind::TinyInt,
+        K::Smallint | K::Int2 => IntegerKind::SmallInt,
+        K::Mediumint | K::Middleint | K::Int3 => IntegerKind::MediumInt,
+        K::Int | K::Integer | K::Int4 => IntegerKind::Int,
+        K::Bigint | K::Int8 => IntegerKind::BigInt,
         _ => return None,
     })
 }

@@ -216,6 +216,7 @@ impl Printer {
             self.ident(&call.name);
         }
         self.put("(");
+        self.put_if(call.distinct, "distinct ");
         for (index, argument) in call.arguments.iter().enumerate() {
             self.put_if(index > 0, ",");
             self.expr(argument);

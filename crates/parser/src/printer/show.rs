@@ -3,7 +3,6 @@
 use super::*;
 
 impl Printer {
-    #[expect(clippy::too_many_lines, reason = "one arm for each SHOW")]
     pub(super) fn show(&mut self, show: &Show) {
         self.put("SHOW ");
         match show {
@@ -15,17 +14,8 @@ impl Printer {
             }
             Show::CharacterSets(filter) => self.filtered("CHARACTER SET", filter),
             Show::Collations(filter) => self.filtered("COLLATION", filter),
-            Show::Columns { extended, full, table, filter } => {
-                self.put_if(*extended, "EXTENDED ");
-                self.put_if(*full, "FULL ");
-                self.named_object("COLUMNS FROM ", table);
-                self.filter(filter);
-            }
-            Show::CreateDatabase { if_not_exists, name } => {
-                self.put("CREATE DATABASE ");
-                self.put_if(*if_not_exists, "IF NOT EXISTS ");
-                self.ident(name);
-            }
+            Show::Columns { extended, full, table, filter } => self.show_columns(*extended, *full, table, filter),
+            Show::CreateDatabase { if_not_exists, name } => self.show_create_database(*if_not_exists, name),
             Show::CreateEvent(name) => self.named_object("CREATE EVENT ", name),
             Show::CreateFunction(name) => self.named_object("CREATE FUNCTION ", name),
             Show::CreateHttpEndpoint(name) => {
@@ -36,24 +26,10 @@ impl Printer {
             Show::CreateSequence(name) => self.named_object("CREATE SEQUENCE ", name),
             Show::CreateTable(name) => self.named_object("CREATE TABLE ", name),
             Show::CreateTrigger(name) => self.named_object("CREATE TRIGGER ", name),
-            Show::CreateUser(user) => {
-                self.put("CREATE USER");
-                if let Some(user) = user {
-                    self.put(" ");
-                    self.account_name(user);
-                }
-            }
+            Show::CreateUser(user) => self.show_create_user(user),
             Show::CreateView(name) => self.named_object("CREATE VIEW ", name),
             Show::Databases(filter) => self.filtered("DATABASES", filter),
-            Show::Engine { name, what } => {
-                self.put("ENGINE ");
-                self.ident(name);
-                self.put(match what {
-                    EngineInformation::Status => " STATUS",
-                    EngineInformation::Mutex => " MUTEX",
-                    EngineInformation::Logs => " LOGS",
-                });
-            }
+            Show::Engine { name, what } => self.show_engine(name, *what),
             Show::Engines => self.put("ENGINES"),
             Show::Errors(limit) => {
                 self.put("ERRORS");
@@ -63,17 +39,7 @@ impl Printer {
             Show::Events { schema, filter } => self.in_schema("EVENTS", schema, filter),
             Show::FunctionCode(name) => self.named_object("FUNCTION CODE ", name),
             Show::FunctionStatus(filter) => self.filtered("FUNCTION STATUS", filter),
-            Show::Grants { user, using } => {
-                self.put("GRANTS");
-                if let Some(user) = user {
-                    self.put(" FOR ");
-                    self.account_name(user);
-                }
-                if !using.is_empty() {
-                    self.put(" USING ");
-                    self.accounts(using);
-                }
-            }
+            Show::Grants { user, using } => self.show_grants(user, using),
             Show::Indexes { extended, table, filter } => {
                 self.put_if(*extended, "EXTENDED ");
                 self.named_object("INDEX FROM ", table);
@@ -85,27 +51,7 @@ impl Printer {
             Show::ProcedureCode(name) => self.named_object("PROCEDURE CODE ", name),
             Show::ProcedureStatus(filter) => self.filtered("PROCEDURE STATUS", filter),
             Show::ProcessList { full } => self.put(if *full { "FULL PROCESSLIST" } else { "PROCESSLIST" }),
-            Show::Profile { types, query, limit } => {
-                self.put("PROFILE ");
-                self.list(types, ",", |printer, profile| {
-                    printer.put(match profile {
-                        ProfileType::All => "ALL",
-                        ProfileType::BlockIo => "BLOCK IO",
-                        ProfileType::ContextSwitches => "CONTEXT SWITCHES",
-                        ProfileType::Cpu => "CPU",
-                        ProfileType::Ipc => "IPC",
-                        ProfileType::Memory => "MEMORY",
-                        ProfileType::PageFaults => "PAGE FAULTS",
-                        ProfileType::Source => "SOURCE",
-                        ProfileType::Swaps => "SWAPS",
-                    });
-                });
-                if let Some(query) = query {
-                    self.put(" FOR QUERY ");
-                    self.number(query);
-                }
-                self.limit(limit);
-            }
+            Show::Profile { types, query, limit } => self.show_profile(types, query, limit),
             Show::Profiles => self.put("PROFILES"),
             Show::RelaylogEvents { log, position, limit, channel } => {
                 self.put("RELAYLOG EVENTS");
@@ -150,6 +96,71 @@ impl Printer {
                 self.expr(id);
             }
         }
+    }
+
+    fn show_columns(&mut self, extended: bool, full: bool, table: &ObjectName, filter: &Option<ShowFilter>) {
+        self.put_if(extended, "EXTENDED ");
+        self.put_if(full, "FULL ");
+        self.named_object("COLUMNS FROM ", table);
+        self.filter(filter);
+    }
+
+    fn show_create_database(&mut self, if_not_exists: bool, name: &Ident) {
+        self.put("CREATE DATABASE ");
+        self.put_if(if_not_exists, "IF NOT EXISTS ");
+        self.ident(name);
+    }
+
+    fn show_create_user(&mut self, user: &Option<AccountName>) {
+        self.put("CREATE USER");
+        if let Some(user) = user {
+            self.put(" ");
+            self.account_name(user);
+        }
+    }
+
+    fn show_engine(&mut self, name: &Ident, what: EngineInformation) {
+        self.put("ENGINE ");
+        self.ident(name);
+        self.put(match what {
+            EngineInformation::Status => " STATUS",
+            EngineInformation::Mutex => " MUTEX",
+            EngineInformation::Logs => " LOGS",
+        });
+    }
+
+    fn show_grants(&mut self, user: &Option<AccountName>, using: &[AccountName]) {
+        self.put("GRANTS");
+        if let Some(user) = user {
+            self.put(" FOR ");
+            self.account_name(user);
+        }
+        if !using.is_empty() {
+            self.put(" USING ");
+            self.accounts(using);
+        }
+    }
+
+    fn show_profile(&mut self, types: &[ProfileType], query: &Option<u64>, limit: &Option<Limit>) {
+        self.put("PROFILE ");
+        self.list(types, ",", |printer, profile| {
+            printer.put(match profile {
+                ProfileType::All => "ALL",
+                ProfileType::BlockIo => "BLOCK IO",
+                ProfileType::ContextSwitches => "CONTEXT SWITCHES",
+                ProfileType::Cpu => "CPU",
+                ProfileType::Ipc => "IPC",
+                ProfileType::Memory => "MEMORY",
+                ProfileType::PageFaults => "PAGE FAULTS",
+                ProfileType::Source => "SOURCE",
+                ProfileType::Swaps => "SWAPS",
+            });
+        });
+        if let Some(query) = query {
+            self.put(" FOR QUERY ");
+            self.number(query);
+        }
+        self.limit(limit);
     }
 
     fn named_object(&mut self, words: &str, name: &ObjectName) {

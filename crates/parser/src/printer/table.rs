@@ -476,7 +476,6 @@ impl Printer {
         }
     }
 
-    #[expect(clippy::too_many_lines, reason = "one arm for each action")]
     fn alter_action(&mut self, action: &AlterAction) {
         match action {
             AlterAction::AddColumn { if_not_exists, column, position } => {
@@ -490,12 +489,7 @@ impl Printer {
                 self.constraint(constraint);
             }
             AlterAction::ChangeColumn { if_exists, old, column, position } => {
-                self.put("CHANGE COLUMN ");
-                self.put_if(*if_exists, "IF EXISTS ");
-                self.ident(old);
-                self.put(" ");
-                self.column_definition(column);
-                self.position(position);
+                self.change_column(*if_exists, old, column, position)
             }
             AlterAction::ModifyColumn { if_exists, column, position } => {
                 self.put("MODIFY COLUMN ");
@@ -517,48 +511,26 @@ impl Printer {
                 self.put(" SET DEFAULT ");
                 self.default_value(value);
             }
-            AlterAction::DropDefault { column } => {
-                self.worded("ALTER COLUMN ", column);
-                self.put(" DROP DEFAULT");
-            }
+            AlterAction::DropDefault { column } => self.altered("ALTER COLUMN ", column, " DROP DEFAULT"),
             AlterAction::SetColumnVisible { column, visible } => {
-                self.worded("ALTER COLUMN ", column);
-                self.put(if *visible { " SET VISIBLE" } else { " SET INVISIBLE" });
+                self.altered("ALTER COLUMN ", column, if *visible { " SET VISIBLE" } else { " SET INVISIBLE" });
             }
             AlterAction::SetIndexVisible { index, visible } => {
-                self.worded("ALTER INDEX ", index);
-                self.put(if *visible { " VISIBLE" } else { " INVISIBLE" });
+                self.altered("ALTER INDEX ", index, if *visible { " VISIBLE" } else { " INVISIBLE" });
             }
             AlterAction::SetCheckEnforced { name, enforced } => {
-                self.worded("ALTER CHECK ", name);
-                self.put(if *enforced { " ENFORCED" } else { " NOT ENFORCED" });
+                self.altered("ALTER CHECK ", name, if *enforced { " ENFORCED" } else { " NOT ENFORCED" });
             }
             AlterAction::SetConstraintEnforced { name, enforced } => {
-                self.worded("ALTER CONSTRAINT ", name);
-                self.put(if *enforced { " ENFORCED" } else { " NOT ENFORCED" });
+                self.altered("ALTER CONSTRAINT ", name, if *enforced { " ENFORCED" } else { " NOT ENFORCED" });
             }
             AlterAction::RenameTable(name) => {
                 self.put("RENAME TO ");
                 self.object_name(name);
             }
-            AlterAction::RenameColumn { old, new } => {
-                self.worded("RENAME COLUMN ", old);
-                self.worded(" TO ", new);
-            }
-            AlterAction::RenameIndex { old, new } => {
-                self.worded("RENAME INDEX ", old);
-                self.worded(" TO ", new);
-            }
-            AlterAction::ConvertCharset { charset, collation } => {
-                self.put("CONVERT TO CHARACTER SET ");
-                match charset {
-                    Some(charset) => self.name_or_string(charset),
-                    None => self.put("DEFAULT"),
-                }
-                if let Some(collation) = collation {
-                    self.named(" COLLATE ", collation);
-                }
-            }
+            AlterAction::RenameColumn { old, new } => self.renamed("RENAME COLUMN ", old, new),
+            AlterAction::RenameIndex { old, new } => self.renamed("RENAME INDEX ", old, new),
+            AlterAction::ConvertCharset { charset, collation } => self.convert_charset(charset, collation),
             AlterAction::Options(options) => self.list(options, " ", Self::table_option),
             AlterAction::OrderBy(items) => {
                 self.order_by(items);
@@ -570,27 +542,13 @@ impl Printer {
             AlterAction::ImportTablespace => self.put("IMPORT TABLESPACE"),
             AlterAction::PartitionBy(partitioning) => self.partitioning(partitioning),
             AlterAction::RemovePartitioning => self.put("REMOVE PARTITIONING"),
-            AlterAction::AddPartition { definitions, count } => {
-                self.put("ADD PARTITION ");
-                match count {
-                    Some(count) => self.counted("PARTITIONS ", *count),
-                    None => self.paren_list(definitions, Self::partition),
-                }
-            }
+            AlterAction::AddPartition { definitions, count } => self.add_partition(definitions, *count),
             AlterAction::DropPartition { if_exists, names } => {
                 self.put("DROP PARTITION ");
                 self.put_if(*if_exists, "IF EXISTS ");
                 self.list(names, ",", Self::ident);
             }
-            AlterAction::ReorganizePartition { names, definitions } => {
-                self.put("REORGANIZE PARTITION");
-                self.put_if(!names.is_empty(), " ");
-                self.list(names, ",", Self::ident);
-                if !definitions.is_empty() {
-                    self.put(" INTO ");
-                    self.paren_list(definitions, Self::partition);
-                }
-            }
+            AlterAction::ReorganizePartition { names, definitions } => self.reorganize_partition(names, definitions),
             AlterAction::CoalescePartition(count) => self.counted("COALESCE PARTITION ", *count),
             AlterAction::ExchangePartition { partition, table } => {
                 self.worded("EXCHANGE PARTITION ", partition);
@@ -603,17 +561,70 @@ impl Printer {
             AlterAction::OptimizePartition(names) => self.partition_names("OPTIMIZE PARTITION ", names),
             AlterAction::RebuildPartition(names) => self.partition_names("REBUILD PARTITION ", names),
             AlterAction::RepairPartition(names) => self.partition_names("REPAIR PARTITION ", names),
-            AlterAction::DiscardPartitionTablespace(names) => {
-                self.partition_names("DISCARD PARTITION ", names);
-                self.put(" TABLESPACE");
-            }
-            AlterAction::ImportPartitionTablespace(names) => {
-                self.partition_names("IMPORT PARTITION ", names);
-                self.put(" TABLESPACE");
-            }
+            AlterAction::DiscardPartitionTablespace(names) => self.tablespaces("DISCARD PARTITION ", names),
+            AlterAction::ImportPartitionTablespace(names) => self.tablespaces("IMPORT PARTITION ", names),
             AlterAction::SecondaryLoad => self.put("SECONDARY_LOAD"),
             AlterAction::SecondaryUnload => self.put("SECONDARY_UNLOAD"),
         }
+    }
+
+    fn change_column(
+        &mut self,
+        if_exists: bool,
+        old: &Ident,
+        column: &ColumnDefinition,
+        position: &Option<ColumnPosition>,
+    ) {
+        self.put("CHANGE COLUMN ");
+        self.put_if(if_exists, "IF EXISTS ");
+        self.ident(old);
+        self.put(" ");
+        self.column_definition(column);
+        self.position(position);
+    }
+
+    fn convert_charset(&mut self, charset: &Option<Box<str>>, collation: &Option<Box<str>>) {
+        self.put("CONVERT TO CHARACTER SET ");
+        match charset {
+            Some(charset) => self.name_or_string(charset),
+            None => self.put("DEFAULT"),
+        }
+        if let Some(collation) = collation {
+            self.named(" COLLATE ", collation);
+        }
+    }
+
+    fn add_partition(&mut self, definitions: &[PartitionDefinition], count: Option<u64>) {
+        self.put("ADD PARTITION ");
+        match count {
+            Some(count) => self.counted("PARTITIONS ", count),
+            None => self.paren_list(definitions, Self::partition),
+        }
+    }
+
+    fn reorganize_partition(&mut self, names: &[Ident], definitions: &[PartitionDefinition]) {
+        self.put("REORGANIZE PARTITION");
+        self.put_if(!names.is_empty(), " ");
+        self.list(names, ",", Self::ident);
+        if !definitions.is_empty() {
+            self.put(" INTO ");
+            self.paren_list(definitions, Self::partition);
+        }
+    }
+
+    fn altered(&mut self, words: &str, name: &Ident, change: &str) {
+        self.worded(words, name);
+        self.put(change);
+    }
+
+    fn renamed(&mut self, words: &str, old: &Ident, new: &Ident) {
+        self.worded(words, old);
+        self.worded(" TO ", new);
+    }
+
+    fn tablespaces(&mut self, words: &str, partitions: &PartitionNames) {
+        self.partition_names(words, partitions);
+        self.put(" TABLESPACE");
     }
 
     fn position(&mut self, position: &Option<ColumnPosition>) {

@@ -3,7 +3,6 @@
 use super::*;
 
 impl Printer {
-    #[expect(clippy::too_many_lines, reason = "one arm for each type")]
     pub(super) fn data_type(&mut self, data_type: &DataType) {
         match data_type {
             DataType::Integer { kind, width, sign } => {
@@ -22,20 +21,9 @@ impl Printer {
             DataType::Decimal { precision, scale, sign } => self.numeric("decimal", *precision, *scale, *sign),
             DataType::Float { precision, scale, sign } => self.numeric("float", *precision, *scale, *sign),
             DataType::Double { precision, scale, sign } => self.numeric("double", *precision, *scale, *sign),
-            DataType::Bit { width } => {
-                self.put("bit");
-                self.length(*width);
-            }
-            DataType::Char { length, characters } => {
-                self.put("char");
-                self.length(*length);
-                self.characters(characters);
-            }
-            DataType::Varchar { length, characters } => {
-                self.put("varchar");
-                self.length(Some(length));
-                self.characters(characters);
-            }
+            DataType::Bit { width } => self.sized("bit", *width),
+            DataType::Char { length, characters } => self.character_type("char", *length, characters),
+            DataType::Varchar { length, characters } => self.character_type("varchar", Some(*length), characters),
             DataType::Text { size, length, characters } => {
                 self.put(match size {
                     LobSize::Tiny => "tinytext",
@@ -46,14 +34,8 @@ impl Printer {
                 self.length(*length);
                 self.characters(characters);
             }
-            DataType::Binary { length } => {
-                self.put("binary");
-                self.length(*length);
-            }
-            DataType::Varbinary { length } => {
-                self.put("varbinary");
-                self.length(Some(length));
-            }
+            DataType::Binary { length } => self.sized("binary", *length),
+            DataType::Varbinary { length } => self.sized("varbinary", Some(*length)),
             DataType::Blob { size, length } => {
                 self.put(match size {
                     LobSize::Tiny => "tinyblob",
@@ -63,39 +45,16 @@ impl Printer {
                 });
                 self.length(*length);
             }
-            DataType::Enum { values, characters } => {
-                self.put("enum");
-                self.paren_list(values, Self::sql_string);
-                self.characters(characters);
-            }
-            DataType::Set { values, characters } => {
-                self.put("set");
-                self.paren_list(values, Self::sql_string);
-                self.characters(characters);
-            }
+            DataType::Enum { values, characters } => self.type_of_members("enum", values, characters),
+            DataType::Set { values, characters } => self.type_of_members("set", values, characters),
             DataType::Date => self.put("date"),
-            DataType::Time { fraction } => {
-                self.put("time");
-                self.length(*fraction);
-            }
-            DataType::DateTime { fraction } => {
-                self.put("datetime");
-                self.length(*fraction);
-            }
-            DataType::Timestamp { fraction } => {
-                self.put("timestamp");
-                self.length(*fraction);
-            }
-            DataType::Year { width } => {
-                self.put("year");
-                self.length(*width);
-            }
+            DataType::Time { fraction } => self.sized("time", *fraction),
+            DataType::DateTime { fraction } => self.sized("datetime", *fraction),
+            DataType::Timestamp { fraction } => self.sized("timestamp", *fraction),
+            DataType::Year { width } => self.sized("year", *width),
             DataType::Json => self.put("json"),
             DataType::Geometry(kind) => self.put(geometry(*kind)),
-            DataType::Vector { dimensions } => {
-                self.put("vector");
-                self.length(*dimensions);
-            }
+            DataType::Vector { dimensions } => self.sized("vector", *dimensions),
             DataType::Named { name, parameters } => self.named_type(name, parameters),
         }
     }
@@ -104,38 +63,40 @@ impl Printer {
         match target {
             CastType::Signed => self.put("signed"),
             CastType::Unsigned => self.put("unsigned"),
-            CastType::Char { length, characters } => {
-                self.put("char");
-                self.length(*length);
-                self.characters(characters);
-            }
-            CastType::Binary { length } => {
-                self.put("binary");
-                self.length(*length);
-            }
+            CastType::Char { length, characters } => self.character_type("char", *length, characters),
+            CastType::Binary { length } => self.sized("binary", *length),
             CastType::Decimal { precision, scale } => {
                 self.numeric("decimal", *precision, *scale, NumericSign::default());
             }
-            CastType::Float { precision } => {
-                self.put("float");
-                self.length(*precision);
-            }
+            CastType::Float { precision } => self.sized("float", *precision),
             CastType::Double => self.put("double"),
             CastType::Real => self.put("real"),
             CastType::Date => self.put("date"),
-            CastType::Time { fraction } => {
-                self.put("time");
-                self.length(*fraction);
-            }
-            CastType::DateTime { fraction } => {
-                self.put("datetime");
-                self.length(*fraction);
-            }
+            CastType::Time { fraction } => self.sized("time", *fraction),
+            CastType::DateTime { fraction } => self.sized("datetime", *fraction),
             CastType::Year => self.put("year"),
             CastType::Json => self.put("json"),
             CastType::Geometry(kind) => self.put(geometry(*kind)),
             CastType::Named { name, parameters } => self.named_type(name, parameters),
         }
+    }
+
+    /// A type with `(length)`, if there is one.
+    fn sized(&mut self, name: &str, length: Option<impl std::fmt::Display>) {
+        self.put(name);
+        self.length(length);
+    }
+
+    fn character_type(&mut self, name: &str, length: Option<impl std::fmt::Display>, characters: &CharacterAttributes) {
+        self.sized(name, length);
+        self.characters(characters);
+    }
+
+    /// ENUM or SET.
+    fn type_of_members(&mut self, name: &str, members: &[SqlString], characters: &CharacterAttributes) {
+        self.put(name);
+        self.paren_list(members, Self::sql_string);
+        self.characters(characters);
     }
 
     /// `(length)` if there is one.

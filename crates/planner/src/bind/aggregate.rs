@@ -1,10 +1,9 @@
 //! Grouping: aggregates, GROUP BY, ROLLUP, DISTINCT, and the expressions that are allowed above them.
 
+use super::block::{Aggregate, BlockExprs, OrderKey};
 use super::column::{BlockId, ColumnId};
 use super::context::{Context, plan_result};
-use super::query::OrderKey;
-use super::select::BlockExprs;
-use super::subquery::PendingSubquery;
+use super::pending_subquery::PendingSubquery;
 use super::tree::rewrite_down;
 use arrow::datatypes::DataType;
 use datafusion::common::Column;
@@ -19,15 +18,6 @@ use squall_registry::{Coercibility, ExprType};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// A call of an aggregate function.
-#[derive(Clone, Debug)]
-pub(crate) struct Aggregate {
-    /// The column that stands for its result.
-    pub id: ColumnId,
-    /// The call.
-    pub call: Arc<AggregateCall>,
-}
 
 /// Where an expression stands, for errors of grouping.
 #[derive(Clone, Copy, Debug)]

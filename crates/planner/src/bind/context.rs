@@ -1,15 +1,14 @@
 //! The state of binding one statement: blocks that are open, columns that exist, tables that were used.
 
 use super::Binder;
-use super::aggregate::Aggregate;
+use super::block::Aggregate;
 use super::column::{BlockId, ColumnId, Columns};
-use super::cte::CommonTableScope;
-use super::functional_key::KeyExprs;
+use super::common_tables::CommonTableScope;
 use super::output::TableUse;
+use super::pending_subquery::PendingSubquery;
 use super::row_locks::RowLocks;
 use super::scope::{Clause, Found, Scope};
-use super::subquery::PendingSubquery;
-use super::window::Window;
+use super::window_call::Window;
 use datafusion::logical_expr::Expr;
 use datafusion::logical_expr::expr::Placeholder;
 use squall_catalog::Invoker;
@@ -20,6 +19,9 @@ use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
+
+/// Expressions of hidden columns, bound when they are first asked for; `None` for those that cannot be.
+pub(crate) type KeyExprs = Vec<(ColumnId, Option<Arc<BoundExpr>>)>;
 
 /// How deep query blocks may nest.
 const DEPTH_MAX: usize = 1024;
@@ -387,4 +389,12 @@ pub(crate) fn placeholder_column(id: &str) -> Option<ColumnId> {
 /// DataFusion's errors while plans are built, as MySQL errors.
 pub(crate) fn plan_result<T>(result: datafusion::common::Result<T>) -> SqlResult<T> {
     result.map_err(squall_functions::expr::sql_error_from)
+}
+
+/// Error 1241 unless both sides have as many columns.
+pub(crate) fn check_columns(found: usize, wanted: usize) -> SqlResult<()> {
+    match found == wanted {
+        true => Ok(()),
+        false => Err(SqlError::new(ErrorCode::OperandColumns, &[&wanted])),
+    }
 }

@@ -1,9 +1,9 @@
 //! Common table expressions, recursive ones too.
 
+use super::block::{BlockOutput, BoundBlock, FromItem};
 use super::column::BlockId;
+use super::common_tables::{CommonTableScope, WorkReference};
 use super::context::Context;
-use super::from::FromItem;
-use super::query::{BlockOutput, BoundBlock};
 use super::scope::{Relation, RelationColumn};
 use super::set_operation::union;
 use arrow::datatypes::{Field, Schema};
@@ -18,26 +18,6 @@ use squall_registry::ExprType;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::collections::HashSet;
 use std::sync::Arc;
-
-/// The tables of one WITH clause.
-#[derive(Clone, Debug)]
-pub(crate) struct CommonTableScope {
-    tables: Arc<[ast::CommonTable]>,
-    recursive: bool,
-    /// How many of the tables can be seen from here: one sees those before it.
-    visible: usize,
-    /// How many blocks were open around the WITH.
-    frames: usize,
-    /// The table that is being bound recursively, and the plan of a reference to it.
-    work: Option<(usize, WorkReference)>,
-}
-
-/// The source of a reference to a recursive table.
-#[derive(Clone, Debug)]
-struct WorkReference {
-    table: Arc<WorkTable>,
-    columns: Vec<(Arc<str>, ExprType)>,
-}
 
 impl Context<'_> {
     /// Makes the tables of a WITH clause visible.
@@ -165,7 +145,7 @@ impl Context<'_> {
                     .collect::<SqlResult<Vec<_>>>()?,
             ),
         };
-        let schema = Arc::new(super::join::nullable(seed.schema())?);
+        let schema = Arc::new(super::plans::nullable(seed.schema())?);
         let plan = RecursiveUnion {
             name: name.to_string(),
             work_table,

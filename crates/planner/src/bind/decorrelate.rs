@@ -3,13 +3,12 @@
 //! `EXISTS` and `IN` as whole conditions of WHERE become semi and anti joins, and a scalar aggregate that is correlated
 //! by equalities becomes a left join with a grouping. Everything else stays an Apply.
 
-use super::aggregate::Aggregate;
+use super::block::{Aggregate, BoundBlock, SimpleBlock};
 use super::column::{BlockId, ColumnId};
-use super::context::{Context, plan_result};
-use super::join::{conjuncts_of, join, join_on};
-use super::query::BoundBlock;
+use super::context::{Context, check_columns, plan_result};
+use super::pending_subquery::PendingSubquery;
+use super::plans::{conjuncts_of, join, join_on, outer_columns};
 use super::scope::Clause;
-use super::subquery::{PendingSubquery, check_columns, outer_columns};
 use datafusion::common::JoinType;
 use datafusion::logical_expr::{Aggregate as AggregatePlan, Expr, LogicalPlan, LogicalPlanBuilder};
 use squall_functions::expr::{BoundExpr, CompareOp};
@@ -17,38 +16,6 @@ use squall_parser::ast;
 use squall_registry::{ExprType, Volatility};
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
-
-/// The parts of a block that has nothing but FROM, WHERE and a select list, perhaps of aggregates without GROUP BY.
-#[derive(Clone, Debug)]
-pub(crate) struct SimpleBlock {
-    block: BlockId,
-    /// FROM and the conditions that read nothing of outer blocks.
-    source: LogicalPlan,
-    /// The conditions that do.
-    correlated: Vec<BoundExpr>,
-    /// The select list.
-    outputs: Vec<BoundExpr>,
-    /// Aggregates in the select list; `None` for a block that does not group.
-    aggregates: Option<Vec<Aggregate>>,
-}
-
-impl SimpleBlock {
-    /// A block that gives the rows of FROM.
-    pub fn rows(block: BlockId, source: LogicalPlan, correlated: Vec<BoundExpr>, outputs: Vec<BoundExpr>) -> Self {
-        Self { block, source, correlated, outputs, aggregates: None }
-    }
-
-    /// A block that gives one row of aggregates.
-    pub fn aggregated(
-        block: BlockId,
-        source: LogicalPlan,
-        correlated: Vec<BoundExpr>,
-        outputs: Vec<BoundExpr>,
-        aggregates: Vec<Aggregate>,
-    ) -> Self {
-        Self { block, source, correlated, outputs, aggregates: Some(aggregates) }
-    }
-}
 
 /// FROM after WHERE.
 #[derive(Clone, Debug)]

@@ -1,10 +1,11 @@
 //! Expressions.
 
-use super::aggregate::Aggregate;
+use super::block::Aggregate;
 use super::context::{Context, Frame, display_name};
 use super::literal::{bind_literal, bind_negative};
 use super::scope::{Clause, Found};
 use super::special_call::Identity;
+use super::types::interval_unit;
 use squall_catalog::name::eq_ignore_case;
 use squall_functions::aggregate::{AggregateCall, GroupConcatOptions};
 use squall_functions::build::{ArithmeticOp, CastTarget, InConstant};
@@ -12,7 +13,6 @@ use squall_functions::expr::{BoundExpr, Call, CompareOp, with_value_of};
 use squall_functions::operators::bits::BitOp;
 use squall_parser::ast;
 use squall_registry::{AggregateFunction, Coercibility, ExprType, Volatility};
-use squall_types::temporal::IntervalUnit;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
@@ -158,11 +158,11 @@ impl Context<'_> {
         };
         let (ast::Expr::Row(values), ast::Expr::Row(others)) = (expr, other) else {
             if !matches!((expr, other), (ast::Expr::Subquery(_), _) | (_, ast::Expr::Subquery(_))) {
-                super::subquery::check_columns(columns(expr), columns(other))?;
+                super::context::check_columns(columns(expr), columns(other))?;
             }
             return self.bind_row(expr);
         };
-        super::subquery::check_columns(values.len(), others.len())?;
+        super::context::check_columns(values.len(), others.len())?;
         let mut bound = Vec::with_capacity(values.len());
         for (value, other) in values.iter().zip(others) {
             if columns(value) > 1 || columns(other) > 1 {
@@ -366,12 +366,12 @@ impl Context<'_> {
         let is_row = |expr: &ast::Expr| matches!(expr, ast::Expr::Row(values) if values.len() > 1);
         if is_row(left) || is_row(right) {
             let (left, right) = (self.bind_row_like(left, left)?, self.bind_row_like(right, left)?);
-            super::subquery::check_columns(right.len(), left.len())?;
+            super::context::check_columns(right.len(), left.len())?;
             return self.compare_rows(op, left, right);
         }
         if let (ast::Expr::Subquery(_), ast::Expr::Subquery(_)) = (left, right) {
             let (left, right) = (self.bind_row(left)?, self.bind_row(right)?);
-            super::subquery::check_columns(right.len(), left.len())?;
+            super::context::check_columns(right.len(), left.len())?;
             return self.compare_rows(op, left, right);
         }
         let (left, right) = (self.bind_compared(left)?, self.bind_compared(right)?);
@@ -425,7 +425,7 @@ impl Context<'_> {
             .iter()
             .map(|item| {
                 let row = self.bind_row_like(item, operand)?;
-                super::subquery::check_columns(row.len(), operands.len())?;
+                super::context::check_columns(row.len(), operands.len())?;
                 Ok(row)
             })
             .collect::<SqlResult<Vec<_>>>()?;
@@ -440,7 +440,7 @@ impl Context<'_> {
         negated: bool,
     ) -> SqlResult<BoundExpr> {
         let mut operands = self.bind_row(operand)?;
-        super::subquery::check_columns(1, operands.len())?;
+        super::context::check_columns(1, operands.len())?;
         let operand = self.keyed_operand(operands.remove(0));
         let builder = self.binder.builder();
         let mut reader = list.reader();
@@ -525,11 +525,11 @@ impl Context<'_> {
     pub fn bind_stored_aggregate(
         &mut self,
         function: &dyn AggregateFunction,
-        arguments: &[ast::Expr],
+        call: &ast::FunctionCall,
     ) -> SqlResult<BoundExpr> {
         let bound = self.inside_aggregate(|context| {
-            let args = arguments.iter().map(|arg| context.bind_expr(arg)).collect::<SqlResult<Vec<_>>>()?;
-            context.binder.builder().call_aggregate(function, args, false)
+            let args = call.arguments.iter().map(|arg| context.bind_expr(arg)).collect::<SqlResult<Vec<_>>>()?;
+            context.binder.builder().call_stored_aggregate(function, args, call.distinct)
         })?;
         self.add_aggregate(bound)
     }
@@ -571,7 +571,7 @@ impl Context<'_> {
             .order_by
             .iter()
             .map(|item| {
-                let expr = match super::query::position_of(&item.expr) {
+                let expr = match super::block::position_of(&item.expr) {
                     Some(position) => args
                         .get(position.wrapping_sub(1))
                         .cloned()
@@ -718,34 +718,6 @@ pub(crate) fn literal_of(value: Value, sql_type: SqlType) -> BoundExpr {
     };
     let nullable = value.is_null();
     BoundExpr::Literal(value, ExprType { sql_type, nullable, coercibility })
-}
-
-/// The unit of an interval.
-/// A unit of the syntax tree as dates know it.
-pub fn interval_unit(unit: ast::IntervalUnit) -> IntervalUnit {
-    use ast::IntervalUnit as U;
-    match unit {
-        U::Microsecond => IntervalUnit::Microsecond,
-        U::Second => IntervalUnit::Second,
-        U::Minute => IntervalUnit::Minute,
-        U::Hour => IntervalUnit::Hour,
-        U::Day => IntervalUnit::Day,
-        U::Week => IntervalUnit::Week,
-        U::Month => IntervalUnit::Month,
-        U::Quarter => IntervalUnit::Quarter,
-        U::Year => IntervalUnit::Year,
-        U::SecondMicrosecond => IntervalUnit::SecondMicrosecond,
-        U::MinuteMicrosecond => IntervalUnit::MinuteMicrosecond,
-        U::MinuteSecond => IntervalUnit::MinuteSecond,
-        U::HourMicrosecond => IntervalUnit::HourMicrosecond,
-        U::HourSecond => IntervalUnit::HourSecond,
-        U::HourMinute => IntervalUnit::HourMinute,
-        U::DayMicrosecond => IntervalUnit::DayMicrosecond,
-        U::DaySecond => IntervalUnit::DaySecond,
-        U::DayMinute => IntervalUnit::DayMinute,
-        U::DayHour => IntervalUnit::DayHour,
-        U::YearMonth => IntervalUnit::YearMonth,
-    }
 }
 
 /// The name that the registry knows an aggregate of the grammar by.

@@ -1,17 +1,18 @@
 //! FROM: tables, views, derived tables and joins.
 
+use super::block::{BoundBlock, FromItem};
 use super::column::BlockId;
 use super::context::{Context, Frame, plan_result};
 use super::environment::TableRequest;
 use super::output::{ColumnOrigin, TableUse};
-use super::query::BoundBlock;
-use super::scope::{Clause, Relation, RelationColumn, Scope, VisibleColumn};
+use super::scope::{Clause, Relation, RelationColumn};
+use super::view::invoker_inside;
 use datafusion::catalog::TableProvider;
 use datafusion::catalog::default_table_source::provider_as_source;
 use datafusion::common::TableReference;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableScanBuilder};
 use squall_catalog::name::eq_ignore_case;
-use squall_catalog::{AccountKey, ColumnDef, Invoker, TableDef, TableEntry, ViewDef};
+use squall_catalog::{ColumnDef, TableDef, TableEntry, ViewDef};
 use squall_executor::access::ROW_KEY_COLUMN;
 use squall_executor::access::virtual_table::is_invisible;
 use squall_executor::operators::nested_block::NestedBlock;
@@ -23,29 +24,6 @@ use std::sync::Arc;
 
 /// Most tables that a block may join.
 const TABLES_MAX: usize = 61;
-
-/// A part of FROM: its rows and its names.
-#[derive(Clone, Debug)]
-pub(crate) struct FromItem {
-    /// The rows.
-    pub plan: LogicalPlan,
-    /// The relations.
-    pub relations: Vec<Relation>,
-    /// The scope of unqualified names.
-    pub visible: Vec<VisibleColumn>,
-}
-
-impl FromItem {
-    /// Its names as a scope.
-    pub fn scope(&self, block: BlockId) -> Scope {
-        Scope { block, relations: self.relations.clone(), visible: self.visible.clone() }
-    }
-
-    fn of(plan: LogicalPlan, relation: Relation) -> Self {
-        let visible = relation.visible();
-        Self { plan, relations: vec![relation], visible }
-    }
-}
 
 impl Context<'_> {
     /// Binds FROM. Without tables there is one row without columns.
@@ -360,7 +338,7 @@ impl Context<'_> {
         let columns = plan.schema().columns().into_iter().map(Expr::Column);
         let met = columns.map(|column| column.clone().is_null().or(column.is_not_null()));
         match met.reduce(Expr::and) {
-            Some(met) => super::join::filter_plan(plan, met),
+            Some(met) => super::plans::filter_plan(plan, met),
             None => Ok(plan),
         }
     }
@@ -441,15 +419,6 @@ impl Context<'_> {
         self.check_unique(&left.relations, &item.relations)?;
         self.apply_lateral(left, item, block, keep_unmatched, condition)
     }
-}
-
-/// The account that uses the tables inside of a view, for a statement that uses the view as `outside`.
-pub(crate) fn invoker_inside(view: &ViewDef, outside: &Invoker) -> Invoker {
-    if view.security_invoker {
-        return outside.clone();
-    }
-    let (user, host) = view.definer.rsplit_once('@').unwrap_or((&view.definer, ""));
-    Invoker::Definer(AccountKey::new(user, host))
 }
 
 /// Errors inside of a view name the view.

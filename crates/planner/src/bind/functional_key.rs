@@ -18,9 +18,6 @@ use squall_types::{CollationId, SqlError, SqlResult, SqlType, Value};
 use std::any::Any;
 use std::sync::Arc;
 
-/// Expressions of hidden columns, bound when they are first asked for; `None` for those that cannot be.
-pub(crate) type KeyExprs = Vec<(ColumnId, Option<Arc<BoundExpr>>)>;
-
 impl Context<'_> {
     /// The hidden column that holds an operand's value, or the operand as it is.
     pub fn keyed_operand(&mut self, operand: BoundExpr) -> BoundExpr {

@@ -1,13 +1,13 @@
 //! Joins: ON, USING, NATURAL, outer joins, LATERAL.
 
+use super::block::FromItem;
 use super::column::BlockId;
-use super::context::{Context, Frame, plan_result};
-use super::from::FromItem;
+use super::context::{Context, Frame};
+use super::pending_subquery::PendingSubquery;
+use super::plans::{conjuncts_of, filter_plan, join, nullable, outer_columns};
 use super::scope::{Clause, Found, Relation, VisibleColumn};
-use super::subquery::{self, PendingSubquery};
-use arrow::datatypes::Field;
-use datafusion::common::{DFSchema, JoinType, NullEquality};
-use datafusion::logical_expr::{Expr, Join, JoinConstraint, LogicalPlan};
+use datafusion::common::JoinType;
+use datafusion::logical_expr::{Expr, LogicalPlan};
 use squall_catalog::name::eq_ignore_case;
 use squall_executor::operators::ApplyKind;
 use squall_functions::expr::{BoundExpr, CompareOp};
@@ -297,7 +297,7 @@ impl Context<'_> {
         kind: ApplyKind,
         block: BlockId,
     ) -> SqlResult<LogicalPlan> {
-        let outer = subquery::outer_columns(&inner)?;
+        let outer = outer_columns(&inner)?;
         let outer: Vec<usize> = outer.into_iter().filter(|id| !self.is_outer(*id, block)).collect();
         if outer.is_empty() && kind == ApplyKind::Lateral {
             return join(left, inner, None, JoinType::Inner);
@@ -327,61 +327,6 @@ impl Context<'_> {
         }
         let predicate = self.predicate(&condition, block)?;
         filter_plan(plan, predicate)
-    }
-}
-
-/// The same columns, each of which may be NULL.
-pub(crate) fn nullable(schema: &DFSchema) -> SqlResult<DFSchema> {
-    let fields = schema.iter().map(|(relation, field)| {
-        let field = Field::clone(field).with_nullable(true);
-        (relation.cloned(), Arc::new(field))
-    });
-    plan_result(DFSchema::new_with_metadata(fields.collect(), schema.metadata().clone()))
-}
-
-/// A filter over a plan.
-pub(crate) fn filter_plan(plan: LogicalPlan, predicate: Expr) -> SqlResult<LogicalPlan> {
-    let filter = plan_result(datafusion::logical_expr::Filter::try_new(predicate, Arc::new(plan)))?;
-    Ok(LogicalPlan::Filter(filter))
-}
-
-/// A join of two plans.
-pub(crate) fn join(
-    left: LogicalPlan,
-    right: LogicalPlan,
-    filter: Option<Expr>,
-    join_type: JoinType,
-) -> SqlResult<LogicalPlan> {
-    join_on(left, right, Vec::new(), filter, join_type, false)
-}
-
-/// A join of two plans on pairs of keys; `null_aware` gives LeftAnti the meaning of NOT IN.
-pub(crate) fn join_on(
-    left: LogicalPlan,
-    right: LogicalPlan,
-    on: Vec<(Expr, Expr)>,
-    filter: Option<Expr>,
-    join_type: JoinType,
-    null_aware: bool,
-) -> SqlResult<LogicalPlan> {
-    let join = Join::try_new(
-        Arc::new(left),
-        Arc::new(right),
-        on,
-        filter,
-        join_type,
-        JoinConstraint::On,
-        NullEquality::NullEqualsNothing,
-        null_aware,
-    );
-    Ok(LogicalPlan::Join(plan_result(join)?))
-}
-
-/// The conditions that AND joins.
-pub(crate) fn conjuncts_of(condition: &ast::Expr) -> Vec<&ast::Expr> {
-    match condition {
-        ast::Expr::And(conditions) => conditions.iter().flat_map(conjuncts_of).collect(),
-        other => vec![other],
     }
 }
 

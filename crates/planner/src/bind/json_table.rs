@@ -1,8 +1,8 @@
 //! JSON_TABLE in FROM, and JSON_VALUE.
 
+use super::block::FromItem;
 use super::column::BlockId;
 use super::context::{Context, Frame, plan_result};
-use super::from::FromItem;
 use super::scope::{Clause, Relation, RelationColumn, Scope};
 use datafusion::common::{DFSchema, TableReference};
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};

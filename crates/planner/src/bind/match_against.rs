@@ -1,8 +1,8 @@
 //! MATCH … AGAINST.
 
+use super::block::OrderKey;
 use super::context::{Context, display_name};
-use super::join::conjuncts_of;
-use super::query::OrderKey;
+use super::plans::conjuncts_of;
 use super::scope::{Clause, Found};
 use squall_catalog::TableDef;
 use squall_executor::access::terms::fulltext_index;

@@ -9,7 +9,9 @@
 //! a table is stored.
 
 mod aggregate;
+mod block;
 mod column;
+mod common_tables;
 mod context;
 mod cte;
 mod decorrelate;
@@ -24,6 +26,8 @@ pub(crate) mod match_against;
 pub mod output;
 mod own_expr;
 mod parameter;
+mod pending_subquery;
+mod plans;
 mod query;
 mod row_expr;
 mod row_locks;
@@ -41,21 +45,21 @@ pub mod updatable;
 mod user_variable;
 mod view;
 mod window;
+mod window_call;
 
+pub(crate) use block::position_of;
 pub(crate) use column::NUMBER_MARK;
 pub use environment::{TableRequest, TableResolver};
-pub use expr::interval_unit;
 pub(crate) use output::announced_type;
 pub use output::{BoundQuery, ColumnOrigin, OutputColumn, RowLimit, TableUse};
 pub use own_expr::OwnExprs;
 pub use parameter::ParameterKind;
-pub(crate) use query::position_of;
 pub(crate) use row_expr::{GroupRows, HavingNames};
 pub use row_expr::{RowColumn, RowTable, columns_read};
 pub use row_locks::RowLocks;
 pub(crate) use subquery::VALUE_OF_SUBQUERY;
 pub use trigger::RowTriggers;
-pub use types::{ARRAY_CAST, element_type, geometry_kind};
+pub use types::{ARRAY_CAST, element_type, geometry_kind, interval_unit};
 pub use view::{parse as parse_view, parse_error, parse_options};
 
 use context::Context;

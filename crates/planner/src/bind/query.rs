@@ -1,46 +1,16 @@
 //! Query expressions: WITH, set operations, VALUES, ORDER BY and LIMIT around them.
 
+use super::block::{BlockOutput, BoundBlock, OrderKey, position_of};
 use super::column::{BlockId, ColumnId};
 use super::context::{Context, Frame, plan_result};
-use super::decorrelate::SimpleBlock;
 use super::output::RowLimit;
+use super::pending_subquery::PendingSubquery;
 use super::row_locks::RowLocks;
 use super::scope::{Clause, Relation, RelationColumn, Scope};
-use super::subquery::PendingSubquery;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Projection, Sort, SortExpr};
-use squall_functions::expr::BoundExpr;
 use squall_parser::ast;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
-
-/// A bound query block or set operation.
-#[derive(Clone, Debug)]
-pub(crate) struct BoundBlock {
-    /// Its rows; the columns are `outputs` in order.
-    pub plan: LogicalPlan,
-    /// Its columns.
-    pub outputs: Vec<BlockOutput>,
-    /// The parts of a block plain enough to become a join.
-    pub simple: Option<Box<SimpleBlock>>,
-}
-
-/// A column of a query's result.
-#[derive(Clone, Debug)]
-pub(crate) struct BlockOutput {
-    /// Its name.
-    pub name: Arc<str>,
-    /// Its number.
-    pub id: ColumnId,
-}
-
-/// A key of ORDER BY.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct OrderKey {
-    /// The sort expression.
-    pub expr: BoundExpr,
-    /// DESC.
-    pub descending: bool,
-}
 
 impl Context<'_> {
     /// Binds a query with everything around its body. A locking clause around it locks nothing inside.
@@ -250,14 +220,6 @@ impl Context<'_> {
     pub fn project(&self, plan: LogicalPlan, exprs: Vec<(Expr, ColumnId)>) -> SqlResult<LogicalPlan> {
         let exprs = exprs.into_iter().map(|(expr, id)| expr.alias(self.columns.name(id))).collect();
         Ok(LogicalPlan::Projection(plan_result(Projection::try_new(exprs, Arc::new(plan)))?))
-    }
-}
-
-/// The position that an ORDER BY or GROUP BY item names.
-pub(crate) fn position_of(expr: &ast::Expr) -> Option<usize> {
-    match expr {
-        ast::Expr::Literal(ast::Literal::Integer(digits)) => Some(digits.parse().unwrap_or(usize::MAX)),
-        _ => None,
     }
 }
 

@@ -2,7 +2,7 @@
 //! columns.
 
 use super::Binder;
-use super::aggregate::Aggregate;
+use super::block::Aggregate;
 use super::column::ColumnId;
 use super::context::{Context, Frame};
 use super::output::ColumnOrigin;

@@ -1,42 +1,17 @@
 //! A query block: FROM, WHERE, the select list, GROUP BY, HAVING, windows, DISTINCT, ORDER BY, LIMIT, in that order.
 
+use super::block::{BlockExprs, BlockOutput, BoundBlock, FromItem, Item, OrderKey, SimpleBlock, position_of};
 use super::column::{BlockId, ColumnId};
 use super::context::{Context, Frame, display_name};
-use super::decorrelate::{SimpleBlock, reads_any};
-use super::from::FromItem;
+use super::decorrelate::reads_any;
 use super::match_against::relevance_order;
 use super::output::announced_type;
-use super::query::{BlockOutput, BoundBlock, OrderKey, position_of};
 use super::scope::{Clause, Found};
 use squall_catalog::name::eq_ignore_case;
 use squall_functions::expr::BoundExpr;
 use squall_parser::ast;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult};
 use std::sync::Arc;
-
-/// An expression of the select list.
-#[derive(Clone, Debug)]
-pub(crate) struct Item {
-    /// The result column's name.
-    pub name: Arc<str>,
-    /// Its value.
-    pub expr: BoundExpr,
-    /// Whether an alias was written.
-    pub aliased: bool,
-}
-
-/// The expressions of a block while operators are put under them.
-#[derive(Debug, Default)]
-pub(crate) struct BlockExprs {
-    /// The select list.
-    pub items: Vec<Item>,
-    /// HAVING.
-    pub having: Option<BoundExpr>,
-    /// ORDER BY.
-    pub order: Vec<OrderKey>,
-    /// Columns that subqueries give, and those of the block that each reads for them.
-    subqueries: Vec<(Vec<ColumnId>, Vec<ColumnId>)>,
-}
 
 impl Context<'_> {
     /// Binds a query block.

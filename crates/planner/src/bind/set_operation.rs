@@ -1,8 +1,8 @@
 //! UNION, INTERSECT, EXCEPT and VALUES.
 
+use super::block::{BlockOutput, BoundBlock};
 use super::column::{BlockId, ColumnId};
 use super::context::{Context, plan_result};
-use super::query::{BlockOutput, BoundBlock};
 use datafusion::common::{Column, JoinType, NullEquality};
 use datafusion::functions_window::row_number::row_number_udwf;
 use datafusion::logical_expr::expr::{WindowFunction, WindowFunctionParams};

@@ -1,7 +1,7 @@
 //! Calls of functions by name, and calls with their own syntax.
 
 use super::context::Context;
-use super::expr::interval_unit;
+use super::types::interval_unit;
 use squall_functions::build::{CastTarget, ExprBuilder};
 use squall_functions::expr::{BoundExpr, Call};
 use squall_functions::library::spatial;
@@ -138,9 +138,12 @@ impl Context<'_> {
             None => name.to_ascii_uppercase(),
             Some(schema) => match self.binder.registry.qualified_function(schema, name) {
                 Some(upper) => upper,
-                None => return self.bind_stored_function(Some(schema.as_str()), name, &call.arguments),
+                None => return self.bind_stored_function(Some(schema.as_str()), call),
             },
         };
+        if self.binder.builder().has_function(&upper) || self.binder.registry.aggregate(&upper).is_some() {
+            refuse_distinct(call)?;
+        }
         let names: Vec<_> = call.argument_names.iter().map(|name| name.as_ref().map(ast::Ident::as_str)).collect();
         let no_names = |code| if names.is_empty() { Ok(()) } else { Err(SqlError::new(code, &[&name])) };
         if let Some((subtract, days)) = date_arithmetic(&upper)
@@ -169,7 +172,7 @@ impl Context<'_> {
         if !self.binder.builder().has_function(&upper) {
             // MySQL takes any other name for a stored function of the default database.
             no_names(ErrorCode::WrongParametersToStoredFct)?;
-            let stored = self.bind_stored_function(self.binder.default_database, name, &call.arguments);
+            let stored = self.bind_stored_function(self.binder.default_database, call);
             return match (spatial::current_name(&upper), stored) {
                 (Some(current), Err(error)) if error.is(ErrorCode::SpDoesNotExist) => {
                     let args = self.bind_list(&call.arguments)?;
@@ -192,20 +195,17 @@ impl Context<'_> {
         bound.map_err(|error| named_as_written(error, name))
     }
 
-    fn bind_stored_function(
-        &mut self,
-        database: Option<&str>,
-        name: &str,
-        arguments: &[ast::Expr],
-    ) -> SqlResult<BoundExpr> {
+    fn bind_stored_function(&mut self, database: Option<&str>, call: &ast::FunctionCall) -> SqlResult<BoundExpr> {
+        let (name, arguments) = (call.name.as_str(), &*call.arguments);
         let no_such = |shown: &str| SqlError::new(ErrorCode::SpDoesNotExist, &[&"FUNCTION", &shown]);
         let Some(database) = database else { return Err(no_such(name)) };
         let shown = format!("{database}.{name}");
         if let Some(aggregate) = self.binder.tables.stored_aggregate(database, name, &self.invoker)? {
-            return self.bind_stored_aggregate(&*aggregate, arguments);
+            return self.bind_stored_aggregate(&*aggregate, call);
         }
         let function = self.binder.tables.stored_function(database, name, &self.invoker)?;
         let function = function.ok_or_else(|| no_such(&shown))?;
+        refuse_distinct(call)?;
         let (expected, got) = (function.arity().0, arguments.len());
         if expected != got {
             return Err(SqlError::new(ErrorCode::SpWrongArgumentCount, &[&"FUNCTION", &shown, &expected, &got]));
@@ -229,6 +229,17 @@ impl Context<'_> {
 
     fn unit_text(&self, unit: ast::IntervalUnit) -> BoundExpr {
         self.text(interval_unit(unit).name())
+    }
+}
+
+/// Only stored aggregate functions take DISTINCT, beside those of the grammar.
+fn refuse_distinct(call: &ast::FunctionCall) -> SqlResult<()> {
+    match call.distinct {
+        true => Err(SqlError::unsupported(format_args!(
+            "DISTINCT in {}(), which is no stored aggregate function",
+            call.name.as_str()
+        ))),
+        false => Ok(()),
     }
 }
 

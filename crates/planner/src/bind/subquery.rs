@@ -1,9 +1,10 @@
 //! Subqueries: as values (Apply), or as joins if the answer is the same.
 
+use super::block::BoundBlock;
 use super::column::{BlockId, ColumnId};
-use super::context::{Context, placeholder_column, placeholder_id, plan_result};
-use super::join::join_on;
-use super::query::BoundBlock;
+use super::context::{Context, check_columns, placeholder_id, plan_result};
+use super::pending_subquery::PendingSubquery;
+use super::plans::{join_on, outer_columns};
 use arrow::datatypes::Field;
 use datafusion::common::{Column, DFSchema, JoinType};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
@@ -13,72 +14,12 @@ use squall_functions::arrow_map::arrow_type;
 use squall_functions::expr::{BoundExpr, CompareOp, boolean_type};
 use squall_parser::ast;
 use squall_registry::ExprType;
-use squall_types::{ErrorCode, SqlError, SqlResult};
-use std::collections::{BTreeSet, HashMap};
+use squall_types::{SqlError, SqlResult};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// How EXPLAIN names the value of a subquery.
 pub(crate) const VALUE_OF_SUBQUERY: &str = "(subquery)";
-
-/// A subquery that is in an expression as columns, and has to become part of the plan below the expression.
-#[derive(Debug)]
-pub(crate) struct PendingSubquery {
-    /// Its result.
-    pub kind: ApplyKind,
-    /// Its plan, with placeholders for outer columns.
-    pub plan: LogicalPlan,
-    /// The columns of the block around it that it reads, and their values where the subquery runs.
-    pub outer: Vec<(ColumnId, BoundExpr)>,
-    /// Left operands of ANY and ALL.
-    pub operands: Vec<BoundExpr>,
-    /// Comparison of ANY and ALL, over `left0` … and the plan's columns.
-    pub comparison: Option<Expr>,
-    /// The columns it gives.
-    pub outputs: Vec<ColumnId>,
-    /// For a subquery that is a left join of groups: values here and the key columns of `plan` that they equal.
-    joined_on: Option<Vec<(BoundExpr, ColumnId)>>,
-}
-
-impl PendingSubquery {
-    /// A subquery that is a left join with `plan`.
-    pub fn joined(plan: LogicalPlan, on: Vec<(BoundExpr, ColumnId)>, outputs: Vec<ColumnId>) -> Self {
-        Self {
-            kind: ApplyKind::Scalar,
-            plan,
-            outer: Vec::new(),
-            operands: Vec::new(),
-            comparison: None,
-            outputs,
-            joined_on: Some(on),
-        }
-    }
-
-    /// Whether it is one value that is the same for every row.
-    pub fn is_constant_value(&self) -> bool {
-        self.kind == ApplyKind::Scalar && self.outer.is_empty() && self.joined_on.is_none() && self.outputs.len() == 1
-    }
-
-    /// The expressions over the rows of the block around it.
-    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut BoundExpr> {
-        let outer = self.outer.iter_mut().map(|(_, value)| value);
-        let joined_on = self.joined_on.iter_mut().flatten().map(|(value, _)| value);
-        outer.chain(&mut self.operands).chain(joined_on)
-    }
-
-    /// Columns of the block around it that it needs.
-    pub fn columns_read(&self) -> Vec<ColumnId> {
-        let mut ids = Vec::new();
-        let joined_on = self.joined_on.iter().flatten().map(|(value, _)| value);
-        for expr in self.outer.iter().map(|(_, value)| value).chain(&self.operands).chain(joined_on) {
-            expr.visit(&mut |node| {
-                if let BoundExpr::Column(column) = node {
-                    ids.push(column.ordinal);
-                }
-            });
-        }
-        ids
-    }
-}
 
 impl Context<'_> {
     /// Binds the query of a subquery in an expression.
@@ -275,18 +216,4 @@ impl Context<'_> {
             .map(|(id, value)| Ok(OuterValue { placeholder: placeholder_id(id), value: self.value(&value, block)? }))
             .collect()
     }
-}
-
-/// Error 1241 unless both sides have as many columns.
-pub(crate) fn check_columns(found: usize, wanted: usize) -> SqlResult<()> {
-    match found == wanted {
-        true => Ok(()),
-        false => Err(SqlError::new(ErrorCode::OperandColumns, &[&wanted])),
-    }
-}
-
-/// The outer columns that a plan reads, also in its subqueries.
-pub(crate) fn outer_columns(plan: &LogicalPlan) -> SqlResult<BTreeSet<ColumnId>> {
-    let placeholders = plan_result(squall_executor::operators::apply::free_placeholders(plan))?;
-    Ok(placeholders.iter().filter_map(|id| placeholder_column(id)).collect())
 }

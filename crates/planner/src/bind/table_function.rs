@@ -1,8 +1,8 @@
 //! Functions in FROM. The function writes a query, whose rows are the rows of the table.
 
+use super::block::FromItem;
 use super::column::BlockId;
 use super::context::{Context, Frame};
-use super::from::FromItem;
 use super::scope::{Clause, Scope};
 use squall_functions::expr::{EmptyRow, ParameterisedRow};
 use squall_parser::ast;

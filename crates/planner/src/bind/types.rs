@@ -3,6 +3,7 @@
 use squall_functions::build::CastTarget;
 use squall_parser::ast;
 use squall_types::hex::InvalidDigits;
+use squall_types::temporal::IntervalUnit;
 use squall_types::{Charset, CollationId, ErrorCode, GeometryKind, SqlError, SqlResult, SqlType, StringKind};
 
 /// The collation of that name.
@@ -149,4 +150,31 @@ fn character_collation(characters: &ast::CharacterAttributes, default: Collation
         (Some(charset), false) => charset.default_collation(),
         (Some(charset), true) => charset.binary_collation(),
     })
+}
+
+/// A unit of the syntax tree as dates know it.
+pub fn interval_unit(unit: ast::IntervalUnit) -> IntervalUnit {
+    use ast::IntervalUnit as U;
+    match unit {
+        U::Microsecond => IntervalUnit::Microsecond,
+        U::Second => IntervalUnit::Second,
+        U::Minute => IntervalUnit::Minute,
+        U::Hour => IntervalUnit::Hour,
+        U::Day => IntervalUnit::Day,
+        U::Week => IntervalUnit::Week,
+        U::Month => IntervalUnit::Month,
+        U::Quarter => IntervalUnit::Quarter,
+        U::Year => IntervalUnit::Year,
+        U::SecondMicrosecond => IntervalUnit::SecondMicrosecond,
+        U::MinuteMicrosecond => IntervalUnit::MinuteMicrosecond,
+        U::MinuteSecond => IntervalUnit::MinuteSecond,
+        U::HourMicrosecond => IntervalUnit::HourMicrosecond,
+        U::HourSecond => IntervalUnit::HourSecond,
+        U::HourMinute => IntervalUnit::HourMinute,
+        U::DayMicrosecond => IntervalUnit::DayMicrosecond,
+        U::DaySecond => IntervalUnit::DaySecond,
+        U::DayMinute => IntervalUnit::DayMinute,
+        U::DayHour => IntervalUnit::DayHour,
+        U::YearMonth => IntervalUnit::YearMonth,
+    }
 }

@@ -1,7 +1,6 @@
 //! Updatable views: each row of the view is one row of one table.
 
-use super::from::invoker_inside;
-use super::view;
+use super::view::{self, invoker_inside};
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{Catalog, Invoker, TableDef, TableEntry, ViewDef};
 use squall_executor::access::ROW_KEY_COLUMN;

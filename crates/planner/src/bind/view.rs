@@ -1,6 +1,6 @@
 //! The stored text of views.
 
-use squall_catalog::ViewDef;
+use squall_catalog::{AccountKey, Invoker, ViewDef};
 use squall_parser::ast::{Query, Statement};
 use squall_parser::{ParseError, ParseOptions};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult};
@@ -57,4 +57,13 @@ pub fn parse_options(mode: SqlMode) -> ParseOptions {
         real_as_float: mode.contains(SqlMode::REAL_AS_FLOAT),
         ..ParseOptions::default()
     }
+}
+
+/// The account that uses the tables inside of a view, for a statement that uses the view as `outside`.
+pub(crate) fn invoker_inside(view: &ViewDef, outside: &Invoker) -> Invoker {
+    if view.security_invoker {
+        return outside.clone();
+    }
+    let (user, host) = view.definer.rsplit_once('@').unwrap_or((&view.definer, ""));
+    Invoker::Definer(AccountKey::new(user, host))
 }

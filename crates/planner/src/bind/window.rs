@@ -1,9 +1,10 @@
 //! Window functions.
 
-use super::column::{BlockId, ColumnId};
+use super::block::OrderKey;
+use super::column::BlockId;
 use super::context::{Context, plan_result};
-use super::query::OrderKey;
 use super::scope::Clause;
+use super::window_call::{Bound, Window, WindowKind};
 use datafusion::common::ScalarValue;
 use datafusion::functions_window::cume_dist::cume_dist_udwf;
 use datafusion::functions_window::lead_lag::{lag_udwf, lead_udwf};
@@ -16,7 +17,6 @@ use datafusion::logical_expr::{
     Expr, LogicalPlan, SortExpr, Window as WindowPlan, WindowFrame, WindowFrameBound, WindowFrameUnits,
     WindowFunctionDefinition,
 };
-use squall_functions::aggregate::AggregateCall;
 use squall_functions::arrow_map::value_to_scalar;
 use squall_functions::build::refuse_vectors;
 use squall_functions::expr::BoundExpr;
@@ -25,39 +25,6 @@ use squall_registry::{Coercibility, ExprType};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::collections::HashSet;
 use std::sync::Arc;
-
-/// The kind of a window function.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum WindowKind {
-    /// ROW_NUMBER and its like.
-    Ranking(ast::WindowFunction),
-    /// An aggregate over the frame.
-    Aggregate(Arc<AggregateCall>),
-}
-
-/// A bound of a frame.
-#[derive(Clone, Debug, PartialEq)]
-enum Bound {
-    UnboundedPreceding,
-    Preceding(Value, SqlType),
-    CurrentRow,
-    Following(Value, SqlType),
-    UnboundedFollowing,
-}
-
-/// A call of a window function.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Window {
-    /// The column that stands for its result.
-    pub id: ColumnId,
-    kind: WindowKind,
-    args: Vec<BoundExpr>,
-    partition: Vec<BoundExpr>,
-    order: Vec<OrderKey>,
-    units: WindowFrameUnits,
-    start: Bound,
-    end: Bound,
-}
 
 impl Window {
     /// Its expressions, for rewriting.
@@ -320,7 +287,7 @@ impl Context<'_> {
         let wrong = || SqlError::new(ErrorCode::WindowFrameIllegal, &[&name]);
         let varies = || SqlError::new(ErrorCode::WindowBoundNotConstant, &[&name]);
         if let ast::Expr::Interval { value, unit } = expr {
-            let unit = super::expr::interval_unit(*unit);
+            let unit = super::types::interval_unit(*unit);
             let value = self.bind_expr(value)?;
             let Some(value) = value.as_literal() else { return Err(varies()) };
             let text = super::expr::value_text(value).ok_or_else(wrong)?;

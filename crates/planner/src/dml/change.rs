@@ -1,39 +1,15 @@
-//! UPDATE and DELETE of one table, and the changes of single rows that all statements use.
+//! Changes of single rows, which all statements use.
 
-use super::find::{RowChange, change_keys, choose_path, find_by_columns, for_each_selected, note_use, push_returned};
-use super::foreign_key::{self, Cause};
-use super::plan::{ColumnAssignment, DeletePlan, NewValue, Selection, UpdatePlan};
-use super::segment_rows::{self, BulkDone, FoundRows};
+use super::foreign_key::{Cause, delete_row_as, update_row_as};
+use super::plan::{ColumnAssignment, NewValue, TableChange, UpdatePlan};
 use super::target::{RowMaker, Target};
 use super::{DmlContext, DmlResult};
-use squall_catalog::{IndexId, TriggerEvent};
+use squall_catalog::TriggerEvent;
 use squall_row_store::{Row, StoreResult};
-use squall_statement_context::TableOperation;
-use squall_types::{ErrorCode, SqlError, SqlResult, Value};
-
-/// Carries an UPDATE out.
-pub(super) fn execute_update(context: &mut DmlContext<'_>, plan: &UpdatePlan) -> StoreResult<DmlResult> {
-    context.atomically(|context| {
-        let (mut matched, mut changed) = (0u64, 0u64);
-        let found = match find_in_segments(context, &plan.target, &plan.selection)? {
-            Found::Many(found) => segment_rows::update(context, plan, found)?.map_or(Found::Other, Found::Changed),
-            found => found,
-        };
-        if let Found::Changed(done) = &found {
-            (matched, changed) = (done.matched, done.changed);
-        }
-        let index = for_each_found(context, &plan.target, &plan.selection, found, &mut |context, row, old| {
-            matched += 1;
-            changed += u64::from(update_selected(context, plan, row, &old, matched)?);
-            Ok(true)
-        })?;
-        note_use(context, &plan.target, index, TableOperation::Update, changed);
-        Ok(update_result(matched, changed, context.options.found_rows))
-    })
-}
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 
 /// Gives a row that was read under a lock its new values; tells whether anything changed.
-pub fn update_selected(
+pub(super) fn update_selected(
     context: &mut DmlContext<'_>,
     plan: &UpdatePlan,
     row: &Row,
@@ -41,7 +17,7 @@ pub fn update_selected(
     row_number: u64,
 ) -> StoreResult<bool> {
     let strict = context.env.context.settings.sql_mode.is_strict() && !plan.ignore;
-    let maker = update_maker(context, &plan.target, strict);
+    let maker = RowMaker::of_update(context, &plan.target, strict);
     let evaluate = |_: &DmlContext<'_>| {
         let updated = assign(&maker, &plan.assignments, old, &[], row_number)?;
         maker.before_update(old, updated, row_number)
@@ -54,59 +30,6 @@ pub fn update_selected(
     Ok(done.unwrap_or(false))
 }
 
-/// How the new values of the rows of an UPDATE are made.
-pub fn update_maker<'a>(context: &DmlContext<'a>, target: &'a Target, strict: bool) -> RowMaker<'a> {
-    let null_waits = target.before(TriggerEvent::Update).is_some();
-    let (env, parameters) = (context.env, context.parameters);
-    RowMaker { target, env, parameters, strict, null_becomes_zero: !strict, null_waits }
-}
-
-/// How a statement's rows were found.
-enum Found {
-    /// Some of a column table, one by one to be changed.
-    Few(FoundRows),
-    /// Many of a column table.
-    Many(FoundRows),
-    /// Those were changed, but for some.
-    Changed(BulkDone),
-    /// Nothing yet: they are found along an access path.
-    Other,
-}
-
-/// Looks for the rows of a column table by columns, if the statement has neither ORDER BY nor LIMIT.
-fn find_in_segments(context: &mut DmlContext<'_>, target: &Target, selection: &Selection) -> StoreResult<Found> {
-    if !target.table.traits().changes_at_once
-        || context.env.context.programs.are_called()
-        || selection.limit.is_some()
-        || selection.key.is_some()
-    {
-        return Ok(Found::Other);
-    }
-    let (path, _) = choose_path(context, target, selection)?;
-    Ok(match find_by_columns(context, target, selection, &path)? {
-        Some(found) if found.are_many() && context.may_change_at_once(target) => Found::Many(found),
-        Some(found) => Found::Few(found),
-        None => Found::Other,
-    })
-}
-
-/// Calls `change` for the selected rows that are not changed yet; gives the index by which they were found.
-fn for_each_found(
-    context: &mut DmlContext<'_>,
-    target: &Target,
-    selection: &Selection,
-    found: Found,
-    change: &mut RowChange<'_>,
-) -> StoreResult<Option<IndexId>> {
-    let keys = match found {
-        Found::Changed(done) => done.left,
-        Found::Few(found) => found.keys(context, target, selection)?,
-        Found::Many(_) | Found::Other => return for_each_selected(context, target, selection, change),
-    };
-    change_keys(context, target, selection, (keys, u64::MAX), change)?;
-    Ok(None)
-}
-
 /// The result of an UPDATE.
 pub fn update_result(matched: u64, changed: u64, found_rows: bool) -> DmlResult {
     DmlResult {
@@ -114,30 +37,6 @@ pub fn update_result(matched: u64, changed: u64, found_rows: bool) -> DmlResult 
         info: format!("Rows matched: {matched}  Changed: {changed}"),
         ..DmlResult::default()
     }
-}
-
-/// Carries a DELETE out.
-pub(super) fn execute_delete(context: &mut DmlContext<'_>, plan: &DeletePlan) -> StoreResult<DmlResult> {
-    context.atomically(|context| {
-        let mut result = DmlResult::default();
-        let found = match find_in_segments(context, &plan.target, &plan.selection)? {
-            Found::Many(found) => segment_rows::delete(context, plan, found)?.map_or(Found::Other, Found::Changed),
-            found => found,
-        };
-        if let Found::Changed(done) = &found {
-            result.affected_rows = done.changed;
-        }
-        let index = for_each_found(context, &plan.target, &plan.selection, found, &mut |context, row, old| {
-            if context.one_row(plan.ignore, |context| delete_row(context, &plan.target, row))?.is_none() {
-                return Ok(false);
-            }
-            result.affected_rows += 1;
-            push_returned(&mut result, context, &plan.target, &plan.returning, &old)?;
-            Ok(true)
-        })?;
-        note_use(context, &plan.target, index, TableOperation::Delete, result.affected_rows);
-        Ok(result)
-    })
 }
 
 /// The row after the assignments, each seeing those before it; `second` is the other row in scope.
@@ -212,29 +111,6 @@ pub fn update_row(
     Ok(changed)
 }
 
-/// [`update_row`] because of something.
-pub(super) fn update_row_as(
-    context: &mut DmlContext<'_>,
-    target: &Target,
-    row: &Row,
-    (old, updated): (&[Value], &[Value]),
-    strict: bool,
-    cause: &Cause<'_>,
-) -> StoreResult<bool> {
-    if updated == old {
-        return Ok(false);
-    }
-    update_maker(context, target, strict).check(updated)?;
-    let stored = target.stored_row(updated, &context.env.context.settings.time_zone);
-    context.transaction.update(&target.table, row, &stored)?;
-    if context.options.foreign_key_checks {
-        foreign_key::check_parents(context, target, updated, Some(old))?;
-        let children = context.children(target);
-        foreign_key::parent_updated(context, target, &children, (old, updated), cause)?;
-    }
-    Ok(true)
-}
-
 /// Deletes a row with all checks, and the statement's triggers around it.
 pub fn delete_row(context: &mut DmlContext<'_>, target: &Target, row: &Row) -> StoreResult<()> {
     let event = TriggerEvent::Delete;
@@ -253,18 +129,29 @@ pub fn delete_row(context: &mut DmlContext<'_>, target: &Target, row: &Row) -> S
     Ok(())
 }
 
-/// [`delete_row`] because of something.
-pub(super) fn delete_row_as(
-    context: &mut DmlContext<'_>,
-    target: &Target,
-    row: &Row,
-    cause: &Cause<'_>,
-) -> StoreResult<()> {
-    context.transaction.delete(&target.table, row)?;
-    let children = context.children(target);
-    if children.is_empty() {
-        return Ok(());
+/// A row with the values that the query gives it; `types` are those of the query's columns.
+pub(super) fn new_values(
+    maker: &RowMaker<'_>,
+    change: &TableChange,
+    types: &[SqlType],
+    old: &[Value],
+    values: &[Value],
+    row_number: u64,
+) -> SqlResult<Vec<Value>> {
+    let def = maker.target.def();
+    let mut updated = old.to_vec();
+    for (column, source) in &change.values {
+        let definition = &def.columns[*column];
+        if definition.generated.is_some() && source.is_some() {
+            return Err(SqlError::new(ErrorCode::BadValueForGeneratedColumn, &[&definition.name, &def.name]));
+        }
+        updated[*column] = match source {
+            None => maker.default_value(*column, &updated)?,
+            Some(source) => maker.convert(definition, values[*source].clone(), &types[*source], row_number)?,
+        };
     }
-    let old = target.read_row(row, &context.env.context.settings.time_zone)?;
-    foreign_key::parent_deleted(context, target, &children, &old, cause)
+    finish_update(maker, &mut updated, old, row_number, &|column| {
+        change.values.iter().any(|(assigned, _)| *assigned == column)
+    })?;
+    Ok(updated)
 }

@@ -6,8 +6,21 @@ use squall_column_tables::from_utc;
 use squall_types::convert::{ConversionContext, store_value};
 use squall_types::{CollationId, SqlResult, SqlType, StringKind, Value};
 
-/// A value that is not NULL as the column holds it; a TIMESTAMP in the session's time zone.
-pub(crate) fn to_column(
+impl RowMaker<'_> {
+    /// A value as the column holds it; a TIMESTAMP in the session's time zone. `row_number` counts from 1, for warnings.
+    ///
+    /// # Errors
+    /// 1048 for NULL, and those of conversions in strict mode.
+    pub fn convert(&self, column: &ColumnDef, value: Value, from: &SqlType, row_number: u64) -> SqlResult<Value> {
+        if value.is_null() {
+            return self.null(column);
+        }
+        to_column(self, column, value, from, row_number)
+    }
+}
+
+/// A value that is not NULL as the column holds it.
+fn to_column(
     maker: &RowMaker<'_>,
     column: &ColumnDef,
     value: Value,

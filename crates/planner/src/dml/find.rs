@@ -2,6 +2,7 @@
 
 use super::plan::{Returned, Selection};
 use super::segment_rows::FoundRows;
+use super::selection::matches;
 use super::target::{RowMaker, Target};
 use super::{DmlContext, DmlResult};
 use crate::point::Lookup;
@@ -362,17 +363,6 @@ impl Scan<'_> {
 fn leave(context: &mut DmlContext<'_>, lock: RowLock) {
     if !context.env.context.programs.are_called() {
         context.transaction.give_back(lock);
-    }
-}
-
-/// Whether a row satisfies the condition.
-pub(super) fn matches(selection: &Selection, context: &DmlContext<'_>, values: &[Value]) -> SqlResult<bool> {
-    match &selection.condition {
-        None => Ok(true),
-        Some(condition) => {
-            let source = ParameterisedRow { row: values, parameters: context.parameters };
-            Ok(condition.eval_condition(&source, &context.env.context)? == Some(true))
-        }
     }
 }
 

@@ -7,7 +7,8 @@
 //! catalog.
 
 use super::DmlContext;
-use super::change::{delete_row_as, update_row_as};
+use super::references::Child;
+use super::rules::Referencing;
 use super::target::{RowMaker, Target};
 use squall_catalog::{Catalog, ForeignKey, IndexId, ReferentialAction, TableDef, TableId};
 use squall_executor::access::key::storage_range;
@@ -57,6 +58,47 @@ impl Cause<'_> {
     }
 }
 
+// ---- rows ----
+
+/// Writes a row's new values with all checks, and does what foreign keys to it ask for; tells whether anything changed.
+pub(super) fn update_row_as(
+    context: &mut DmlContext<'_>,
+    target: &Target,
+    row: &Row,
+    (old, updated): (&[Value], &[Value]),
+    strict: bool,
+    cause: &Cause<'_>,
+) -> StoreResult<bool> {
+    if updated == old {
+        return Ok(false);
+    }
+    RowMaker::of_update(context, target, strict).check(updated)?;
+    let stored = target.stored_row(updated, &context.env.context.settings.time_zone);
+    context.transaction.update(&target.table, row, &stored)?;
+    if context.options.foreign_key_checks {
+        check_parents(context, target, updated, Some(old))?;
+        let children = context.children(target)?;
+        parent_updated(context, target, &children, (old, updated), cause)?;
+    }
+    Ok(true)
+}
+
+/// Deletes a row, and does what foreign keys to it ask for.
+pub(super) fn delete_row_as(
+    context: &mut DmlContext<'_>,
+    target: &Target,
+    row: &Row,
+    cause: &Cause<'_>,
+) -> StoreResult<()> {
+    context.transaction.delete(&target.table, row)?;
+    let children = context.children(target)?;
+    if children.is_empty() {
+        return Ok(());
+    }
+    let old = target.read_row(row, &context.env.context.settings.time_zone)?;
+    parent_deleted(context, target, &children, &old, cause)
+}
+
 // ---- parents ----
 
 /// Checks that the parents of a row that has been written exist, and keeps them. For an update only keys that changed are looked at.
@@ -67,8 +109,8 @@ pub fn check_parents(
     old: Option<&[Value]>,
 ) -> StoreResult<()> {
     let def = target.def().clone();
-    for key in &def.foreign_keys {
-        let Some(values) = referring_values(&def, key, row, old) else { continue };
+    for Referencing { key, columns: own, .. } in &target.rules.referencing {
+        let Some(values) = referring_values(own, row, old) else { continue };
         let catalog = context.env.catalog.clone();
         let mut found = false;
         if let Some((parent, columns)) = parent_of(&catalog, &target.database, &def, key) {
@@ -96,7 +138,8 @@ pub fn check_parents_in(
 ) -> SqlResult<()> {
     let def = target.def();
     for key in keys {
-        let Some(values) = referring_values(def, key, row, None) else { continue };
+        let Some(own_columns) = key.ordinals(def) else { continue };
+        let Some(values) = referring_values(&own_columns, row, None) else { continue };
         let found = match parent_of(&env.catalog, &target.database, own, key) {
             Some((parent, columns)) => {
                 let rows =
@@ -113,13 +156,12 @@ pub fn check_parents_in(
 }
 
 /// The values by which a row refers to its parent; `None` if it refers to none, or to the one that it did before.
-fn referring_values(def: &TableDef, key: &ForeignKey, row: &[Value], old: Option<&[Value]>) -> Option<Vec<Value>> {
-    let columns = key.ordinals(def)?;
+fn referring_values(columns: &[usize], row: &[Value], old: Option<&[Value]>) -> Option<Vec<Value>> {
     let is_same = |old: &[Value]| columns.iter().all(|column| old[*column] == row[*column]);
     if old.is_some_and(is_same) || columns.iter().any(|column| row[*column].is_null()) {
         return None;
     }
-    Some(columns.into_iter().map(|column| row[column].clone()).collect())
+    Some(columns.iter().map(|column| row[*column].clone()).collect())
 }
 
 /// The table that a key of a table refers to, and the columns there.
@@ -135,69 +177,6 @@ fn parent_of<'c>(
 }
 
 // ---- children ----
-
-/// A constraint that refers to a table.
-pub struct Child {
-    database: Arc<str>,
-    def: Arc<TableDef>,
-    key: ForeignKey,
-    /// Its columns.
-    columns: Vec<usize>,
-    /// Those of the parent.
-    parent_columns: Vec<usize>,
-}
-
-/// Constraints that refer to the tables that a statement changes, as its catalog has them.
-#[derive(Default)]
-pub struct ChildrenOfTables(Vec<(TableId, Arc<[Child]>)>);
-
-impl ChildrenOfTables {
-    /// Those that refer to one table.
-    pub(super) fn of(&mut self, catalog: &Catalog, target: &Target) -> Arc<[Child]> {
-        let id = target.def().id;
-        // They are few: the tables of the statement, and the tables of foreign keys' actions.
-        if let Some((_, children)) = self.0.iter().find(|(table, _)| *table == id) {
-            return children.clone();
-        }
-        let children = children_of(catalog, &target.database, target.def());
-        let children: Arc<[Child]> = if children.is_empty() { Arc::default() } else { children.into() };
-        self.0.push((id, children.clone()));
-        children
-    }
-}
-
-fn children_of(catalog: &Catalog, database: &str, parent: &TableDef) -> Vec<Child> {
-    let mut references = catalog.references_to(database, &parent.name).peekable();
-    // A TEMPORARY table, or one that is being made, has the name of another one.
-    if references.peek().is_none() || catalog.table(database, &parent.name).is_none_or(|table| table.id != parent.id) {
-        return Vec::new();
-    }
-    let child = references.filter_map(|reference| {
-        Some(Child {
-            database: reference.database.name.as_str().into(),
-            def: reference.table.clone(),
-            key: reference.key.clone(),
-            columns: reference.key.ordinals(reference.table)?,
-            parent_columns: reference.key.parent_columns.ordinals(parent)?,
-        })
-    });
-    child.collect()
-}
-
-/// Whether a change of rows of a table may lead to changes of others: of all columns for a DELETE, of some for an UPDATE.
-pub fn may_cascade(catalog: &Catalog, database: &str, table: &TableDef, assigned: Option<&[usize]>) -> bool {
-    let acts = |action| matches!(action, ReferentialAction::Cascade | ReferentialAction::SetNull);
-    children_of(catalog, database, table).iter().any(|child| match assigned {
-        None => acts(child.key.on_delete),
-        Some(assigned) => {
-            let changes = |column: &usize| {
-                let definition = &table.columns[*column];
-                assigned.contains(column) || definition.generated.is_some() || definition.on_update_now
-            };
-            acts(child.key.on_update) && child.parent_columns.iter().any(changes)
-        }
-    })
-}
 
 /// Does the actions of foreign keys for the children of a deleted row.
 pub fn parent_deleted(
@@ -280,7 +259,7 @@ impl Child {
                     database: self.database.clone(),
                     alias: self.def.name.as_str().into(),
                     table: table.clone(),
-                    rules: context.rules.get(context.registry, &self.database, &self.def)?,
+                    rules: context.rules.get(context.registry, &context.env.catalog, &self.database, &self.def)?,
                     view: None,
                     triggers: None,
                 });

@@ -5,6 +5,8 @@ use super::find::{note_use, with_parameters};
 use super::packed::PackedRowReader;
 use super::plan::{ColumnAssignment, InsertPlan, InsertRows, NewValue, OnDuplicate, PackedInsert, column_types};
 use super::query::for_each_row_of;
+use super::target::RowMaker;
+use super::ways::{RowEvent, WayOptions};
 use super::{DmlContext, DmlResult, change, foreign_key, ignorable};
 use crate::bind::BoundQuery;
 use squall_catalog::{Authorized, TriggerEvent};
@@ -25,7 +27,7 @@ pub(super) fn execute_insert(context: &mut DmlContext<'_>, plan: Authorized<&Ins
     match plan.optional_part(InsertPlan::query) {
         Some(query) => context.atomically(|context| {
             let mut inserter = Inserter::begin(context, plan.get(), false);
-            inserter.stage(true);
+            inserter.stage(true)?;
             inserter.insert_query(query)?;
             inserter.end_staged()?;
             Ok(inserter.finish(true))
@@ -52,7 +54,7 @@ fn insert_values(context: &mut DmlContext<'_>, plan: &InsertPlan, rows: Vec<Vec<
         let count = values.len() + rows.len();
         let single = count == 1;
         let mut inserter = Inserter::begin(context, plan, single);
-        inserter.stage(count >= BULK_ROWS_MIN);
+        inserter.stage(count >= BULK_ROWS_MIN)?;
         for row in rows {
             inserter.insert_exprs(is_constant(&row), row.into_iter().map(Cow::Owned))?;
         }
@@ -101,20 +103,39 @@ fn is_constant(row: &[NewValue]) -> bool {
     row.iter().all(|value| matches!(value, NewValue::Expr(expr) if expr.is_constant()))
 }
 
-/// Whether rows need nothing of a transaction: no other row has to be looked up for one.
-fn may_go_around(plan: &InsertPlan) -> bool {
-    matches!(plan.on_duplicate, OnDuplicate::Fail)
-        && !plan.ignore
-        && plan.returning.is_empty()
-        && !plan.target.rules.row_by_row
-        && !plan.target.def().temporary
+impl InsertPlan {
+    /// What it does with rows; `assigned` has the columns that ON DUPLICATE KEY UPDATE gives new values.
+    pub(super) fn event<'a>(&self, assigned: &'a [usize]) -> RowEvent<'a> {
+        match &self.on_duplicate {
+            OnDuplicate::Fail => RowEvent::Insert,
+            OnDuplicate::Replace => RowEvent::Replace,
+            OnDuplicate::Update(_) => RowEvent::InsertOrUpdate(assigned),
+        }
+    }
+
+    /// The columns that ON DUPLICATE KEY UPDATE gives new values.
+    pub(super) fn assigned(&self) -> Vec<usize> {
+        match &self.on_duplicate {
+            OnDuplicate::Update(assignments) => assignments.iter().map(|assignment| assignment.column).collect(),
+            OnDuplicate::Fail | OnDuplicate::Replace => Vec::new(),
+        }
+    }
+
+    /// Whether the result of each row has to be known before the next one.
+    fn is_one_by_one(&self) -> bool {
+        self.ignore || !self.returning.is_empty()
+    }
 }
 
 /// Fills a table that no other session sees yet with a query's rows. Where nothing has to be looked up for a row they go
 /// around the transaction, without a bound of memory, and are durable at the end.
 pub fn fill_table(context: &mut DmlContext<'_>, plan: Authorized<&InsertPlan>, session: u64) -> StoreResult<DmlResult> {
+    let assigned = plan.assigned();
+    // No other session can be in the way.
+    let options = WayOptions { alone: true, one_by_one: plan.is_one_by_one(), ..WayOptions::from(&context.options) };
+    let ways = plan.target.ways(plan.event(&assigned), options);
     let query = match plan.optional_part(InsertPlan::query) {
-        Some(query) if may_go_around(&plan) => query,
+        Some(query) if ways.bulk => query,
         _ => return execute_insert(context, plan),
     };
     let wait = context.options.lock_wait;
@@ -344,13 +365,14 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
     }
 
     /// Rows wait from now on until it is known whether they are many, if they may go around the transaction then.
-    fn stage(&mut self, may_be_many: bool) {
-        let goes_around = may_be_many
-            && self.context.options.bulk_session.is_some()
-            && !self.context.env.context.programs.are_called()
-            && may_go_around(self.plan);
+    fn stage(&mut self, may_be_many: bool) -> SqlResult<()> {
+        let goes_around = may_be_many && {
+            let (plan, assigned) = (self.plan, self.plan.assigned());
+            self.context.ways(&plan.target, plan.event(&assigned), plan.is_one_by_one())?.bulk
+        };
         self.staged = goes_around.then(Vec::new);
         self.staged_bytes = 0;
+        Ok(())
     }
 
     /// Stores the rows that have waited, on the way that their number asks for.
@@ -449,7 +471,7 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
         let target = &self.plan.target;
         let old = target.read_row(&existing, &self.context.env.context.settings.time_zone)?;
         let strict = self.filler().strict();
-        let (maker, number) = (change::update_maker(self.context, target, strict), self.row_number);
+        let (maker, number) = (RowMaker::of_update(self.context, target, strict), self.row_number);
         let beside = [new_row, &self.source_row].concat();
         let updated = self.context.evaluate(|_| {
             let updated = change::assign(&maker, assignments, &old, &beside, number)?;

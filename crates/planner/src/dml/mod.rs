@@ -4,39 +4,47 @@
 //! the caller runs it on a thread that may block, or lets the transaction report [`StoreError::WouldBlock`] and starts the statement
 //! again on another thread.
 //!
-//! Reading order: [`plan`], [`target`], `view`, `trigger`, [`insert`], [`find`], [`change`], `segment_rows`, [`foreign_key`],
-//! [`query`].
+//! Reading order: [`plan`], [`rules`], [`ways`], [`target`], `view`, `trigger`, [`insert`], [`find`], [`change`], `segment_rows`,
+//! `by_selection`, [`foreign_key`], [`query`].
 
 pub mod bind;
+mod binder;
+mod by_selection;
 pub mod change;
-pub mod convert;
+mod convert;
 mod fill;
 pub mod find;
 pub mod foreign_key;
-mod functional_key;
+mod generated;
+mod inline;
 pub mod insert;
 pub mod load;
 mod packed;
 pub mod plan;
 pub mod query;
+mod references;
 pub mod rules;
 mod segment_rows;
+mod selection;
 mod source_columns;
 pub mod target;
 mod trigger;
 mod view;
+pub mod ways;
+#[cfg(test)]
+mod ways_tests;
 
-pub use bind::{ChangeLocks, DmlBinder};
-use change::{execute_delete, execute_update};
-use foreign_key::Child;
-pub use foreign_key::ChildrenOfTables;
+pub use binder::{ChangeLocks, DmlBinder};
+use by_selection::{execute_delete, execute_update};
 pub use insert::{Inserter, fill_table};
 use insert::{execute_insert, insert_values_once};
 pub use load::{LoadedRow, RowLoader};
 pub use plan::{DeletePlan, DmlPlan, InsertPlan, QueryChangePlan, Returned, UpdatePlan};
 use query::execute_by_query;
-pub use rules::{RulesCache, TableRules};
+use references::Child;
+pub use rules::{RulesCache, StatementRules, TableRules};
 use target::Target;
+pub use ways::{RowEvent, WayOptions, Ways};
 
 use squall_catalog::Authorized;
 use squall_executor::env::{LentTransaction, SharedTransaction, StatementEnv};
@@ -92,23 +100,34 @@ pub struct DmlContext<'a> {
     pub rules: &'a RulesCache,
     /// Functions that those rules use.
     pub registry: &'a Registry,
-    /// Constraints that refer to tables whose rows the statement has changed.
-    pub children: ChildrenOfTables,
+    /// Rules that are newer than those of the statement's plan.
+    pub newer_rules: StatementRules,
 }
 
 impl DmlContext<'_> {
-    /// Constraints that refer to a table, and are to be checked. They are looked up once in a statement.
-    pub(crate) fn children(&mut self, target: &Target) -> Arc<[Child]> {
+    /// Foreign keys that refer to a table, and are to be checked.
+    pub(crate) fn children(&mut self, target: &Target) -> SqlResult<Arc<[Child]>> {
         if !self.options.foreign_key_checks {
-            return Arc::default();
+            return Ok(Arc::default());
         }
-        self.children.of(&self.env.catalog, target)
+        Ok(self.rules_of(target)?.referenced_by.clone())
     }
 
-    /// Whether many rows of a table may be updated or deleted at once. If not, more has to happen around each row than that it is
-    /// written: every faster way asks here.
-    pub(crate) fn may_change_at_once(&mut self, target: &Target) -> bool {
-        !target.rules.row_by_row && self.children(target).is_empty()
+    /// The ways in which rows of a table may be changed: every statement asks here before it leaves the slow one.
+    pub(crate) fn ways(&mut self, target: &Target, event: RowEvent<'_>, one_by_one: bool) -> SqlResult<Ways> {
+        let calls_programs = self.env.context.programs.are_called();
+        let options = WayOptions { calls_programs, one_by_one, ..WayOptions::from(&self.options) };
+        Ok(self.rules_of(target)?.ways(event, &target.way_options(options)))
+    }
+
+    /// The rules of a table by the statement's catalog. A cached plan may have those of an earlier one.
+    fn rules_of<'t>(&'t mut self, target: &'t Target) -> SqlResult<&'t Arc<TableRules>> {
+        let catalog = &self.env.catalog;
+        if target.rules.are_of(catalog) {
+            return Ok(&target.rules);
+        }
+        let (all, registry) = (self.rules, self.registry);
+        self.newer_rules.get(target.def().id, || all.get(registry, catalog, &target.database, target.def()))
     }
 }
 

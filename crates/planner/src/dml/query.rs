@@ -1,6 +1,6 @@
 //! Data changes whose rows come from a query.
 
-use super::change::{delete_row, finish_update, update_maker, update_result, update_row};
+use super::change::{delete_row, new_values, update_result, update_row};
 use super::find::{note_use, with_parameters, with_view};
 use super::plan::{QueryChangePlan, TableChange, column_types};
 use super::segment_rows::{BULK_ROWS_MIN, BulkByQuery, FoundPlaces, Place};
@@ -8,7 +8,7 @@ use super::target::RowMaker;
 use super::{DmlContext, DmlResult};
 use crate::bind::BoundQuery;
 use datafusion::execution::memory_pool::MemoryReservation;
-use squall_catalog::{Authorized, ReferentialAction};
+use squall_catalog::Authorized;
 use squall_column_tables::RowAddress;
 use squall_executor::env::StatementEnv;
 use squall_executor::runtime::QueryRuntime;
@@ -338,11 +338,9 @@ impl<'a> RowChanges<'a> {
 /// Whether the statement itself may have changed a row that it found earlier: by another name of the same table, or by
 /// the action of a foreign key.
 fn may_change_itself(context: &DmlContext<'_>, plan: &QueryChangePlan, change: &TableChange) -> bool {
-    let def = change.target.def();
-    let same_table = plan.changes.iter().filter(|other| other.target.def().id == def.id).count() > 1;
-    let acts = |action| matches!(action, ReferentialAction::Cascade | ReferentialAction::SetNull);
-    let by_action = def.foreign_keys.iter().any(|key| acts(key.on_delete) || acts(key.on_update));
-    same_table || (context.options.foreign_key_checks && by_action)
+    let table = change.target.def().id;
+    let same_table = plan.changes.iter().filter(|other| other.target.def().id == table).count() > 1;
+    same_table || change.target.rules.is_changed_by_actions(context.options.foreign_key_checks)
 }
 
 fn change_row(
@@ -371,37 +369,10 @@ fn change_row(
     }
     let old = target.read_row(&row, &context.env.context.settings.time_zone)?;
     let strict = context.env.context.settings.sql_mode.is_strict() && !plan.ignore;
-    let maker = update_maker(context, target, strict);
+    let maker = RowMaker::of_update(context, target, strict);
     let updated = context.evaluate(|_| {
         let updated = new_values(&maker, change, &column_types(&plan.query), &old, values, row_number)?;
         maker.before_update(&old, updated, row_number)
     })?;
     update_row(context, &maker, &row, &old, &updated)
-}
-
-/// A row with the values that the query gives it; `types` are those of the query's columns.
-pub(super) fn new_values(
-    maker: &RowMaker<'_>,
-    change: &TableChange,
-    types: &[SqlType],
-    old: &[Value],
-    values: &[Value],
-    row_number: u64,
-) -> SqlResult<Vec<Value>> {
-    let def = maker.target.def();
-    let mut updated = old.to_vec();
-    for (column, source) in &change.values {
-        let definition = &def.columns[*column];
-        if definition.generated.is_some() && source.is_some() {
-            return Err(SqlError::new(ErrorCode::BadValueForGeneratedColumn, &[&definition.name, &def.name]));
-        }
-        updated[*column] = match source {
-            None => maker.default_value(*column, &updated)?,
-            Some(source) => maker.convert(definition, values[*source].clone(), &types[*source], row_number)?,
-        };
-    }
-    finish_update(maker, &mut updated, old, row_number, &|column| {
-        change.values.iter().any(|(assigned, _)| *assigned == column)
-    })?;
-    Ok(updated)
 }

@@ -3,7 +3,7 @@
 //!
 //! The query gets them as more columns after the inserted ones.
 
-use super::bind::DmlBinder;
+use super::binder::DmlBinder;
 use crate::bind::{OutputColumn, RowColumn, RowTable};
 use squall_parser::ast;
 use squall_types::{ErrorCode, SqlError, SqlResult};

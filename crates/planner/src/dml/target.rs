@@ -1,11 +1,11 @@
 //! The table that a statement changes, and the order of its columns in the statement's rows.
 
-use super::functional_key::key_part_value;
+use super::DmlContext;
 use super::rules::{DefaultRule, TableRules};
 use crate::bind::RowTriggers;
 use crate::bind::updatable::ViewLevel;
 use squall_catalog::name::eq_ignore_case;
-use squall_catalog::{ColumnDef, TableDef};
+use squall_catalog::{ColumnDef, TableDef, TriggerEvent};
 use squall_column_tables::from_utc;
 use squall_executor::env::StatementEnv;
 use squall_functions::expr::{BoundExpr, ParameterisedRow};
@@ -109,19 +109,20 @@ impl Target {
     }
 }
 
+impl<'a> RowMaker<'a> {
+    /// For the new values of the rows of an UPDATE; `strict` says whether bad values are errors.
+    pub(super) fn of_update(context: &DmlContext<'a>, target: &'a Target, strict: bool) -> RowMaker<'a> {
+        let null_waits = target.before(TriggerEvent::Update).is_some();
+        let (env, parameters) = (context.env, context.parameters);
+        RowMaker { target, env, parameters, strict, null_becomes_zero: !strict, null_waits }
+    }
+}
+
 impl RowMaker<'_> {
     /// Evaluates an expression over a row.
     pub fn eval(&self, expr: &BoundExpr, row: &[Value]) -> SqlResult<Value> {
         let source = ParameterisedRow { row, parameters: self.parameters };
         expr.eval(&source, &self.env.context)
-    }
-
-    /// A value as the column holds it.
-    pub fn convert(&self, column: &ColumnDef, value: Value, from: &SqlType, row_number: u64) -> SqlResult<Value> {
-        if value.is_null() {
-            return self.null(column);
-        }
-        super::convert::to_column(self, column, value, from, row_number)
     }
 
     /// NULL as a column holds it (1048).
@@ -185,20 +186,6 @@ impl RowMaker<'_> {
             SqlType::Time { .. } => Value::Time(now.time()),
             _ => Value::DateTime(now),
         })
-    }
-
-    /// Computes the generated columns.
-    pub fn generate(&self, row: &mut [Value], row_number: u64) -> SqlResult<()> {
-        for (ordinal, expr) in &self.target.rules.generated {
-            let column = &self.target.def().columns[*ordinal];
-            if column.is_hidden() {
-                row[*ordinal] = key_part_value(self, column, expr, row, row_number)?;
-                continue;
-            }
-            let value = self.eval(expr, row)?;
-            row[*ordinal] = self.convert(column, value, &expr.sql_type(), row_number)?;
-        }
-        Ok(())
     }
 
     /// Checks the CHECK constraints, where unknown passes, and a view's CHECK OPTION, where it does not.

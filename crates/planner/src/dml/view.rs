@@ -1,6 +1,6 @@
 //! Changes through views: the statement names a view of one table.
 
-use super::DmlBinder;
+use super::binder::DmlBinder;
 use super::target::{Target, TargetView};
 use crate::bind::RowTable;
 use crate::bind::updatable::updatable;

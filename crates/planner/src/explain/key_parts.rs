@@ -4,7 +4,7 @@
 //! a plan's column is found by its position among the columns of the same name.
 
 use super::literals::over_rows;
-use super::tree::readable;
+use super::readable::readable;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;

@@ -8,8 +8,9 @@ pub mod json;
 pub mod key_length;
 mod key_parts;
 mod literals;
+pub mod readable;
 pub mod table;
-pub mod tree;
+mod tree;
 
 pub use change::{explain_change, explain_change_tree};
 pub use json::explain_json;

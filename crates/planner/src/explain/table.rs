@@ -3,7 +3,8 @@
 use super::condition::condition_notes;
 use super::key_length::key_length;
 use super::key_parts::is_key_part;
-use super::tree::{label, readable};
+use super::readable::readable;
+use super::tree::label;
 use crate::bind::VALUE_OF_SUBQUERY;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;

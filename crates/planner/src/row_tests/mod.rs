@@ -224,7 +224,7 @@ impl TestDatabase {
                 options: self.options,
                 rules: &self.rules,
                 registry: &self.registry,
-                children: crate::dml::ChildrenOfTables::default(),
+                newer_rules: crate::dml::StatementRules::default(),
             },
             plan.as_ref(),
         )?;

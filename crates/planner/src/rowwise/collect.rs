@@ -1,7 +1,7 @@
 //! Collects the rows that the loops find: groups them, orders them and writes them.
 
+use super::joined_row::{FoundRow, JoinedRow, MISSING};
 use super::outputs::Item;
-use super::run::{FoundRow, JoinedRow};
 use super::{OrderKey, RowPlan};
 use crate::point::write_stored;
 use squall_executor::runtime::output::write_value;
@@ -138,7 +138,7 @@ impl<'a> Collector<'a> {
                     stored = row.column(self.plan.tables[*table].first + ordinal)?;
                     &stored
                 }
-                _ => values.next().unwrap_or(&super::loops::MISSING),
+                _ => values.next().unwrap_or(&MISSING),
             };
             push_key(&sort_value(value, &output.expr_type.sql_type), &mut key);
         }
@@ -287,7 +287,7 @@ impl Answer {
                         }
                     }
                     _ => {
-                        let value = values.next().unwrap_or(&super::loops::MISSING);
+                        let value = values.next().unwrap_or(&MISSING);
                         write_value(value, &output.expr_type.sql_type, writer);
                     }
                 }

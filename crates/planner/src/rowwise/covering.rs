@@ -4,11 +4,9 @@
 //! constant's range, so the constant is used instead.
 
 use super::from::{FromClause, PlanTable};
-use super::loops::Level;
-use super::run::JoinedRow;
 use squall_catalog::IndexId;
 use squall_executor::access::path::is_usable;
-use squall_functions::expr::{BoundExpr, CompareOp};
+use squall_functions::expr::{BoundExpr, CompareOp, RowSource};
 use squall_row_store::IndexEntry;
 use squall_statement_context::StatementContext;
 use squall_types::{SqlError, SqlResult, SqlType, Value};
@@ -29,6 +27,16 @@ pub(super) fn column_uses<'e>(exprs: impl Iterator<Item = &'e BoundExpr>) -> Col
         });
     }
     uses
+}
+
+/// The index that a loop reads.
+pub(super) struct ReadIndex {
+    /// Which of the query's tables.
+    pub(super) table: usize,
+    /// Position of the index; `None` is the hidden order of a table without a primary key.
+    pub(super) index: Option<usize>,
+    pub(super) index_id: IndexId,
+    pub(super) is_left_join: bool,
 }
 
 /// The columns of a table that a query reads, all of which an index has.
@@ -78,16 +86,16 @@ fn is_plain(sql_type: &SqlType) -> bool {
 
 impl CoveringIndex {
     /// The columns from the index of a loop; `None` if rows have to be fetched.
-    pub(super) fn of(from: &FromClause, level: &Level, uses: &ColumnUses) -> Option<CoveringIndex> {
-        let plan_table = &from.tables[level.table];
+    pub(super) fn of(from: &FromClause, read: &ReadIndex, uses: &ColumnUses) -> Option<CoveringIndex> {
+        let plan_table = &from.tables[read.table];
         let (table, def) = (&plan_table.table, plan_table.table.def());
-        let index = def.indexes.get(level.index?).filter(|index| !index.primary && is_usable(index))?;
-        if table.traits().reads_by_column || level.left_join.is_some() {
+        let index = def.indexes.get(read.index?).filter(|index| !index.primary && is_usable(index))?;
+        if table.traits().reads_by_column || read.is_left_join {
             return None;
         }
         let parts = def.index_ordinals(index);
         let whole = |at: &usize| index.parts[*at].prefix.is_none();
-        let reversible = table.reversible_parts(level.index_id);
+        let reversible = table.reversible_parts(read.index_id);
         let key = def.primary_key().map_or_else(Vec::new, |key| def.index_ordinals(key));
         let key_reversible = table.reversible_parts(IndexId(0));
         let mut constant_parts = 0;
@@ -104,7 +112,7 @@ impl CoveringIndex {
             }
             // It stands nowhere but in that comparison.
             let once = uses.get(&(plan_table.first + ordinal)) == Some(&1);
-            let constant = from.filters.iter().filter(|filter| filter.tables == 1 << level.table);
+            let constant = from.filters.iter().filter(|filter| filter.tables == 1 << read.table);
             let constant =
                 constant.filter_map(|filter| constant_of(&filter.expr, plan_table.first + ordinal)).next()?;
             let at = part.filter(|_| once)?;
@@ -120,7 +128,7 @@ impl CoveringIndex {
         &self,
         (table, index): (&PlanTable, IndexId),
         entry: &IndexEntry,
-        row: &JoinedRow<'_>,
+        row: &dyn RowSource,
         context: &StatementContext,
     ) -> SqlResult<EntryRow> {
         let missing = || SqlError::internal("an entry without a value that it should have");

@@ -1,6 +1,5 @@
 //! FROM and WHERE of a small query: base tables, their joins, and the parts of conditions.
 
-use super::loops::all_of;
 use super::{FoundTable, TABLES_MAX};
 use crate::bind::{Binder, RowTable};
 use squall_functions::expr::{BoundExpr, CompareOp};
@@ -268,5 +267,13 @@ impl<'a> Flat<'a> {
             }
             _ => false,
         }
+    }
+}
+
+/// All of some conditions.
+pub(super) fn all_of(conditions: Vec<&Condition>) -> BoundExpr {
+    match conditions.as_slice() {
+        [one] => one.expr.clone(),
+        several => BoundExpr::And(several.iter().map(|condition| condition.expr.clone()).collect()),
     }
 }

@@ -1,7 +1,7 @@
 //! The order of the loops, and the index that each reads.
 
-use super::covering::CoveringIndex;
-use super::from::{Condition, FromClause, PlanTable};
+use super::covering::{CoveringIndex, ReadIndex};
+use super::from::{Condition, FromClause, PlanTable, all_of};
 use super::{OrderKey, ROWS_MAX};
 use crate::bind::Binder;
 use squall_catalog::{IndexDef, IndexId};
@@ -11,7 +11,7 @@ use squall_executor::access::order::order_direction;
 use squall_executor::access::path::{AccessPath, IndexHints, TableEstimate, choose, is_usable};
 use squall_functions::expr::{BoundExpr, CompareOp, EmptyRow, ParameterisedRow};
 use squall_row_store::{Direction, ReadView, RowStore};
-use squall_types::{SqlResult, Value};
+use squall_types::SqlResult;
 
 /// Estimates are often too high, above all for tables that were never analysed. So only queries with far too many estimated rows
 /// are not tried.
@@ -35,6 +35,14 @@ pub(super) struct Level {
     pub(super) left_join: Option<BoundExpr>,
     /// If the index has all that is read.
     pub(super) covering: Option<CoveringIndex>,
+}
+
+impl Level {
+    /// The index that it reads.
+    pub(super) fn read_index(&self) -> ReadIndex {
+        let is_left_join = self.left_join.is_some();
+        ReadIndex { table: self.table, index: self.index, index_id: self.index_id, is_left_join }
+    }
 }
 
 /// The path by which a loop reads its table.
@@ -333,13 +341,3 @@ impl Arranger<'_> {
         }
     }
 }
-
-pub(super) fn all_of(conditions: Vec<&Condition>) -> BoundExpr {
-    match conditions.as_slice() {
-        [one] => one.expr.clone(),
-        several => BoundExpr::And(several.iter().map(|condition| condition.expr.clone()).collect()),
-    }
-}
-
-/// NULL, for what no row has.
-pub(super) const MISSING: Value = Value::Null;

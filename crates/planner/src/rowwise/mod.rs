@@ -11,6 +11,7 @@
 mod collect;
 mod covering;
 mod from;
+mod joined_row;
 mod loops;
 mod outputs;
 mod run;
@@ -238,7 +239,7 @@ fn bind(
     let arranged = loops::arrange(&from, binder, store, &store.read_view(), wanted)?;
     let Some((mut levels, ordered)) = arranged else { return Ok(None) };
     for level in &mut levels {
-        level.covering = CoveringIndex::of(&from, level, &uses);
+        level.covering = CoveringIndex::of(&from, &level.read_index(), &uses);
     }
     let order = if ordered && !grouped { Vec::new() } else { shape.order };
     Ok(Some(RowPlan {

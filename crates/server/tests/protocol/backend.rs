@@ -14,7 +14,7 @@ use squall_server::{Server, ServerOptions};
 use squall_session::api::{
     Account, AtOnce, Backend, ColumnFlags, ColumnMeta, CompressionAlgorithms, Connection, ConnectionInfo,
     FrontEndContext, FrontEndSettings, HandshakeSettings, KillCallback, LocalFuture, NetTimeouts, OkInfo, PreparedInfo,
-    ResultWriter, SessionChange, StatusInfo, Unanswered,
+    ResultWriter, SessionChange, StatusInfo, TextRequest, Unanswered,
 };
 use squall_types::{
     CollationId, Date, DateTime, Decimal, ErrorCode, IntWidth, SqlError, SqlType, StringKind, TextSize, Time, Value,
@@ -365,6 +365,20 @@ impl Connection for ScriptSession {
             }
             Ok(())
         })
+    }
+
+    fn run_text<'a>(
+        &'a mut self,
+        text: TextRequest<'a>,
+        writer: &'a mut dyn ResultWriter,
+    ) -> LocalFuture<'a, std::io::Result<()>> {
+        self.query(text.sql, Unanswered::default(), writer)
+    }
+
+    fn set_read_only(&mut self) {}
+
+    fn has_privilege(&self, _name: &str) -> bool {
+        false
     }
 
     fn prepare<'a>(&'a mut self, sql: &'a [u8]) -> LocalFuture<'a, Result<PreparedInfo, SqlError>> {

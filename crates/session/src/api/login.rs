@@ -1,6 +1,6 @@
 //! Logins of clients that send their passwords in clear text.
 
-use super::{Backend, Connection, KillCallback};
+use super::{Account, Backend, Connection, KillCallback};
 use crate::result::writer::ConnectionInfo;
 use squall_front_end::{Applicant, Login, Peer, Place};
 use squall_types::SqlResult;
@@ -34,11 +34,48 @@ pub async fn log_in(
     on_kill: KillCallback,
 ) -> SqlResult<Box<dyn Connection>> {
     let session = authenticate(backend, login, connection_id, &info, credentials, on_kill).await;
-    if let Err(error) = &session {
+    told(backend, connection_id, &info, session)
+}
+
+/// A session for a client that has proved its account in another way than by a password: everything else is checked as by [`log_in`].
+///
+/// # Errors
+/// 1045, 1862, 3118, 3159 and others of [`Applicant`]; those of [`Backend::connect`].
+pub fn log_in_confirmed(
+    backend: &dyn Backend,
+    connection_id: u64,
+    info: ConnectionInfo,
+    account: &Account,
+    host: &str,
+    is_secure: bool,
+    on_kill: KillCallback,
+) -> SqlResult<Box<dyn Connection>> {
+    let applicant = Applicant {
+        user: &info.user,
+        host,
+        is_encrypted: info.tls.is_some(),
+        is_secure,
+        can_change_password: false,
+        changes_user: false,
+    };
+    let checked = applicant.check_transport(&backend.front_end_settings());
+    let session = checked
+        .and_then(|()| applicant.check_demands(account, true))
+        .and_then(|()| backend.connect(connection_id, account, info.clone(), on_kill));
+    told(backend, connection_id, &info, session)
+}
+
+/// Counts and logs a refusal.
+fn told(
+    backend: &dyn Backend,
+    connection_id: u64,
+    info: &ConnectionInfo,
+    session: SqlResult<Box<dyn Connection>>,
+) -> SqlResult<Box<dyn Connection>> {
+    session.inspect_err(|error| {
         backend.connect_failed();
-        backend.login_refused(connection_id, &info, error);
-    }
-    session
+        backend.login_refused(connection_id, info, error);
+    })
 }
 
 async fn authenticate(

@@ -1,6 +1,6 @@
 //! The privileges that statements about accounts need.
 
-use crate::authorization::SecurityContext;
+use crate::authorization::{SecurityContext, undeclared};
 use squall_catalog::{AccountKey, Accounts, Need, Object, Privileges};
 use squall_instrumentation::process::Process;
 use squall_parser::ast::{
@@ -81,7 +81,7 @@ pub(crate) fn needs_of_account_statement(
             }
             Revoke::Proxy { .. } => Ok(Vec::new()),
         },
-        _ => Ok(Vec::new()),
+        _ => Err(undeclared()),
     }
 }
 

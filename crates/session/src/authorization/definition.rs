@@ -1,7 +1,7 @@
 //! The privileges that definitions of databases, tables, keys and views need.
 
-use crate::authorization::SecurityContext;
 use crate::authorization::accounts::system_user_need;
+use crate::authorization::{SecurityContext, undeclared};
 use squall_catalog::{AccountKey, Need, Privileges};
 use squall_parser::ast::{AccountName, AlterAction, CreateTable, ObjectName, References, Statement, TableConstraint};
 use squall_statement_context::StatementContext;
@@ -51,7 +51,7 @@ pub(crate) fn needs_of_definition(security: &SecurityContext<'_>, statement: &St
             Ok(needs)
         }
         Statement::DropView(drop) => drop.names.iter().map(|name| defined(security, name, Privileges::DROP)).collect(),
-        _ => Ok(Vec::new()),
+        _ => Err(undeclared()),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::SecurityContext;
 use super::definition::definer_needs;
+use super::undeclared;
 use squall_catalog::{Need, Object, Privileges, RoutineKind};
 use squall_definitions::execute::QualifiedName;
 use squall_parser::ast::{CreateRoutine, CreateTrigger, DropObject, ObjectName, Statement};
@@ -61,7 +62,7 @@ pub(crate) fn needs_of_routine_definition(
         Statement::AlterFunction(alter) => alter_needs(security, [&alter.name], RoutineKind::Function),
         Statement::DropProcedure(drop) => alter_needs(security, &drop.names, RoutineKind::Procedure),
         Statement::DropFunction(drop) => alter_needs(security, &drop.names, RoutineKind::Function),
-        _ => Ok(Vec::new()),
+        _ => Err(undeclared()),
     }
 }
 

@@ -5,7 +5,7 @@ use squall_parser::ast::Show;
 
 /// A form of SHOW about the whole server needs a privilege. The others show what the session's grants let it see, and
 /// look at them row by row; a new form says here which of both it is.
-pub(super) fn needs_of_show(show: &Show) -> Option<Need> {
+pub(crate) fn needs_of_show(show: &Show) -> Option<Need> {
     match show {
         Show::BinaryLogs | Show::BinaryLogStatus | Show::ReplicaStatus { .. } => {
             let any = Privileges::SUPER.union(Privileges::REPLICATION_CLIENT);

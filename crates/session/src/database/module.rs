@@ -6,10 +6,12 @@ use crate::state::image::SessionImage;
 use squall_front_end::Listeners as FrontEndListeners;
 use squall_parser::ast::{Show, Statement};
 use squall_registry::Registry;
+use squall_row_store::TableEngine;
 use squall_statement_context::{NestedResult, StatementContext};
 use squall_types::{SqlResult, Value};
 use std::fmt::Debug;
 use std::io::Read;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Reads what URLs name.
@@ -51,6 +53,11 @@ pub trait Module: Debug + Send + Sync {
     fn declare(&self, _registry: &mut Registry) {}
     /// Declares what follows from what is declared already: called after everything else, the core's tables included.
     fn declare_derived(&self, _registry: &mut Registry) {}
+    /// Its storage engines, for ENGINE in CREATE TABLE. `directory` is the data directory: an engine with files makes a folder of its
+    /// own there. Called once, before the store is opened. A database with tables of an engine does not open them without it (1286).
+    fn storage_engines(&self, _directory: &Path) -> Vec<Arc<dyn TableEngine>> {
+        Vec::new()
+    }
     /// Its procedures; each is in one of its databases.
     fn procedures(&self) -> Vec<Arc<dyn Procedure>> {
         Vec::new()

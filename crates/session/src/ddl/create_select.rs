@@ -177,7 +177,8 @@ fn check_rows(
     database: &str,
     table: &Arc<TableDef>,
 ) -> SqlResult<()> {
-    if table.foreign_keys.is_empty() || !env.foreign_key_checks {
+    let rules = shared.rules.get(&shared.registry, tables.catalog(), database, table)?;
+    if !rules.checks_parents(env.foreign_key_checks) {
         return Ok(());
     }
     let store = (*shared.store).clone();
@@ -186,7 +187,7 @@ fn check_rows(
         database: database.into(),
         alias: table.name.as_str().into(),
         table: store.table(table)?,
-        rules: shared.rules.get(&shared.registry, database, table)?,
+        rules,
         view: None,
         triggers: None,
     };

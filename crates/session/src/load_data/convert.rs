@@ -63,7 +63,7 @@ impl DirectRow {
     pub fn new(plan: &InsertPlan, columns: &[usize], charset: Charset, ids_are_free: bool) -> Option<DirectRow> {
         let (def, rules) = (plan.target.def(), &plan.target.rules);
         let utf8 = matches!(charset, Charset::Utf8mb4 | Charset::Utf8mb3);
-        if !utf8 || plan.target.view.is_some() || !rules.generated.is_empty() || !rules.checks.is_empty() {
+        if !utf8 {
             return None;
         }
         let sources = def

@@ -100,7 +100,7 @@ struct Load {
     skip: u64,
     ignore: bool,
     strict: bool,
-    bulk_allowed: bool,
+    ways: Ways,
     /// Rows that may be left out because they cannot be stored; `None` if the first one is an error.
     reject_limit: Option<u64>,
     /// The type of a field's text before it is converted.
@@ -235,12 +235,18 @@ impl Session {
         if format.fields_terminated.is_empty() && format.enclosed.is_none() {
             return Err(SqlError::unsupported("LOAD DATA of fields with fixed widths"));
         }
-        let bulk_allowed = self.reads_committed_now()
-            && statement.duplicates != LoadDuplicates::Replace
-            && !plan.target.rules.row_by_row
-            && !run.context.programs.are_called()
-            && !definition.temporary;
-        if statement.reject_limit.is_some() && !bulk_allowed {
+        let event = match statement.duplicates {
+            LoadDuplicates::Replace => RowEvent::Replace,
+            LoadDuplicates::Default | LoadDuplicates::Ignore => RowEvent::Insert,
+        };
+        let options = WayOptions {
+            foreign_key_checks: self.settings.foreign_key_checks,
+            alone: self.reads_committed_now(),
+            calls_programs: run.context.programs.are_called(),
+            ..WayOptions::default()
+        };
+        let ways = plan.target.ways(event, options);
+        if statement.reject_limit.is_some() && !ways.bulk {
             let feature =
                 "REJECT LIMIT inside of a transaction, or for a TEMPORARY table or one with foreign keys or triggers";
             return Err(SqlError::unsupported(feature));
@@ -254,7 +260,7 @@ impl Session {
             skip: statement.ignore_lines,
             ignore,
             strict: self.settings.bind.sql_mode.is_strict() && !ignore,
-            bulk_allowed,
+            ways,
             reject_limit: statement.reject_limit,
             text: text_type(),
             bytes: SqlType::longtext(CollationId::BINARY),

@@ -165,6 +165,9 @@ pub(super) fn load_in_parallel(
 }
 
 fn direct_row(loading: &LoadContext, load: &Load) -> Option<DirectRow> {
+    if !load.ways.direct {
+        return None;
+    }
     let columns: Vec<usize> = load
         .targets
         .iter()
@@ -207,6 +210,7 @@ fn split(
             index += 1;
             sender.send(task).is_ok()
         });
+        text.hold(splitter.unfinished_bytes())?;
         if !goes_on || last {
             return failed.map_or(Ok(()), Err);
         }

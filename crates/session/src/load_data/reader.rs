@@ -137,6 +137,11 @@ impl LineReader {
         self.ended = true;
     }
 
+    /// Bytes of a row whose end has not come, when the rows before are cut.
+    pub fn unfinished_bytes(&self) -> usize {
+        self.buffer.len() - self.position
+    }
+
     /// Appends the rows that are complete.
     pub fn cut_rows(&mut self, rows: &mut Rows) {
         self.cut_rows_up_to(rows, usize::MAX);

@@ -5,6 +5,7 @@ use super::parallel::load_in_parallel;
 use super::reader::{LineReader, Row, Rows};
 use super::{CHUNKS_AHEAD, FieldKind, Load, Loaded, Target, text_type};
 use crate::query::ChangeEnv;
+use squall_accounting::GrowingCharge;
 use squall_accounting::work_meter::carried;
 use squall_functions::expr::ParameterisedRow;
 use squall_instrumentation::process::Process;
@@ -27,6 +28,8 @@ pub(super) struct Text {
     pub first: Vec<u8>,
     /// The next text; `None` at the end.
     pub rest: Option<mpsc::Receiver<Vec<u8>>>,
+    /// For a row whose end has not come.
+    pub unfinished: GrowingCharge,
 }
 
 impl Text {
@@ -42,6 +45,17 @@ impl Text {
             }
             None => Err(broken_off()),
         }
+    }
+}
+
+impl Text {
+    /// Charges the statement with a row whose end has not come: it may be as long as the text.
+    ///
+    /// # Errors
+    /// That of the statement's memory.
+    pub fn hold(&mut self, unfinished_bytes: usize) -> SqlResult<()> {
+        self.unfinished.clear();
+        self.unfinished.grow(unfinished_bytes)
     }
 }
 
@@ -65,7 +79,8 @@ pub(super) fn run_load(
     load: &Load,
     mut receiver: mpsc::Receiver<Vec<u8>>,
 ) -> SqlResult<Loaded> {
-    let mut text = Text { first: Vec::new(), rest: None };
+    let unfinished = GrowingCharge::new(&loading.change.context.memory);
+    let mut text = Text { first: Vec::new(), rest: None, unfinished };
     let mut ended = false;
     while text.first.len() < BULK_BYTES_MIN && !ended {
         match receiver.blocking_recv() {
@@ -75,7 +90,7 @@ pub(super) fn run_load(
         }
     }
     text.rest = (!ended).then_some(receiver);
-    if load.bulk_allowed && (text.first.len() >= BULK_BYTES_MIN || load.reject_limit.is_some()) {
+    if load.ways.bulk && (text.first.len() >= BULK_BYTES_MIN || load.reject_limit.is_some()) {
         return load_in_parallel(loading, &loading.change.statement_env(None), load, text);
     }
     let env = Arc::new(loading.change.statement_env(Some(transaction.read_view())));
@@ -139,6 +154,10 @@ fn cut_batches(mut reader: LineReader, text: &mut Text, sender: &std::sync::mpsc
         reader.feed(&chunk, last);
         let mut rows = Rows::default();
         reader.cut_rows(&mut rows);
+        if let Err(error) = text.hold(reader.unfinished_bytes()) {
+            let _ = sender.send(Err(error));
+            return;
+        }
         if (!rows.is_empty() && sender.send(Ok(rows)).is_err()) || last {
             return;
         }

@@ -72,6 +72,16 @@ impl Splitter {
     }
 }
 
+impl Splitter {
+    /// Bytes that wait for the end of their row.
+    pub fn unfinished_bytes(&self) -> usize {
+        match &self.way {
+            Way::Scan(scanner) => scanner.buffer.len(),
+            Way::Read(reader) => reader.unfinished_bytes(),
+        }
+    }
+}
+
 /// Numbers blocks.
 trait Number {
     fn block(&mut self, rows: BlockRows, count: u64) -> Block;

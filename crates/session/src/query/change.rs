@@ -6,21 +6,14 @@ use crate::query::virtual_change::changed_virtual_table;
 use crate::result::writer::{ColumnMeta, OkInfo};
 use crate::result::{Failure, Outcome, ResultSet, typed_column};
 use crate::session::{Bindable, Session, StatementRun};
-use squall_catalog::{Authorized, Catalog, TableDef};
+use squall_catalog::{Authorized, Catalog};
 use squall_definitions::edit::newer_catalog;
-use squall_functions::expr::{BoundExpr, CompareOp};
 use squall_parser::ast::Statement;
 use squall_planner::Binder;
-use squall_planner::dml::foreign_key::may_cascade;
-use squall_planner::dml::plan::{ColumnAssignment, InsertRows, NewValue, OnDuplicate};
-use squall_planner::dml::target::Target;
 use squall_planner::dml::{ChangeLocks, DmlBinder, DmlContext, DmlOptions, DmlPlan, DmlResult, execute, execute_once};
 use squall_row_store::{IsolationLevel, LockWait, StoreError, StoreResult};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
-
-/// Rows that an INSERT may have to be carried out on the connection's own thread.
-const INLINE_ROWS_MAX: usize = 64;
 
 /// Columns of RETURNING.
 pub(crate) fn returned_columns(plan: &DmlPlan) -> Vec<ColumnMeta> {
@@ -119,7 +112,7 @@ impl Session {
                 }
                 self.check_unused(&plan)?;
                 returning = returned_columns(&plan);
-                let inline = runs_inline(&plan, &catalog);
+                let inline = plan.runs_inline(self.settings.foreign_key_checks);
                 self.change_rows(plan, run, catalog, inline).await
             }
             Err(error) => Err(error),
@@ -335,87 +328,4 @@ impl Session {
         }
         Ok(columns)
     }
-}
-
-/// Whether a change is short for any data: literal rows, or one row by its primary key, without a part that waits or makes long
-/// strings. Bodies of triggers may.
-pub(crate) fn runs_inline(plan: &DmlPlan, catalog: &Catalog) -> bool {
-    if plan.targets().any(|target| target.triggers.is_some()) {
-        return false;
-    }
-    match plan {
-        DmlPlan::Insert(insert) => match &insert.source {
-            InsertRows::Values(rows) => {
-                let on_duplicate = match &insert.on_duplicate {
-                    OnDuplicate::Update(assignments) => assignments.as_slice(),
-                    OnDuplicate::Fail | OnDuplicate::Replace => &[],
-                };
-                let cascades = match &insert.on_duplicate {
-                    OnDuplicate::Fail => false,
-                    OnDuplicate::Replace => changes_children(&insert.target, catalog, None),
-                    OnDuplicate::Update(_) => changes_children(&insert.target, catalog, Some(on_duplicate)),
-                };
-                rows.len() <= INLINE_ROWS_MAX
-                    && !insert.target.rules.row_by_row
-                    && !cascades
-                    && rows.values().all(is_brief)
-                    && on_duplicate.iter().all(|assignment| is_brief(&assignment.value))
-            }
-            InsertRows::Query(_) => false,
-        },
-        DmlPlan::Update(update) => {
-            let one_row = update.selection.key.is_some()
-                || names_one_row(update.target.def(), update.selection.condition.as_ref());
-            one_row
-                && !changes_children(&update.target, catalog, Some(&update.assignments))
-                && update.selection.exprs().all(BoundExpr::is_brief)
-                && update.assignments.iter().all(|assignment| is_brief(&assignment.value))
-        }
-        DmlPlan::Delete(delete) => {
-            let one_row = delete.selection.key.is_some()
-                || names_one_row(delete.target.def(), delete.selection.condition.as_ref());
-            one_row
-                && !changes_children(&delete.target, catalog, None)
-                && delete.selection.exprs().all(BoundExpr::is_brief)
-        }
-        DmlPlan::ByQuery(_) => false,
-    }
-}
-
-fn is_brief(value: &NewValue) -> bool {
-    match value {
-        NewValue::Default => true,
-        NewValue::Expr(expr) => expr.is_brief(),
-    }
-}
-
-/// Whether a condition gives every column of the primary key a constant, alone or joined by AND.
-fn names_one_row(table: &TableDef, condition: Option<&BoundExpr>) -> bool {
-    let (Some(condition), Some(key)) = (condition, table.primary_key()) else { return false };
-    let mut equal = Vec::new();
-    equal_columns(condition, &mut equal);
-    table.index_ordinals(key).iter().all(|ordinal| equal.contains(ordinal))
-}
-
-fn equal_columns(condition: &BoundExpr, found: &mut Vec<usize>) {
-    match condition {
-        BoundExpr::And(parts) => parts.iter().for_each(|part| equal_columns(part, found)),
-        BoundExpr::Compare { op: CompareOp::Equal, left, right, .. } => {
-            for (column, other) in [(left, right), (right, left)] {
-                if let BoundExpr::Column(column) = &**column
-                    && other.is_constant()
-                {
-                    found.push(column.ordinal);
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
-/// Whether actions of foreign keys may follow from a row's new values, or from its end, in as many rows as there are.
-fn changes_children(target: &Target, catalog: &Catalog, assignments: Option<&[ColumnAssignment]>) -> bool {
-    let assigned: Option<Vec<usize>> =
-        assignments.map(|assignments| assignments.iter().map(|assignment| assignment.column).collect());
-    may_cascade(catalog, &target.database, target.def(), assigned.as_deref())
 }

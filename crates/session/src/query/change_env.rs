@@ -5,7 +5,7 @@ use crate::session::{Session, StatementRun};
 use squall_accounting::work_meter::carried;
 use squall_catalog::Catalog;
 use squall_executor::StatementEnv;
-use squall_planner::dml::{ChildrenOfTables, DmlContext, DmlOptions};
+use squall_planner::dml::{DmlContext, DmlOptions, StatementRules};
 use squall_row_store::{ReadView, Transaction};
 use squall_statement_context::StatementContext;
 use squall_types::{SqlError, SqlResult, Value};
@@ -64,7 +64,7 @@ fn dml_context<'a>(
         options,
         rules,
         registry,
-        children: ChildrenOfTables::default(),
+        newer_rules: StatementRules::default(),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use squall_front_end::Peer;
 use squall_instrumentation::{SocketUse, TlsUse};
-use squall_types::{ErrorCode, RowWriter, SqlError, SqlType};
+use squall_types::{ErrorCode, RowWriter, SqlError, SqlType, Warning};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -126,6 +126,9 @@ pub trait ResultWriter: RowWriter {
     fn end_result_set(&mut self, status: &StatusInfo);
     /// A statement without rows has succeeded.
     fn ok(&mut self, ok: &OkInfo, status: &StatusInfo);
+    /// Warnings and notes of the statement whose result has just ended; only for texts by
+    /// [`Connection::run_text`](crate::api::Connection::run_text), and only if there are any.
+    fn conditions(&mut self, _conditions: &[Warning]) {}
     /// The statement failed (perhaps after some rows).
     fn error(&mut self, error: &SqlError);
     /// Whether [`ResultWriter::flush`] should be awaited before more rows or the next statement: enough is buffered, or

@@ -8,7 +8,7 @@ use crate::state::log::Logged;
 use squall_catalog::Authorized;
 use squall_instrumentation::prepared::PreparedUse;
 use squall_instrumentation::process::count;
-use squall_instrumentation::statement_kind::StatementKind;
+use squall_parser::ast::StatementKind;
 use squall_planner::rowwise::RowPlan;
 use squall_server_state::now_micros;
 use squall_types::{SqlResult, Value};

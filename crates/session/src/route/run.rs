@@ -2,20 +2,18 @@
 
 use super::Route;
 use crate::authorization::AuthorizedStatement;
-use crate::query::change::runs_inline;
 use crate::result::writer::ResultWriter;
 use crate::result::{Failure, Outcome};
 use crate::session::Session;
-use squall_catalog::Catalog;
 use squall_parser::ast::Statement;
 
 impl Route {
     /// Whether a statement by this route takes less time than another thread does to be woken, as long as it waits for no lock.
-    pub(crate) fn is_brief(&self, catalog: &Catalog) -> bool {
+    pub(crate) fn is_brief(&self, foreign_key_checks: bool) -> bool {
         match self {
             Route::PointLookup(plan) => plan.point.reads_one_row(),
             Route::Constant(plan) => plan.values.is_some(),
-            Route::PointChange(change) => runs_inline(&change.plan, catalog),
+            Route::PointChange(change) => change.plan.runs_inline(foreign_key_checks),
             _ => false,
         }
     }

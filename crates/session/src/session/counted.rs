@@ -3,9 +3,10 @@
 use crate::session::Session;
 use squall_instrumentation::recent::Shown;
 use squall_instrumentation::stages;
-use squall_instrumentation::statement_kind::{PREPARE, StatementKind};
 use squall_instrumentation::totals::Measured;
 use squall_instrumentation::transactions::TransactionOutcome;
+use squall_parser::Digest;
+use squall_parser::ast::{PREPARE_EVENT, Statement, StatementKind};
 use squall_row_store::Transaction;
 use squall_server_state::now_micros;
 use squall_types::{ErrorCode, SqlError, SqlResult};
@@ -28,13 +29,13 @@ impl Session {
         let error = error.map(|error| shown_error(error, sql));
         let error = error.as_deref();
         if errno == ErrorCode::Parse.number() {
-            return self.process.statements.add_event(PREPARE, &measured, error);
+            return self.process.statements.add_event(PREPARE_EVENT, &measured, error);
         }
         let digest = Arc::new(squall_parser::digest(sql, &self.parse_options()));
         let (retired, schema) = (&self.shared.statistics.statements, self.default_database());
         let text = self.shown(sql);
         let shown = Shown { text: &text, error };
-        self.process.statements.add(retired, schema, &digest, PREPARE, &measured, shown);
+        self.process.statements.add(retired, schema, &digest, PREPARE_EVENT, &measured, shown);
     }
 
     /// Counts a text that no grammar takes.

@@ -7,10 +7,10 @@ use crate::session::counted::shown_error;
 use crate::state::log::Logged;
 use squall_instrumentation::prepared::PreparedUse;
 use squall_instrumentation::recent::Shown;
-use squall_instrumentation::statement_kind::StatementKind;
 use squall_instrumentation::totals::Measured;
 use squall_parser::Digest;
 use squall_parser::ast::Statement;
+use squall_parser::ast::StatementKind;
 use squall_server_state::now_micros;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -134,7 +134,7 @@ impl Session {
         let ended = Ended {
             begun: run.begun,
             logged: request.logged(),
-            kind: StatementKind::of(request.statement),
+            kind: request.statement.traits().kind,
             statement: Some(request.statement),
             database: Some(&run.database),
             digest: match (request.long_statement(), request.prepared.or(request.normalized)) {

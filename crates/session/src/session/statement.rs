@@ -179,6 +179,7 @@ impl Session {
             programs: Programs::default(),
             fulltext: FulltextSlot::default(),
             is_of_server: false,
+            is_external_body: false,
             is_in_trigger: self.nesting.inside.as_ref().is_some_and(|inside| inside.is_in_trigger),
             is_read_only: self.is_read_only_now(),
         }
@@ -331,7 +332,7 @@ fn placeholder_error(text: &[u8]) -> SqlError {
 }
 
 /// Statements that speak of the diagnostics area leave it as it is.
-fn keeps_diagnostics(statement: &Statement) -> bool {
+pub(crate) fn keeps_diagnostics(statement: &Statement) -> bool {
     use squall_parser::ast::Show;
     match statement {
         Statement::Show(show) => {

@@ -7,74 +7,100 @@ use squall_row_store::IsolationLevel;
 use squall_server_state::charset;
 use squall_server_state::variables::{Values, ids, isolation};
 use squall_statement_context::BindSettings;
-use squall_system_variables::VariableValues;
+use squall_system_variables::{VariableId, VariableValues};
 use squall_types::CollationId;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-/// The variables that the session itself acts on.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
-    /// The settings that change the meaning of statements, and the default database.
-    pub bind: Arc<BindSettings>,
+/// Declares the settings that follow from one variable: field, type, variable, and how its value is read.
+macro_rules! settings {
+    ($($(#[$doc:meta])* $field:ident: $type:ty = $variable:literal, $read:expr;)*) => {
+        /// The variables that the session itself acts on.
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct Settings {
+            /// The settings that change the meaning of statements, and the default database.
+            pub bind: Arc<BindSettings>,
+            /// Whether texts in `character_set_client` are taken as they come.
+            pub client_is_utf8: bool,
+            /// `net_read_timeout` and `net_write_timeout`.
+            pub net_timeouts: NetTimeouts,
+            $($(#[$doc])* pub $field: $type,)*
+        }
+
+        impl Settings {
+            /// Decodes a session's values, for a client that may have asked for CLIENT_IGNORE_SPACE.
+            pub fn decode(variables: &VariableValues, database: Option<Arc<str>>, ignore_space: bool) -> Settings {
+                let values = Values(&variables.session);
+                let bind = BindSettings::of_variables(&variables.session, database, ignore_space);
+                Settings {
+                    client_is_utf8: is_read_as_utf8(bind.client_collation.charset()),
+                    bind: Arc::new(bind),
+                    net_timeouts: NetTimeouts {
+                        read_seconds: values.number(ids::NET_READ_TIMEOUT),
+                        write_seconds: values.number(ids::NET_WRITE_TIMEOUT),
+                    },
+                    $($field: $read(values, const { VariableId::of($variable) }),)*
+                }
+            }
+        }
+    };
+}
+
+settings! {
     /// `autocommit`.
-    pub autocommit: bool,
-    /// Whether texts in `character_set_client` are taken as they come.
-    pub client_is_utf8: bool,
+    autocommit: bool = "autocommit", Values::on;
     /// The default collation of `character_set_results`; `None` is no conversion.
-    pub results_collation: Option<CollationId>,
+    results_collation: Option<CollationId> = "character_set_results", default_collation;
     /// `transaction_isolation`.
-    pub isolation: IsolationLevel,
+    isolation: IsolationLevel = "transaction_isolation", |values: Values<'_>, id| isolation(values.text(id));
     /// `transaction_read_only`.
-    pub read_only: bool,
+    read_only: bool = "transaction_read_only", Values::on;
     /// `completion_type`.
-    pub completion: Completion,
+    completion: Completion = "completion_type", Completion::read;
     /// `innodb_lock_wait_timeout`, seconds.
-    pub lock_wait_seconds: u64,
+    lock_wait_seconds: u64 = "innodb_lock_wait_timeout", Values::number;
     /// How long to look for the next command; zero on a machine of one core, where the client could not send it meanwhile.
-    pub busy_poll: Duration,
+    busy_poll: Duration = "busy_poll_microseconds", busy_poll;
     /// `lock_wait_timeout`, seconds.
-    pub table_lock_wait_seconds: u64,
+    table_lock_wait_seconds: u64 = "lock_wait_timeout", Values::number;
     /// `innodb_snapshot_isolation`.
-    pub snapshot_isolation: bool,
+    snapshot_isolation: bool = "innodb_snapshot_isolation", Values::on;
     /// `max_error_count`.
-    pub max_error_count: usize,
+    max_error_count: usize = "max_error_count", |values: Values<'_>, id| values.number(id) as usize;
     /// `sql_notes`.
-    pub notes: bool,
+    notes: bool = "sql_notes", Values::on;
     /// `max_execution_time`, milliseconds.
-    pub max_execution_millis: u64,
+    max_execution_millis: u64 = "max_execution_time", Values::number;
     /// `max_statement_time`, milliseconds.
-    pub max_statement_millis: u64,
-    /// `net_read_timeout` and `net_write_timeout`.
-    pub net_timeouts: NetTimeouts,
+    max_statement_millis: u64 = "max_statement_time", |values: Values<'_>, id| (values.double(id) * 1e3).ceil() as u64;
     /// `sql_select_limit`.
-    pub select_limit: u64,
+    select_limit: u64 = "sql_select_limit", Values::number;
     /// `query_route`.
-    pub query_route: QueryRoute,
+    query_route: QueryRoute = "query_route", |values: Values<'_>, id| QueryRoute::of(values.text(id));
     /// `foreign_key_checks`.
-    pub foreign_key_checks: bool,
+    foreign_key_checks: bool = "foreign_key_checks", Values::on;
     /// `auto_increment_increment`.
-    pub auto_increment_increment: u64,
+    auto_increment_increment: u64 = "auto_increment_increment", Values::number;
     /// `auto_increment_offset`.
-    pub auto_increment_offset: u64,
+    auto_increment_offset: u64 = "auto_increment_offset", Values::number;
     /// `insert_id`.
-    pub insert_id: u64,
+    insert_id: u64 = "insert_id", Values::number;
     /// `timestamp`, microseconds; 0 is the clock.
-    pub timestamp_micros: i64,
+    timestamp_micros: i64 = "timestamp", |values: Values<'_>, id| (values.double(id) * 1e6) as i64;
     /// `session_track_schema`.
-    pub track_schema: bool,
+    track_schema: bool = "session_track_schema", Values::on;
     /// `session_track_state_change`.
-    pub track_state: bool,
+    track_state: bool = "session_track_state_change", Values::on;
     /// `session_track_system_variables`, in lower case; `*` is all.
-    pub tracked_variables: Arc<[String]>,
+    tracked_variables: Arc<[String]> = "session_track_system_variables", lower_case_names;
     /// `session_track_transaction_info`.
-    pub track_transaction: TransactionTracking,
+    track_transaction: TransactionTracking = "session_track_transaction_info", TransactionTracking::read;
     /// `long_query_time`, microseconds.
-    pub long_query_micros: u64,
+    long_query_micros: u64 = "long_query_time", |values: Values<'_>, id| (values.double(id) * 1e6) as u64;
     /// `min_examined_row_limit`.
-    pub min_examined_rows: u64,
+    min_examined_rows: u64 = "min_examined_row_limit", Values::number;
     /// `sql_log_off`.
-    pub general_log_off: bool,
+    general_log_off: bool = "sql_log_off", Values::on;
 }
 
 /// `completion_type`.
@@ -88,6 +114,16 @@ pub enum Completion {
     Release,
 }
 
+impl Completion {
+    fn read(values: Values<'_>, id: VariableId) -> Completion {
+        match values.text(id) {
+            "CHAIN" => Completion::Chain,
+            "RELEASE" => Completion::Release,
+            _ => Completion::NoChain,
+        }
+    }
+}
+
 /// `session_track_transaction_info`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionTracking {
@@ -99,60 +135,25 @@ pub enum TransactionTracking {
     Characteristics,
 }
 
-impl Settings {
-    /// Decodes a session's values, for a client that may have asked for CLIENT_IGNORE_SPACE.
-    pub fn decode(variables: &VariableValues, database: Option<Arc<str>>, ignore_space: bool) -> Settings {
-        let values = Values(&variables.session);
-        let charset = |id| charset::default_collation(values.text(id)).ok();
-        let tracked = values.text(ids::SESSION_TRACK_SYSTEM_VARIABLES);
-        let bind = BindSettings::of_variables(&variables.session, database, ignore_space);
-        Settings {
-            autocommit: values.on(ids::AUTOCOMMIT),
-            client_is_utf8: is_read_as_utf8(bind.client_collation.charset()),
-            bind: Arc::new(bind),
-            results_collation: charset(ids::CHARACTER_SET_RESULTS),
-            isolation: isolation(values.text(ids::TRANSACTION_ISOLATION)),
-            read_only: values.on(ids::TRANSACTION_READ_ONLY),
-            completion: match values.text(ids::COMPLETION_TYPE) {
-                "CHAIN" => Completion::Chain,
-                "RELEASE" => Completion::Release,
-                _ => Completion::NoChain,
-            },
-            busy_poll: busy_poll(values.number(ids::BUSY_POLL_MICROSECONDS)),
-            lock_wait_seconds: values.number(ids::INNODB_LOCK_WAIT_TIMEOUT),
-            table_lock_wait_seconds: values.number(ids::LOCK_WAIT_TIMEOUT),
-            snapshot_isolation: values.on(ids::INNODB_SNAPSHOT_ISOLATION),
-            max_error_count: values.number(ids::MAX_ERROR_COUNT) as usize,
-            notes: values.on(ids::SQL_NOTES),
-            max_execution_millis: values.number(ids::MAX_EXECUTION_TIME),
-            max_statement_millis: (values.double(ids::MAX_STATEMENT_TIME) * 1e3).ceil() as u64,
-            net_timeouts: NetTimeouts {
-                read_seconds: values.number(ids::NET_READ_TIMEOUT),
-                write_seconds: values.number(ids::NET_WRITE_TIMEOUT),
-            },
-            select_limit: values.number(ids::SQL_SELECT_LIMIT),
-            query_route: QueryRoute::of(values.text(ids::QUERY_ROUTE)),
-            foreign_key_checks: values.on(ids::FOREIGN_KEY_CHECKS),
-            auto_increment_increment: values.number(ids::AUTO_INCREMENT_INCREMENT),
-            auto_increment_offset: values.number(ids::AUTO_INCREMENT_OFFSET),
-            insert_id: values.number(ids::INSERT_ID),
-            timestamp_micros: (values.double(ids::TIMESTAMP) * 1e6) as i64,
-            track_schema: values.on(ids::SESSION_TRACK_SCHEMA),
-            track_state: values.on(ids::SESSION_TRACK_STATE_CHANGE),
-            tracked_variables: tracked.split(',').map(|name| name.trim().to_ascii_lowercase()).collect(),
-            track_transaction: match values.text(ids::SESSION_TRACK_TRANSACTION_INFO) {
-                "STATE" => TransactionTracking::State,
-                "CHARACTERISTICS" => TransactionTracking::Characteristics,
-                _ => TransactionTracking::Off,
-            },
-            long_query_micros: (values.double(ids::LONG_QUERY_TIME) * 1e6) as u64,
-            min_examined_rows: values.number(ids::MIN_EXAMINED_ROW_LIMIT),
-            general_log_off: values.on(ids::SQL_LOG_OFF),
+impl TransactionTracking {
+    fn read(values: Values<'_>, id: VariableId) -> TransactionTracking {
+        match values.text(id) {
+            "STATE" => TransactionTracking::State,
+            "CHARACTERISTICS" => TransactionTracking::Characteristics,
+            _ => TransactionTracking::Off,
         }
     }
 }
 
-fn busy_poll(micros: u64) -> Duration {
+fn default_collation(values: Values<'_>, id: VariableId) -> Option<CollationId> {
+    charset::default_collation(values.text(id)).ok()
+}
+
+fn lower_case_names(values: Values<'_>, id: VariableId) -> Arc<[String]> {
+    values.text(id).split(',').map(|name| name.trim().to_ascii_lowercase()).collect()
+}
+
+fn busy_poll(values: Values<'_>, id: VariableId) -> Duration {
     static CORES: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
-    if *CORES == 1 { Duration::ZERO } else { Duration::from_micros(micros) }
+    if *CORES == 1 { Duration::ZERO } else { Duration::from_micros(values.number(id)) }
 }

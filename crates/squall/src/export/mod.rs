@@ -239,7 +239,7 @@ impl LineWriter<'_> {
             match self.format {
                 FileFormat::Ndjson => {
                     self.line.push(if at == 0 { b'{' } else { b',' });
-                    push_json_string(column.name.clone(), &mut self.line);
+                    push_json_string(&column.name, &mut self.line);
                     self.line.push(b':');
                     match value {
                         Some(value) => push_json(value, self.forms[at], &mut self.line),

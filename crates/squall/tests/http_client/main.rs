@@ -1,6 +1,7 @@
 //! HTTP_GET() and related functions with a web server that gives good and bad answers.
 
 mod endpoints;
+mod https;
 
 use mysql::prelude::Queryable as _;
 use mysql::{Conn, Value};
@@ -369,6 +370,47 @@ fn requests_are_noted_without_secrets() {
 }
 
 #[test]
+fn the_last_thousand_requests_are_kept() {
+    let (_server, peer, mut conn) = start();
+    conn.query_drop("SET cte_max_recursion_depth = 2000, http_client_row_parallelism = 16").unwrap();
+    let sql = |from: u32, to: u32| {
+        format!(
+            "WITH RECURSIVE n AS (SELECT {from} AS i UNION ALL SELECT i + 1 FROM n WHERE i < {to}) \
+             SELECT SUM(LENGTH(HTTP_GET(CONCAT('{}', i)))) FROM n",
+            peer.url("/row/")
+        )
+    };
+    let kept = "SELECT CONCAT_WS(' ', COUNT(*), MIN(id), MAX(id)) FROM data_dictionary.http_client_requests";
+    conn.query_drop(sql(1, 999)).unwrap();
+    assert_eq!(value(&mut conn, kept), "999 1 999");
+    conn.query_drop(sql(1000, 1250)).unwrap();
+    assert_eq!(value(&mut conn, kept), "1000 251 1250");
+    let newest = "SELECT COUNT(*) FROM data_dictionary.http_client_requests WHERE url LIKE '%/row/1___'";
+    assert_eq!(value(&mut conn, newest), "251");
+}
+
+#[test]
+fn rows_are_asked_for_as_many_at_once_as_the_variable_says() {
+    let (_server, _peer, mut conn) = start();
+    conn.query_drop("CREATE DATABASE d; USE d; CREATE TABLE t (id INT PRIMARY KEY)").unwrap();
+    conn.query_drop("INSERT INTO t VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9), (10), (11)").unwrap();
+    for parallelism in [1, 4, 8] {
+        let peer = WebPeer::start();
+        conn.query_drop(format!("SET http_client_row_parallelism = {parallelism}")).unwrap();
+        let rows: Vec<(u32, String)> = conn
+            .query(format!(
+                "SELECT id, HTTP_GET(CONCAT('{}', IF(id % 2, '/pause/60', '/pause/20'))) FROM t ORDER BY id",
+                peer.url("")
+            ))
+            .unwrap();
+        assert_eq!(rows, (0..12).map(|id| (id, "paused".to_string())).collect::<Vec<_>>());
+        assert_eq!(peer.most_running(), parallelism, "{parallelism} at once");
+    }
+    let (code, _) = error(&mut conn, "SET http_client_row_parallelism = 'many'");
+    assert_eq!(code, 1232);
+}
+
+#[test]
 fn requests_at_once_are_bounded() {
     let (server, peer, mut conn) = start();
     conn.query_drop("SET GLOBAL http_client_max_concurrent = 2").unwrap();
@@ -488,6 +530,30 @@ fn tables_are_loaded_from_urls() {
     conn.query_drop(format!("KILL QUERY {id}")).unwrap();
     assert_eq!(statement.join().unwrap().0, 1317);
     assert_eq!(value(&mut conn, "SELECT COUNT(*) FROM t"), "3");
+}
+
+/// What a peer packs into one part comes out in many: neither memory nor the client's threads are the peer's.
+#[test]
+fn bombs_take_no_memory() {
+    let (mut server, peer, mut conn) = start();
+    conn.query_drop("SET PERSIST_ONLY query_memory_limit = 67108864").unwrap();
+    server.terminate();
+    server.restart();
+    let mut conn = server.connect();
+    conn.query_drop("SET GLOBAL http_client_allow_private = ON").unwrap();
+    conn.query_drop("CREATE DATABASE d; USE d; CREATE TABLE t (id INT, body LONGTEXT)").unwrap();
+    conn.query_drop("SET http_client_load_max_bytes = 1000000000, http_client_timeout_ms = 30000").unwrap();
+    let before = server.resident_bytes();
+    for path in ["/blocks", "/blocks/encoded"] {
+        let (code, message) = error(&mut conn, &format!("LOAD DATA FROM URL '{}' INTO TABLE t", peer.url(path)));
+        assert_eq!(code, 1041, "{path}: {message}");
+    }
+    let (code, message) = error(&mut conn, &format!("SELECT HTTP_GET('{}')", peer.url("/blocks/encoded")));
+    assert_eq!((code, message.as_str()), (50410, "http_get: the body has more than 16777216 bytes"));
+    if let (Some(before), Some(after)) = (before, server.resident_bytes()) {
+        assert!(after < before + (300 << 20), "{before} → {after}");
+    }
+    assert_eq!(value(&mut conn, "SELECT COUNT(*) FROM t"), "0");
 }
 
 #[test]

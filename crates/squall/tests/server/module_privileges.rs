@@ -46,6 +46,9 @@ const OBJECTS: &str = "
     CREATE FUNCTION by_js_f() RETURNS INT DETERMINISTIC SQL SECURITY INVOKER RETURN JS('1 + 1');
     CREATE FUNCTION of_script(a INT) RETURNS INT LANGUAGE JAVASCRIPT DETERMINISTIC AS 'return a + 1';
     CREATE FUNCTION by_script(a INT) RETURNS INT LANGUAGE JAVASCRIPT DETERMINISTIC SQL SECURITY INVOKER AS 'return a + 1';
+    CREATE PROCEDURE by_script_p() SQL SECURITY INVOKER LANGUAGE JAVASCRIPT AS 'session.sql(\"SELECT 1\").send()';
+    CREATE AGGREGATE FUNCTION by_script_a(n INT) RETURNS INT SQL SECURITY INVOKER LANGUAGE JAVASCRIPT
+        AS 'const init = () => 0, add = (s, n) => s + n, merge = (a, b) => a + b, result = s => s';
     CREATE PROCEDURE of_dynamic() SELECT EXECUTE('DO 1'); CREATE PROCEDURE by_dynamic() SQL SECURITY INVOKER SELECT EXECUTE('DO 1');
     CREATE TRIGGER of_trigger BEFORE INSERT ON of_t FOR EACH ROW SET NEW.body = JS('\"x\"');
     CREATE HTTP ENDPOINT e URL 'http://127.0.0.1/' FOR u; CREATE HTTP ENDPOINT nobodys URL 'http://127.0.0.1/'";
@@ -107,7 +110,11 @@ const ROWS: &[Row] = &[
     runs("SELECT d.of_js_f()", &[("EXECUTE ON FUNCTION d.of_js_f", 1370)]),
     runs("SELECT d.by_js_f()", &[("EXECUTE ON FUNCTION d.by_js_f", 1370), JS]),
     runs("SELECT d.of_script(1)", &[("EXECUTE ON FUNCTION d.of_script", 1370)]),
-    runs("SELECT d.by_script(1)", &[("EXECUTE ON FUNCTION d.by_script", 1370), JS]),
+    // A stored routine in JavaScript: its creator needs the privilege, its callers do not.
+    runs("SELECT d.by_script(1)", &[("EXECUTE ON FUNCTION d.by_script", 1370)]),
+    runs("SELECT d.by_script_a(1)", &[("EXECUTE ON FUNCTION d.by_script_a", 1370)]),
+    runs("CALL d.by_script_p()", &[("EXECUTE ON PROCEDURE d.by_script_p", 1370)]),
+    runs("SELECT JS_BODY('return n', 1 AS n)", &[JS]),
     runs("INSERT INTO d.of_t (id) VALUES (1)", &[("INSERT (id) ON d.of_t", 1142)]),
     runs(
         "CREATE FUNCTION d.mine() RETURNS INT LANGUAGE JAVASCRIPT DETERMINISTIC AS 'return 1'",

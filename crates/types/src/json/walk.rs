@@ -77,7 +77,6 @@ pub fn walk_stored<'a>(stored: &'a str, visit: impl FnMut(Event<'a>)) -> Result<
     walk_on(Parser::of_stored(stored), visit)
 }
 
-#[expect(clippy::too_many_lines, reason = "one arm for each kind of token")]
 fn walk_on<'a>(mut parser: Parser<'a>, mut visit: impl FnMut(Event<'a>)) -> Result<(), JsonError> {
     parser.skip_spaces();
     if parser.peek().is_none() {
@@ -109,16 +108,7 @@ fn walk_on<'a>(mut parser: Parser<'a>, mut visit: impl FnMut(Event<'a>)) -> Resu
                 }
             }
             Some(b'"') => visit(Event::String(parser.string()?)),
-            Some(b'-' | b'0'..=b'9') => {
-                let at = parser.error("Number too big to be stored in double.");
-                let (text, whole) = parser.number_text()?;
-                // Short numbers without an exponent always fit.
-                let plain = text.len() < 300 && !text.contains(['e', 'E']);
-                if !plain && number_of(text, whole).is_none() {
-                    return Err(at);
-                }
-                visit(Event::Number(NumberText::unmarked(text, whole)));
-            }
+            Some(b'-' | b'0'..=b'9') => visit(number(&mut parser)?),
             Some(MARK) if parser.is_stored() => visit(match parser.marked()? {
                 Marked::Decimal(number) => Event::Number(number),
                 Marked::Text(text) => Event::Typed(text),
@@ -164,6 +154,17 @@ fn walk_on<'a>(mut parser: Parser<'a>, mut visit: impl FnMut(Event<'a>)) -> Resu
             }
         }
     }
+}
+
+fn number<'a>(parser: &mut Parser<'a>) -> Result<Event<'a>, JsonError> {
+    let at = parser.error("Number too big to be stored in double.");
+    let (text, whole) = parser.number_text()?;
+    // Short numbers without an exponent always fit.
+    let plain = text.len() < 300 && !text.contains(['e', 'E']);
+    if !plain && number_of(text, whole).is_none() {
+        return Err(at);
+    }
+    Ok(Event::Number(NumberText::unmarked(text, whole)))
 }
 
 enum Container {

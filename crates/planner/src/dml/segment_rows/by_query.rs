@@ -1,13 +1,14 @@
 //! Changes of segment rows that a query finds by joins or subqueries: many at a time.
 
 use super::super::DmlContext;
+use super::super::change::new_values;
 use super::super::plan::{QueryChangePlan, TableChange};
-use super::super::query::new_values;
 use super::super::target::{RowMaker, Target};
 use super::chunk::{CHUNK_ROWS, SegmentChunk, SegmentRow};
 use super::delete_of_segment;
-use super::update::{SegmentUpdate, default_expr, is_passed_over, keeps_keys, value_bytes};
+use super::update::{SegmentUpdate, default_expr, is_passed_over, value_bytes};
 use crate::dml::plan::NewValue;
+use crate::dml::ways::RowEvent;
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use squall_column_tables::{BulkChange, ColumnSnapshot, RowAddress, VisibleSegment};
@@ -113,7 +114,8 @@ impl<'a> BulkByQuery<'a> {
         let assigned: Vec<usize> = change.values.iter().map(|(column, _)| *column).collect();
         let of_table = plan.changes.iter().filter(|other| other.target.def().id == target.def().id);
         // By two names a row may be changed twice.
-        if of_table.count() > 1 || !keeps_keys(target, &assigned) || !context.may_change_at_once(target) {
+        let event = if plan.delete { RowEvent::Delete } else { RowEvent::Update(&assigned) };
+        if of_table.count() > 1 || !context.ways(target, event, false)?.at_once {
             return Ok(Err(places));
         }
         let threads = context.runtime.threads();

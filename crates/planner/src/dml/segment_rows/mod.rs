@@ -12,8 +12,8 @@ pub use by_query::{BulkByQuery, FoundPlaces, Place};
 
 use super::DmlContext;
 use super::change::{assign, update_selected};
-use super::find::matches;
 use super::plan::{DeletePlan, Selection, UpdatePlan};
+use super::selection::matches;
 use super::target::{RowMaker, Target};
 use chunk::{CHUNK_ROWS, SegmentChunk, SegmentRow, for_each_chunk};
 use roaring::RoaringBitmap;
@@ -26,7 +26,7 @@ use squall_registry::Volatility;
 use squall_row_store::{ReadView, StoreError, StoreResult};
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
-use update::{SegmentUpdate, default_expr, is_passed_over, keeps_keys};
+use update::{SegmentUpdate, default_expr, is_passed_over};
 
 /// Segment rows from which on they are changed many at a time: fewer are marked in the row store as fast as bitmaps and
 /// segments are written, and leave the table to others.
@@ -146,9 +146,6 @@ pub struct BulkDone {
 /// Deletes those in segments of the rows that were found; `None` if rows have to be deleted one by one.
 pub fn delete(context: &mut DmlContext<'_>, plan: &DeletePlan, found: FoundRows) -> StoreResult<Option<BulkDone>> {
     let target = &plan.target;
-    if !plan.returning.is_empty() {
-        return Ok(None);
-    }
     let Some(found) = found.alone(context, target, &plan.selection)? else { return Ok(None) };
     let Some(mut change) = BulkChange::new(&target.table, context.runtime.threads()) else {
         return Ok(None);
@@ -219,9 +216,6 @@ fn indexed_columns(def: &TableDef) -> Vec<usize> {
 pub fn update(context: &mut DmlContext<'_>, plan: &UpdatePlan, found: FoundRows) -> StoreResult<Option<BulkDone>> {
     let target = &plan.target;
     let assigned: Vec<usize> = plan.assignments.iter().map(|assignment| assignment.column).collect();
-    if !keeps_keys(target, &assigned) {
-        return Ok(None);
-    }
     let Some(found) = found.alone(context, target, &plan.selection)? else { return Ok(None) };
     let Some(change) = BulkChange::new(&target.table, context.runtime.threads()) else {
         return Ok(None);

@@ -41,7 +41,7 @@ impl<'a> SegmentUpdate<'a> {
         assigned: &[usize],
         also_read: impl Iterator<Item = &'e BoundExpr>,
     ) -> SegmentUpdate<'a> {
-        let changing = changing_columns(target, assigned);
+        let changing = target.rules.changing_columns(assigned);
         let indexed = indexed_columns(target.def());
         let indexed = if changing.iter().any(|ordinal| indexed.contains(ordinal)) { indexed } else { Vec::new() };
         let mut columns = vec![false; target.def().columns.len()];
@@ -162,12 +162,6 @@ pub fn value_bytes(value: &Value) -> usize {
     size_of::<Value>() + beside
 }
 
-/// Whether rows keep their keys when columns get other values.
-pub fn keeps_keys(target: &Target, assigned: &[usize]) -> bool {
-    let key = target.def().primary_key().map(|key| target.def().index_ordinals(key)).unwrap_or_default();
-    !changing_columns(target, assigned).iter().any(|ordinal| key.contains(ordinal))
-}
-
 /// The columns that a DEFAULT reads.
 pub fn default_expr<'a>(target: &'a Target, column: usize, value: &'a NewValue) -> Option<&'a BoundExpr> {
     match value {
@@ -177,16 +171,6 @@ pub fn default_expr<'a>(target: &'a Target, column: usize, value: &'a NewValue) 
             DefaultRule::None | DefaultRule::Value(_) | DefaultRule::Now => None,
         },
     }
-}
-
-/// The columns that an UPDATE may give other values.
-fn changing_columns(target: &Target, assigned: &[usize]) -> Vec<usize> {
-    let generated = target.rules.generated.iter().map(|(ordinal, _)| *ordinal);
-    let follows = generated.chain(target.rules.on_update_now.iter().copied());
-    let mut columns: Vec<usize> = assigned.iter().copied().chain(follows).collect();
-    columns.sort_unstable();
-    columns.dedup();
-    columns
 }
 
 /// Whether a statement goes on after an error of one row, of which it warns.

@@ -1,4 +1,4 @@
-//! The values of functional key parts. Errors name the key, because users do not know the name of the hidden column.
+//! The values of generated columns, functional key parts among them. Errors name the key, because users do not know the name of the hidden column.
 
 use super::target::RowMaker;
 use squall_catalog::ColumnDef;
@@ -6,8 +6,24 @@ use squall_functions::expr::BoundExpr;
 use squall_types::convert::json_elements::{ElementError, elements};
 use squall_types::{ErrorCode, Level, SqlError, SqlResult, Value};
 
+impl RowMaker<'_> {
+    /// Computes the generated columns.
+    pub fn generate(&self, row: &mut [Value], row_number: u64) -> SqlResult<()> {
+        for (ordinal, expr) in &self.target.rules.generated {
+            let column = &self.target.def().columns[*ordinal];
+            if column.is_hidden() {
+                row[*ordinal] = key_part_value(self, column, expr, row, row_number)?;
+                continue;
+            }
+            let value = self.eval(expr, row)?;
+            row[*ordinal] = self.convert(column, value, &expr.sql_type(), row_number)?;
+        }
+        Ok(())
+    }
+}
+
 /// The value of a hidden column. In strict mode whatever is lost on the way to it is an error.
-pub(super) fn key_part_value(
+fn key_part_value(
     maker: &RowMaker<'_>,
     column: &ColumnDef,
     expr: &BoundExpr,

@@ -1,0 +1,70 @@
+//! A request on its way to an answer.
+
+use crate::answer::of_problem;
+use crate::body;
+use crate::caller::Caller;
+use crate::credentials::Credentials;
+use crate::problem::Problem;
+use crate::running::{Ends, RequestSession};
+use crate::server::RequestPlace;
+use crate::settings::HttpSettings;
+use crate::sink::Sink;
+use bytes::Bytes;
+use hyper::Method;
+use hyper::body::Incoming;
+use hyper::header::USER_AGENT;
+use hyper::http::request::Parts;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What a path needs to answer a request.
+pub(crate) struct Exchange {
+    pub caller: Rc<Caller>,
+    pub settings: Arc<HttpSettings>,
+    pub head: Parts,
+    pub body: Option<Incoming>,
+    pub sink: Sink,
+    pub ends: Ends,
+    pub start: Instant,
+    /// The request's place among those that run.
+    pub place: RequestPlace,
+}
+
+impl Exchange {
+    /// Logs the client in.
+    ///
+    /// # Errors
+    /// See [`RequestSession::open`].
+    pub async fn session(&self) -> Result<RequestSession, Problem> {
+        let credentials = Credentials::of(&self.head.headers)?;
+        let program = self.head.headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let is_reading = matches!(self.head.method, Method::GET | Method::HEAD);
+        RequestSession::open(&self.caller, &credentials, (program, is_reading), &self.ends).await
+    }
+
+    /// The body.
+    ///
+    /// # Errors
+    /// See [`body::read`].
+    pub async fn read_body(&mut self, session: &RequestSession) -> Result<Bytes, Problem> {
+        let Some(incoming) = self.body.take() else { return Ok(Bytes::new()) };
+        body::read(incoming, self.settings.body_bytes_max, session.read_timeout()).await
+    }
+
+    /// The value of a parameter of the URL, percent-decoded.
+    pub fn query(&self, name: &str) -> Option<String> {
+        self.head.uri.query().and_then(|query| crate::query::find(query, name))
+    }
+
+    /// Ends with a problem.
+    pub fn refuse(&mut self, problem: &Problem) {
+        self.sink.answer(of_problem(problem));
+    }
+}
+
+impl std::fmt::Debug for Exchange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Exchange").field("uri", &self.head.uri).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,130 @@
+//! Errors as `application/problem+json` (RFC 9457).
+
+use hyper::StatusCode;
+use squall_file_formats::text::push_json_string;
+use squall_types::SqlError;
+use std::io::Write as _;
+
+/// What is wrong with a request, or what has failed.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    /// The answer's status.
+    pub status: StatusCode,
+    /// What is wrong.
+    pub detail: String,
+    /// Number and SQLSTATE of a statement's error.
+    pub sql: Option<(u16, [u8; 5])>,
+    /// Which statement of the text has failed, from 1.
+    pub statement: Option<usize>,
+    /// The methods that the path has (405).
+    pub allow: Option<&'static str>,
+}
+
+impl Problem {
+    /// One without an error of a statement.
+    pub fn new(status: StatusCode, detail: impl Into<String>) -> Problem {
+        Problem { status, detail: detail.into(), sql: None, statement: None, allow: None }
+    }
+
+    /// 400.
+    pub fn bad_request(detail: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::BAD_REQUEST, detail)
+    }
+
+    /// An error of a statement or a login.
+    pub fn of_error(error: &SqlError) -> Problem {
+        let sql = Some((error.code, error.sqlstate));
+        Problem { sql, ..Problem::new(status_of(error), error.message.clone()) }
+    }
+
+    /// The JSON text.
+    pub fn to_json(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.push_json(&mut out);
+        out
+    }
+
+    /// Appends the JSON text.
+    pub fn push_json(&self, out: &mut Vec<u8>) {
+        let title = self.status.canonical_reason().unwrap_or("Error");
+        out.extend_from_slice(b"{\"type\":\"about:blank\",\"title\":");
+        push_json_string(title, out);
+        // Writing to memory cannot fail.
+        let _ = write!(out, ",\"status\":{},\"detail\":", self.status.as_u16());
+        push_json_string(&self.detail, out);
+        if let Some((code, sqlstate)) = self.sql {
+            let _ = write!(out, ",\"error_code\":{code},\"sqlstate\":\"{}\"", String::from_utf8_lossy(&sqlstate));
+        }
+        if let Some(statement) = self.statement {
+            let _ = write!(out, ",\"statement\":{statement}");
+        }
+        out.push(b'}');
+    }
+}
+
+impl From<SqlError> for Problem {
+    fn from(error: SqlError) -> Problem {
+        Problem::of_error(&error)
+    }
+}
+
+/// The status of an answer that is an error of MySQL's: by its number, else by its SQLSTATE's class.
+pub fn status_of(error: &SqlError) -> StatusCode {
+    match error.code {
+        // A login was refused; the password has to be changed.
+        1045 | 1820 | 1862 | 3118 | 3955 => StatusCode::UNAUTHORIZED,
+        // A privilege is missing, or the server or the transaction is read-only.
+        1044 | 1142 | 1143 | 1227 | 1370 | 1419 | 1290 | 1792 | 1836 | 3159 => StatusCode::FORBIDDEN,
+        // An object is missing.
+        1049 | 1051 | 1109 | 1146 | 1305 | 1360 | 1539 => StatusCode::NOT_FOUND,
+        // Others were there first.
+        1007 | 1020 | 1022 | 1050 | 1061 | 1062 | 1169 | 1205 | 1213 | 1216 | 1217 | 1304 | 1451 | 1452 | 1557
+        | 1586 | 3572 => StatusCode::CONFLICT,
+        1153 => StatusCode::PAYLOAD_TOO_LARGE,
+        // A value does not fit its column, or breaks a rule of its table.
+        1048 | 1136 | 1263 | 1264 | 1265 | 1292 | 1364 | 1365 | 1366 | 1406 | 1411 | 1441 | 1690 | 3140 | 3819 => {
+            StatusCode::UNPROCESSABLE_ENTITY
+        }
+        1040 | 1203 | 1226 => StatusCode::TOO_MANY_REQUESTS,
+        1053 | 1317 | 3032 => StatusCode::SERVICE_UNAVAILABLE,
+        3024 => StatusCode::GATEWAY_TIMEOUT,
+        _ => match &error.sqlstate {
+            [b'2', b'2' | b'3', ..] | [b'4', b'5', ..] => StatusCode::UNPROCESSABLE_ENTITY,
+            [b'4', b'0', ..] => StatusCode::CONFLICT,
+            [b'2', b'8', ..] => StatusCode::UNAUTHORIZED,
+            [b'2' | b'4', ..] | [b'0', b'A', ..] | [b'3', b'D', ..] => StatusCode::BAD_REQUEST,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use squall_types::ErrorCode;
+
+    #[test]
+    fn errors_have_their_statuses() {
+        for (code, status) in [
+            (ErrorCode::Parse, 400),
+            (ErrorCode::AccessDenied, 401),
+            (ErrorCode::TableAccessDenied, 403),
+            (ErrorCode::NoSuchTable, 404),
+            (ErrorCode::DuplicateEntry, 409),
+            (ErrorCode::PacketTooLarge, 413),
+            (ErrorCode::TooManyUserConnections, 429),
+            (ErrorCode::ServerShutdown, 503),
+        ] {
+            assert_eq!(status_of(&SqlError::new(code, &[&"", &"", &"", &""])).as_u16(), status, "{code:?}");
+        }
+    }
+
+    #[test]
+    fn a_problem_is_json() {
+        let error = SqlError::with_message(ErrorCode::NoSuchTable, "Table \"a\nb\" doesn't exist");
+        let problem = Problem { statement: Some(2), ..Problem::of_error(&error) };
+        let text = "{\"type\":\"about:blank\",\"title\":\"Not Found\",\"status\":404,\"detail\":\"Table \\\"a\\nb\\\" \
+                    doesn't exist\",\"error_code\":1146,\"sqlstate\":\"42S02\",\"statement\":2}";
+        assert_eq!(String::from_utf8(problem.to_json()).expect("text"), text);
+    }
+}

@@ -1,0 +1,232 @@
+//! Sessions of requests: a session for each, by the login that all protocols share.
+
+use crate::caller::Caller;
+use crate::credentials::Credentials;
+use crate::forms::Form;
+use crate::problem::Problem;
+use crate::writer::AnswerWriter;
+use bytes::Bytes;
+use hyper::StatusCode;
+use squall_session::Database;
+use squall_session::api::{
+    Account, Backend as _, Connection, ConnectionInfo, Credentials as Login, FrontEndContext as _, ResultWriter,
+    TextRequest, log_in, log_in_confirmed,
+};
+use squall_session::collector::Collector;
+use squall_types::{ErrorCode, SqlError, Value};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+/// The privilege to send statements by HTTP.
+pub const PRIVILEGE: &str = "JSON_API";
+/// How the process list shows a request.
+const COMMAND: &str = "Http";
+/// Most bytes of a client's name that are kept.
+const PROGRAM_BYTES_MAX: usize = 64;
+
+/// What tells a request's task that it has to end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ends {
+    /// Told when the client is gone.
+    pub gone: Arc<Notify>,
+    /// Told by KILL.
+    pub killed: Arc<Notify>,
+}
+
+/// A session of a request.
+pub(crate) struct RequestSession {
+    pub connection: Box<dyn Connection>,
+    /// The account, as it was proved.
+    pub account: Option<Account>,
+    pub database: Database,
+    id: u64,
+    gone: Arc<Notify>,
+    deadline: Option<(Instant, Duration)>,
+    has_timed_out: bool,
+}
+
+impl RequestSession {
+    /// Logs a client in.
+    ///
+    /// # Errors
+    /// 401, 403 without the privilege JSON_API, and others by the error of the login.
+    pub async fn open(
+        caller: &Rc<Caller>,
+        credentials: &Credentials,
+        (program, is_reading): (&str, bool),
+        ends: &Ends,
+    ) -> Result<RequestSession, Problem> {
+        let database = caller.server.database()?;
+        let settings = caller.server.settings();
+        let id = database.next_connection_id();
+        let killed = ends.killed.clone();
+        let on_kill = Arc::new(move || killed.notify_one());
+        let info = |user: &str| info(caller, user, program);
+        let (connection, account) = match credentials {
+            Credentials::Basic { user, password } if settings.auth.basic => {
+                let login = Login {
+                    peer: &caller.peer,
+                    place: &caller.place,
+                    password,
+                    is_secure: caller.is_secure(),
+                    can_change_password: false,
+                };
+                // As it is before the check: a password that changes meanwhile is not taken for the checked one.
+                let account = database.account(user, caller.address());
+                let session = log_in(&database, caller.services.login(), id, info(user), login, on_kill).await?;
+                (session, account)
+            }
+            other => {
+                let account = confirmed(caller, &database, other, is_reading)?;
+                let (info, host) = (info(&account.user), caller.peer.host());
+                let is_secure = caller.is_secure();
+                let session = log_in_confirmed(&database, id, info, &account, &host, is_secure, on_kill)?;
+                (session, Some(account))
+            }
+        };
+        if !connection.has_privilege(PRIVILEGE) {
+            return Err(SqlError::new(ErrorCode::SpecificAccessDenied, &[&PRIVILEGE]).into());
+        }
+        let gone = ends.gone.clone();
+        Ok(RequestSession { connection, account, database, id, gone, deadline: None, has_timed_out: false })
+    }
+
+    /// From now on everything has to be over after this time.
+    pub fn set_timeout(&mut self, timeout: Duration) {
+        self.deadline = Some((Instant::now() + timeout, timeout));
+    }
+
+    /// `net_write_timeout`.
+    pub fn write_timeout(&self) -> Duration {
+        Duration::from_secs(self.connection.net_timeouts().write_seconds.max(1))
+    }
+
+    /// `net_read_timeout`.
+    pub fn read_timeout(&self) -> Duration {
+        Duration::from_secs(self.connection.net_timeouts().read_seconds.max(1))
+    }
+
+    /// Runs statements, and kills them when the client goes or the time is over. Whether the writer can still be used; it has the statements'
+    /// error, if there is one.
+    pub async fn run(&mut self, sql: &Bytes, values: Vec<Value>, writer: &mut dyn ResultWriter) -> bool {
+        let text = TextRequest { command: COMMAND, sql, values };
+        let mut running = self.connection.run_text(text, writer);
+        let deadline = self.deadline.map(|(deadline, _)| deadline);
+        let far = Instant::now() + Duration::from_secs(30 * 24 * 3600);
+        loop {
+            tokio::select! {
+                ran = &mut running => return ran.is_ok(),
+                () = self.gone.notified() => self.database.client_gone(self.id),
+                () = sleep_until(deadline.unwrap_or(far)), if deadline.is_some() && !self.has_timed_out => {
+                    self.has_timed_out = true;
+                    self.database.client_gone(self.id);
+                }
+            }
+        }
+    }
+
+    /// The rows of a query of the server's own, for the client's account.
+    ///
+    /// # Errors
+    /// The query's.
+    pub async fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Value>>, Problem> {
+        self.rows_with(sql, Vec::new()).await
+    }
+
+    /// The same with a value for each `?`.
+    ///
+    /// # Errors
+    /// The query's.
+    pub async fn rows_with(&mut self, sql: &str, values: Vec<Value>) -> Result<Vec<Vec<Value>>, Problem> {
+        let mut collector = Collector::default();
+        let ran = self.run(&Bytes::copy_from_slice(sql.as_bytes()), values, &mut collector).await;
+        let mut results = collector.into_results()?;
+        match results.pop() {
+            Some(result) if ran => Ok(result.rows),
+            _ => Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the statement was ended")),
+        }
+    }
+
+    /// Runs a statement without rows.
+    ///
+    /// # Errors
+    /// The statement's.
+    pub async fn run_command(&mut self, sql: &str, values: Vec<Value>) -> Result<(), Problem> {
+        self.rows_with(sql, values).await.map(|_| ())
+    }
+
+    /// What has ended the request beside its statements.
+    pub fn problem(&self) -> Option<Problem> {
+        let (_, timeout) = self.deadline.filter(|_| self.has_timed_out)?;
+        let detail = format!("the request took longer than {} ms", timeout.as_millis());
+        Some(Problem::new(StatusCode::GATEWAY_TIMEOUT, detail))
+    }
+
+    /// Runs statements and ends their answer.
+    pub async fn answer<F: Form>(mut self, sql: &Bytes, values: Vec<Value>, mut writer: AnswerWriter<F>) {
+        self.run(sql, values, &mut writer).await;
+        // A client that has gone needs no answer.
+        let _gone = writer.finish(self.problem()).await;
+    }
+}
+
+impl std::fmt::Debug for RequestSession {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RequestSession").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// The account that credentials without a password mean.
+fn confirmed(
+    caller: &Caller,
+    database: &Database,
+    credentials: &Credentials,
+    is_reading: bool,
+) -> Result<Account, Problem> {
+    let settings = caller.server.settings();
+    let unauthorized = |detail: &str| Problem::new(StatusCode::UNAUTHORIZED, detail);
+    let address = caller.address();
+    match credentials {
+        Credentials::Nobody => {
+            let missing = || unauthorized("credentials are missing");
+            let (user, host) = settings.anonymous_account.as_ref().ok_or_else(missing)?;
+            database.account_named(user, host, address).ok_or_else(missing)
+        }
+        Credentials::Session { cookie, csrf } if settings.auth.session => {
+            let over = || unauthorized("the login of this page is over");
+            let login = caller.server.page_sessions.find(cookie).ok_or_else(over)?;
+            let account = database.account_named(&login.user, &login.host, address).ok_or_else(over)?;
+            if !login.is_of(&account) {
+                caller.server.page_sessions.end(cookie);
+                return Err(over());
+            }
+            // Another page may make a browser send the cookie, but it does not know the token.
+            if !is_reading && !login.has_token(csrf.as_deref()) {
+                return Err(Problem::new(StatusCode::FORBIDDEN, "the header X-CSRF-Token is not that of the login"));
+            }
+            Ok(account)
+        }
+        _ => Err(unauthorized("json_server_auth does not have this way of authentication")),
+    }
+}
+
+fn info(caller: &Caller, user: &str, program: &str) -> ConnectionInfo {
+    let mut end = program.len().min(PROGRAM_BYTES_MAX);
+    while !program.is_char_boundary(end) {
+        end -= 1;
+    }
+    let mut attributes = vec![("_client_name".to_owned(), "http".to_owned())];
+    if end > 0 {
+        attributes.push(("program_name".to_owned(), program[..end].to_owned()));
+    }
+    ConnectionInfo {
+        multi_statements: true,
+        tls: caller.tls.clone(),
+        attributes,
+        socket: Some(caller.counted.clone()),
+        ..ConnectionInfo::new(user.to_owned(), &caller.peer)
+    }
+}

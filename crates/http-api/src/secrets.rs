@@ -1,0 +1,40 @@
+//! Random texts that clients keep, of which the server keeps the digests.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest as _, Sha256};
+
+/// Random bytes of a secret.
+const SECRET_BYTES: usize = 32;
+
+/// A new secret, in letters, digits, `-` and `_`.
+///
+/// # Errors
+/// When the system has no random bytes.
+pub fn new_secret() -> Result<String, getrandom::Error> {
+    let mut bytes = [0; SECRET_BYTES];
+    getrandom::fill(&mut bytes)?;
+    Ok(URL_SAFE_NO_PAD.encode(bytes))
+}
+
+/// The digest by which a secret is found. It has so many random bits that it needs no salt and no slow digest.
+pub fn digest(secret: &str) -> [u8; 32] {
+    Sha256::digest(secret.as_bytes()).into()
+}
+
+/// Whether two secrets are the same, in a time that does not tell how far they are.
+pub fn is_same(one: &str, other: &str) -> bool {
+    digest(one).iter().zip(digest(other)).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_differ() {
+        let (one, other) = (new_secret().expect("a secret"), new_secret().expect("a secret"));
+        assert_eq!(one.len(), 43);
+        assert!(is_same(&one, &one.clone()) && !is_same(&one, &other));
+    }
+}

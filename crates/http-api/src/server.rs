@@ -1,0 +1,146 @@
+//! The HTTP server beside its connections: settings, places for requests, counters.
+
+use crate::page_sessions::PageSessions;
+use crate::problem::Problem;
+use crate::settings::HttpSettings;
+use hyper::StatusCode;
+use parking_lot::RwLock;
+use squall_session::{Database, WeakDatabase};
+use squall_types::{ErrorCode, SqlError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+/// How long a request waits for a place among those that run.
+const PLACE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What all connections share.
+#[derive(Debug)]
+pub struct HttpServer {
+    database: WeakDatabase,
+    settings: RwLock<Arc<HttpSettings>>,
+    places: Arc<Places>,
+    /// Logins of pages.
+    pub page_sessions: PageSessions,
+    /// Requests that were answered, whatever the answer.
+    pub requests: AtomicU64,
+    /// Those with a status of 400 or more.
+    pub failures: AtomicU64,
+}
+
+impl HttpServer {
+    /// A server of a database.
+    pub fn new(database: WeakDatabase) -> HttpServer {
+        HttpServer {
+            database,
+            settings: RwLock::default(),
+            places: Arc::default(),
+            page_sessions: PageSessions::default(),
+            requests: AtomicU64::new(0),
+            failures: AtomicU64::new(0),
+        }
+    }
+
+    /// The settings as they are now.
+    pub fn settings(&self) -> Arc<HttpSettings> {
+        self.settings.read().clone()
+    }
+
+    /// Other settings, for requests from now on.
+    pub fn set(&self, settings: HttpSettings) {
+        self.places.set_max(settings.requests_max);
+        *self.settings.write() = Arc::new(settings);
+    }
+
+    /// The database.
+    ///
+    /// # Errors
+    /// 503 when it is being closed.
+    pub fn database(&self) -> Result<Database, Problem> {
+        let closed = || Problem::of_error(&SqlError::new(ErrorCode::ServerShutdown, &[]));
+        self.database.upgrade().ok_or_else(closed)
+    }
+
+    /// A place among the requests that run.
+    ///
+    /// # Errors
+    /// 503 when there is none for a long time.
+    pub(crate) async fn place(&self) -> Result<RequestPlace, Problem> {
+        match timeout(PLACE_TIMEOUT, Places::take(&self.places)).await {
+            Ok(place) => Ok(place),
+            Err(_late) => {
+                let detail = "too many requests run (json_server_max_threads)";
+                Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail))
+            }
+        }
+    }
+
+    /// Requests that run now.
+    pub fn running(&self) -> usize {
+        self.places.used.load(Ordering::Relaxed)
+    }
+}
+
+/// A number of requests that may run at once, which may change.
+#[derive(Debug, Default)]
+struct Places {
+    max: AtomicUsize,
+    used: AtomicUsize,
+    freed: Notify,
+}
+
+impl Places {
+    fn set_max(&self, max: usize) {
+        let before = self.max.swap(max, Ordering::AcqRel);
+        for _ in before..max {
+            self.freed.notify_one();
+        }
+        self.freed.notify_waiters();
+    }
+
+    async fn take(places: &Arc<Places>) -> RequestPlace {
+        loop {
+            let freed = places.freed.notified();
+            let max = places.max.load(Ordering::Acquire);
+            let more = |used| (used < max).then_some(used + 1);
+            if places.used.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).is_ok() {
+                return RequestPlace(places.clone());
+            }
+            freed.await;
+        }
+    }
+}
+
+/// A request's place; given back when dropped.
+#[derive(Debug)]
+pub(crate) struct RequestPlace(Arc<Places>);
+
+impl Drop for RequestPlace {
+    fn drop(&mut self) {
+        self.0.used.fetch_sub(1, Ordering::AcqRel);
+        self.0.freed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn places_are_given_back_and_may_become_more() {
+        let places = Arc::new(Places::default());
+        places.set_max(1);
+        let first = Places::take(&places).await;
+        let waits =
+            |places: Arc<Places>| async move { timeout(Duration::from_millis(20), Places::take(&places)).await };
+        assert!(waits(places.clone()).await.is_err());
+        places.set_max(2);
+        let second = waits(places.clone()).await.expect("a place");
+        drop((first, second));
+        places.set_max(0);
+        assert!(waits(places.clone()).await.is_err());
+        assert_eq!(places.used.load(Ordering::Relaxed), 0);
+    }
+}

@@ -1,0 +1,94 @@
+//! The way of an answer's bytes from a statement to its client.
+
+use crate::answer::{Answer, AnswerBody, Piece, Reader};
+use bytes::Bytes;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{Response, StatusCode};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::time::timeout;
+
+/// Where an answer goes, once. Its body may come in pieces: then the head is sent with the first of them, and a client that does not read
+/// holds its statement up.
+#[derive(Debug)]
+pub struct Sink {
+    head: Option<oneshot::Sender<Answer>>,
+    pieces: Option<mpsc::Sender<Piece>>,
+    /// Told when the client is gone.
+    gone: Arc<Notify>,
+    /// Told by KILL, so that no statement waits for its client any more.
+    killed: Arc<Notify>,
+    write_timeout: Duration,
+}
+
+impl Sink {
+    /// A way on which an answer can go to `head`.
+    pub fn new(head: oneshot::Sender<Answer>, gone: Arc<Notify>, killed: Arc<Notify>) -> Sink {
+        Sink { head: Some(head), pieces: None, gone, killed, write_timeout: Duration::from_secs(60) }
+    }
+
+    /// `net_write_timeout`: how long a client may refuse to read.
+    pub fn set_write_timeout(&mut self, write_timeout: Duration) {
+        self.write_timeout = write_timeout;
+    }
+
+    /// Whether the head has been sent: the status cannot change any more.
+    pub fn has_begun(&self) -> bool {
+        self.head.is_none()
+    }
+
+    /// Sends a whole answer, unless another has begun.
+    pub fn answer(&mut self, answer: Answer) {
+        if let Some(head) = self.head.take() {
+            // Without a reader it is for nobody.
+            let _unread = head.send(answer);
+        }
+    }
+
+    /// Sends a piece of the body, after the head with status 200 if it is the first one.
+    ///
+    /// # Errors
+    /// When the client is gone, reads nothing for too long, or the session was killed.
+    pub async fn send(&mut self, media_type: &'static str, bytes: Bytes) -> io::Result<()> {
+        if let Some(head) = self.head.take() {
+            let (sender, pieces) = mpsc::channel(1);
+            let mut answer = Response::new(AnswerBody::Pieces { pieces, reader: Reader::new(self.gone.clone()) });
+            *answer.status_mut() = StatusCode::OK;
+            answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+            head.send(answer).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+            self.pieces = Some(sender);
+        }
+        self.push(Piece::More(bytes)).await
+    }
+
+    /// Ends a body that came in pieces.
+    ///
+    /// # Errors
+    /// As for [`Sink::send`].
+    pub async fn end(&mut self) -> io::Result<()> {
+        self.push(Piece::End).await
+    }
+
+    /// Breaks a body off, so that the client sees that it has not got all.
+    pub fn abort(&mut self) {
+        self.pieces = None;
+    }
+
+    async fn push(&mut self, piece: Piece) -> io::Result<()> {
+        let Some(pieces) = &self.pieces else { return Err(io::ErrorKind::BrokenPipe.into()) };
+        let sent = tokio::select! {
+            biased;
+            sent = timeout(self.write_timeout, pieces.send(piece)) => sent,
+            () = self.killed.notified() => return Err(io::ErrorKind::ConnectionAborted.into()),
+        };
+        match sent {
+            Ok(sent) => sent.map_err(|_| io::ErrorKind::BrokenPipe.into()),
+            Err(_late) => {
+                self.pieces = None;
+                Err(io::ErrorKind::TimedOut.into())
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The module `http-api`: opens and closes the HTTP listener as its variables say ([`settings`]). [`squall_http_api`] answers the requests.
+//! `docs/decisions/0065-http-api.md` has the reasons.
+
+mod settings;
+
+use parking_lot::Mutex;
+use settings::{Place, Reader, Setting, VARIABLES, addresses};
+use squall_front_end::{Address, ConnectionLimit, Listen, Listeners, OwnLimit};
+use squall_http_api::{HttpProtocol, HttpServer, PRIVILEGE};
+use squall_logs::error_log::{Severity, error_log};
+use squall_registry::Registry;
+use squall_session::{Database, Module, WeakDatabase};
+use squall_system_variables::VariableId;
+use squall_system_variables::definition::text_of;
+use squall_types::{SqlResult, Value};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
+
+/// The name of the listener.
+const NAME: &str = "http";
+
+/// The module.
+#[derive(Debug)]
+pub struct HttpApi {
+    variables: OnceLock<Vec<VariableId>>,
+    database: OnceLock<WeakDatabase>,
+    server: OnceLock<Arc<HttpServer>>,
+    /// Known once there is a front end, which may be never.
+    listeners: OnceLock<Listeners>,
+    limit: Arc<OwnLimit>,
+    open: Mutex<Option<Open>>,
+}
+
+/// The listener as it is open.
+#[derive(Debug)]
+struct Open {
+    place: Place,
+    address: Option<SocketAddr>,
+}
+
+impl Default for HttpApi {
+    fn default() -> HttpApi {
+        HttpApi {
+            variables: OnceLock::new(),
+            database: OnceLock::new(),
+            server: OnceLock::new(),
+            listeners: OnceLock::new(),
+            limit: Arc::new(OwnLimit::new(1)),
+            open: Mutex::default(),
+        }
+    }
+}
+
+impl HttpApi {
+    /// Follows the variables.
+    fn follow(&self) {
+        if let Err(error) = self.follow_variables() {
+            error_log().write(Severity::Error, &format!("HTTP (json_server_enabled): {error}"));
+        }
+    }
+
+    fn follow_variables(&self) -> io::Result<()> {
+        let database = self.database.get().and_then(WeakDatabase::upgrade);
+        let (Some(database), Some(server), Some(ids)) = (database, self.server.get(), self.variables.get()) else {
+            return Ok(());
+        };
+        let values = database.globals();
+        let find = |name| database.registry().variables.find(name).map(|id| values.get(id));
+        let packet_bytes_max = match find("max_allowed_packet") {
+            Some(Value::UInt(bytes)) => *bytes,
+            Some(Value::Int(bytes)) => u64::try_from(*bytes).unwrap_or(u64::MAX),
+            _ => u64::MAX,
+        };
+        let hostname = find("hostname").and_then(text_of).unwrap_or_default();
+        let reader = Reader { ids, values: &values };
+        server.set(reader.settings(hostname, packet_bytes_max));
+        self.limit.set_max(usize::try_from(reader.number(Setting::MaxConnections)).unwrap_or(usize::MAX));
+        self.listen(reader.place(), server)
+    }
+
+    /// Opens, moves or closes the listener.
+    fn listen(&self, wanted: Option<Place>, server: &Arc<HttpServer>) -> io::Result<()> {
+        let Some(listeners) = self.listeners.get() else { return Ok(()) };
+        let mut open = self.open.lock();
+        if open.as_ref().map(|open| &open.place) == wanted.as_ref() {
+            return Ok(());
+        }
+        if open.take().is_some()
+            && let Err(error) = listeners.close(NAME)
+        {
+            // It is closed all the same.
+            error_log().write(Severity::Warning, &format!("HTTP: {error}"));
+        }
+        let Some(place) = wanted else { return Ok(()) };
+        let addresses = addresses(&place.addresses, place.port).ok_or(io::ErrorKind::InvalidInput)?;
+        let addresses = addresses.into_iter().map(Address::Tcp).collect();
+        let opened = listeners.open(Listen {
+            name: NAME.to_owned(),
+            addresses,
+            protocol: Arc::new(HttpProtocol::new(server.clone())),
+            limit: ConnectionLimit::Own(self.limit.clone()),
+            administrative: false,
+        })?;
+        let address = opened.first().copied();
+        if let Some(address) = address {
+            error_log().write(Severity::Note, &format!("HTTP is answered on {address}"));
+        }
+        *open = Some(Open { place, address });
+        Ok(())
+    }
+}
+
+impl Module for HttpApi {
+    fn name(&self) -> &str {
+        "http-api"
+    }
+
+    fn declare(&self, registry: &mut Registry) {
+        let ids = VARIABLES.iter().map(|definition| registry.variables.declare(*definition)).collect();
+        // No other registry declares them for this module.
+        let _first = self.variables.set(ids);
+        registry.register_privilege(PRIVILEGE);
+    }
+
+    fn start(&self, database: &Database) -> SqlResult<()> {
+        let _first = self.database.set(database.downgrade());
+        let _first = self.server.set(Arc::new(HttpServer::new(database.downgrade())));
+        Ok(())
+    }
+
+    fn front_end_started(&self, listeners: &Listeners) {
+        let _first = self.listeners.set(listeners.clone());
+        self.follow();
+    }
+
+    fn variables_changed(&self) {
+        self.follow();
+    }
+
+    fn status(&self) -> Vec<(&'static str, u64)> {
+        let address = self.open.lock().as_ref().and_then(|open| open.address);
+        let port = address.map_or(0, |address| u64::from(address.port()));
+        let count = |of: fn(&HttpServer) -> u64| self.server.get().map_or(0, |server| of(server));
+        vec![
+            ("Json_server_connected", self.limit.count() as u64),
+            ("Json_server_failures", count(|server| server.failures.load(Ordering::Relaxed))),
+            ("Json_server_port", port),
+            ("Json_server_requests", count(|server| server.requests.load(Ordering::Relaxed))),
+            ("Json_server_requests_running", count(|server| server.running() as u64)),
+        ]
+    }
+}

@@ -1,0 +1,114 @@
+//! The listener follows its variables.
+
+use super::client::{Web, read_answer};
+use super::{Served, http_port};
+use mysql::prelude::Queryable;
+use squall_test_support::{TestServer, free_port, let_work};
+use std::io::BufReader;
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+const ONE: &str = r#"{"sql":"SELECT 1"}"#;
+
+#[test]
+fn the_server_is_switched_and_moved_while_statements_run() {
+    let server = TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")));
+    let mut root = server.connect();
+    root.query_drop("CREATE TABLE test.t (id INT PRIMARY KEY AUTO_INCREMENT)")
+        .or_else(|_| root.query_drop("CREATE DATABASE test"))
+        .expect("a database");
+    let _there = root.query_drop("CREATE TABLE test.t (id INT PRIMARY KEY AUTO_INCREMENT)");
+    assert_eq!(http_port(&mut root), 0);
+    let stop = Arc::new(AtomicBool::new(false));
+    let count = Arc::new(AtomicU64::new(0));
+    let load = {
+        let (mut client, stop, count) = (server.connect(), stop.clone(), count.clone());
+        std::thread::spawn(move || {
+            while !stop.load(Ordering::Relaxed) {
+                client.query_drop("INSERT INTO test.t VALUES ()").expect("a row");
+                count.fetch_add(1, Ordering::Relaxed);
+            }
+        })
+    };
+    root.query_drop("SET GLOBAL json_server_port = 0").expect("a port");
+    root.query_drop("SET PERSIST json_server_enabled = ON").expect("on");
+    root.query_drop("ALTER USER root@localhost IDENTIFIED BY 'secret'").expect("a password");
+    let first = http_port(&mut root);
+    let web = |port| Web::new(port).user("root", "secret");
+    assert_eq!(web(first).post("/1.0/sql", ONE).status, 200);
+    // An idle connection ends with its listener, a busy one after its answer.
+    let mut idle = BufReader::new(web(first).connect());
+    web(first).send(idle.get_mut(), "GET", "/health", None);
+    assert_eq!(read_answer(&mut idle, "GET").expect("an answer").status, 200);
+    let busy = std::thread::spawn(move || web(first).post("/1.0/sql", r#"{"sql":"SELECT SLEEP(1)"}"#).status);
+    let_work(Duration::from_secs(30), || {
+        let running: Option<u64> = root
+            .query_first("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND = 'Http'")
+            .expect("a count");
+        running == Some(1)
+    });
+    let second = free_port();
+    root.query_drop(format!("SET GLOBAL json_server_port = {second}")).expect("a move");
+    assert_eq!(http_port(&mut root), second);
+    assert_eq!(web(second).post("/1.0/sql", ONE).status, 200);
+    assert!(TcpStream::connect(("127.0.0.1", first)).is_err());
+    assert!(read_answer(&mut idle, "GET").is_none());
+    assert_eq!(busy.join().expect("a thread"), 200);
+    root.query_drop("SET GLOBAL json_server_enabled = OFF").expect("off");
+    assert_eq!(http_port(&mut root), 0);
+    assert!(TcpStream::connect(("127.0.0.1", second)).is_err());
+    // A port that others have is an error of the log, and the server runs on.
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a listener");
+    let port = taken.local_addr().expect("an address").port();
+    root.query_drop(format!("SET GLOBAL json_server_port = {port}")).expect("a port");
+    root.query_drop("SET GLOBAL json_server_enabled = ON").expect("on");
+    assert_eq!(http_port(&mut root), 0);
+    root.query_drop("SET GLOBAL json_server_port = 0").expect("another port");
+    assert_ne!(http_port(&mut root), 0);
+    assert!(root.query_drop("SET GLOBAL json_server_bind_address = 'not an address'").is_err());
+    stop.store(true, Ordering::Relaxed);
+    load.join().expect("the load");
+    assert!(count.load(Ordering::Relaxed) > 0);
+}
+
+/// `curl` with these arguments: its output and, in its last line, the status.
+fn curl(arguments: &[&str]) -> Option<String> {
+    let output =
+        Command::new("curl").args(["-sS", "-w", "\n%{http_code} %{http_version}"]).args(arguments).output().ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn the_same_port_speaks_tls_and_both_versions() {
+    let mut served = Served::start();
+    if curl(&["--version"]).is_none() {
+        squall_test_support::skip("the_same_port_speaks_tls_and_both_versions", "curl");
+        return;
+    }
+    let authority = served.server.data_directory().join("ca.pem");
+    let authority = authority.to_str().expect("a path");
+    let port = served.port;
+    let ask = |scheme: &str, more: &[&str]| {
+        let url = format!("{scheme}://127.0.0.1:{port}/1.0/sql");
+        let mut arguments = vec!["-u", "web:pw", "-d", ONE, "-H", "Content-Type: application/json", &url];
+        arguments.extend_from_slice(more);
+        curl(&arguments).expect("curl")
+    };
+    let tls = ["--cacert", authority];
+    assert!(ask("http", &[]).ends_with("\n200 1.1"));
+    assert!(ask("http", &["--http2-prior-knowledge"]).ends_with("\n200 2"));
+    let answer = ask("https", &["-k"]);
+    assert!(answer.ends_with("\n200 2"), "{answer}");
+    assert!(ask("https", &["-k", "--http1.1"]).ends_with("\n200 1.1"));
+    let _verified = ask("https", &tls);
+    served.run("SET GLOBAL json_server_tls = 'required'");
+    assert!(ask("http", &[]).ends_with("\n403 1.1"));
+    assert!(ask("https", &["-k"]).ends_with("\n200 2"));
+    served.run("SET GLOBAL json_server_tls = 'off'");
+    assert!(ask("http", &[]).ends_with("\n200 1.1"));
+    assert!(ask("https", &["-k"]).ends_with("000 0"));
+}

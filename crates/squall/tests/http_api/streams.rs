@@ -1,0 +1,110 @@
+//! Answers that are long, and clients that do not read them.
+
+use super::Served;
+use super::client::{read_chunks, read_head};
+use mysql::prelude::Queryable;
+use squall_test_support::let_work;
+use std::io::BufReader;
+use std::time::Duration;
+
+/// A query of a million rows of about 120 bytes.
+const MILLION: &str = "SELECT seq, REPEAT('x', 100) AS text FROM seq_1_to_1000000";
+
+fn requests(root: &mut mysql::Conn) -> u64 {
+    let sql = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'web'";
+    root.query_first(sql).expect("a count").expect("a row")
+}
+
+#[test]
+fn a_million_rows_are_streamed_within_bounds() {
+    let served = Served::start();
+    let body = format!("{{\"sql\":\"{MILLION}\",\"database\":\"d\"}}");
+    let before = served.server.resident_bytes().unwrap_or(0);
+    let mut most = 0;
+    for (accept, least) in [
+        ("application/json", 110_000_000),
+        ("application/x-ndjson", 120_000_000),
+        ("text/csv", 105_000_000),
+        ("application/vnd.apache.arrow.stream", 105_000_000),
+    ] {
+        let web = served.web().with("Accept", accept);
+        let mut reader = BufReader::new(web.connect());
+        web.send(reader.get_mut(), "POST", "/1.0/sql", Some(body.as_bytes()));
+        let (status, _) = read_head(&mut reader).expect("a head");
+        assert_eq!(status, 200, "{accept}");
+        let (mut bytes, mut looks) = (0, 0);
+        let mut last = Vec::new();
+        let is_whole = read_chunks(&mut reader, |chunk| {
+            bytes += chunk.len();
+            last = chunk.to_vec();
+            looks += 1;
+            if looks % 64 == 0 {
+                most = most.max(served.server.resident_bytes().unwrap_or(0));
+            }
+        });
+        assert!(is_whole && bytes > least, "{accept}: {bytes} bytes");
+        if accept == "application/json" {
+            assert!(String::from_utf8_lossy(&last).ends_with('}'));
+        }
+    }
+    let grown = most.saturating_sub(before);
+    assert!(grown < 200 << 20, "{} MiB more", grown >> 20);
+}
+
+#[test]
+fn clients_that_do_not_read_hold_only_themselves_up() {
+    let mut served = Served::start();
+    let body = format!("{{\"sql\":\"{MILLION}\",\"database\":\"d\"}}");
+    let before = served.server.resident_bytes().unwrap_or(0);
+    let silent: Vec<_> = (0..8)
+        .map(|_| {
+            let web = served.web();
+            let mut stream = web.connect();
+            web.send(&mut stream, "POST", "/1.0/sql", Some(body.as_bytes()));
+            stream
+        })
+        .collect();
+    let_work(Duration::from_secs(60), || requests(&mut served.root) == 8);
+    assert_eq!(served.sql("{\"sql\":\"SELECT 1\"}").status, 200);
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(requests(&mut served.root), 8);
+    let grown = served.server.resident_bytes().unwrap_or(0).saturating_sub(before);
+    assert!(grown < 200 << 20, "{} MiB more", grown >> 20);
+    // They hang up, and their statements end.
+    drop(silent);
+    let_work(Duration::from_secs(60), || requests(&mut served.root) == 0);
+}
+
+#[test]
+fn a_statement_ends_when_its_client_goes() {
+    let mut served = Served::start();
+    let web = served.web();
+    let mut stream = web.connect();
+    web.send(&mut stream, "POST", "/1.0/sql", Some(br#"{"sql":"SELECT SLEEP(600)"}"#));
+    let_work(Duration::from_secs(60), || requests(&mut served.root) == 1);
+    drop(stream);
+    let_work(Duration::from_secs(60), || requests(&mut served.root) == 0);
+}
+
+#[test]
+fn an_error_after_rows_is_told_within_the_answer() {
+    let served = Served::start();
+    // The last row fails, long after the head was sent.
+    let sql = "SELECT seq, REPEAT('x', 100), IF(seq = 100000, (SELECT 1 UNION SELECT 2), 0) FROM seq_1_to_100000";
+    let body = format!("{{\"sql\":\"{sql}\",\"database\":\"d\"}}");
+    let json = served.sql(&body);
+    let text = json.text();
+    assert_eq!(
+        json.status,
+        if text.starts_with("{\"results\"") { 200 } else { 400 },
+        "{}",
+        &text[..200.min(text.len())]
+    );
+    if json.status == 200 {
+        assert!(
+            json.is_whole && text.contains("],\"error\":{") && text.contains("\"error_code\":1242"),
+            "{}",
+            &text[text.len() - 300..]
+        );
+    }
+}
