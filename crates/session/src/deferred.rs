@@ -50,7 +50,7 @@ impl Session {
         self.run_with_target(sql, unanswered, target, writer).await
     }
 
-    /// Answers a text by a known [brief](crate::plans::Route::is_brief) route, as long as nothing has to be waited for: what takes less
+    /// Answers a text by a known route that is brief, as long as nothing has to be waited for: what takes less
     /// time than another thread does to be woken. Changes are left to the caller.
     pub fn run_briefly(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> Brief {
         self.command.leaves_state = false;

@@ -57,7 +57,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 /// As much of a statement as listeners are shown.
 const LISTENED_BYTES_MAX: usize = 64 << 10;
@@ -101,8 +101,6 @@ pub struct Session {
     logs_disconnect: bool,
     /// The way from functions into SQL.
     pub(crate) nested: Option<Arc<dyn NestedStatements>>,
-    /// Whether the current statement may change nothing: what its functions run may not either.
-    pub(crate) is_read_only_statement: Arc<AtomicBool>,
     /// Rows that the current statement inserts at its end.
     pub(crate) appends: Arc<Appends>,
 }
@@ -202,7 +200,6 @@ impl Session {
             log: SessionLog::new(client),
             logs_disconnect: false,
             nested: None,
-            is_read_only_statement: Arc::default(),
             appends: Arc::default(),
             user_variables: process.user_variables(),
             shared,

@@ -77,6 +77,8 @@ pub struct StatementContext {
     pub is_of_server: bool,
     /// It is part of a trigger, or of what a trigger has called.
     pub is_in_trigger: bool,
+    /// It may change nothing, and what its functions run may not either: its transaction is READ ONLY.
+    pub is_read_only: bool,
     /// It binds the body of a stored function in another language. Its creator was allowed to write such a body, and to call it takes
     /// EXECUTE alone.
     pub is_external_body: bool,
@@ -113,6 +115,7 @@ impl Default for StatementContext {
             fulltext: FulltextSlot::default(),
             is_of_server: false,
             is_in_trigger: false,
+            is_read_only: false,
             is_external_body: false,
         }
     }
@@ -199,6 +202,7 @@ impl StatementContext {
             fulltext: self.fulltext.clone(),
             is_of_server: self.is_of_server,
             is_in_trigger: self.is_in_trigger,
+            is_read_only: self.is_read_only,
             is_external_body: false,
         }
     }

@@ -164,7 +164,7 @@ impl SessionStatements {
         let _call = Call::begin(&shared, caller, id);
         let image = self.child_image(&shared, context);
         let mut child = Session::child_of_image(shared.clone(), id, image, Arc::new(|| {}), self.depth + 1)?;
-        child.nesting.is_within_read_only = self.is_read_only();
+        child.nesting.is_within_read_only = context.is_read_only;
         // KILL of the caller may have come before the child was there to be told.
         context.kill.check()?;
         let end = run_on_this_thread(child.run_child(list, parameters))?;

@@ -20,7 +20,6 @@ use squall_statement_context::{AppendColumn, KillState, NestedResult, NestedStat
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 /// Functions that run statements that run functions go this deep at most (1424).
@@ -48,8 +47,6 @@ pub(crate) struct SessionStatements {
     appends: Arc<Appends>,
     memory: Arc<SessionMemory>,
     pub(crate) depth: u32,
-    /// Whether the statement that functions belong to may change nothing.
-    read_only: Arc<AtomicBool>,
     /// The dynamic privilege that was asked for last, and of which accounts.
     asked: Mutex<Option<(u64, Box<str>, bool)>>,
     /// The same for the definer of the routine that was called last, as it was in these accounts.
@@ -76,7 +73,6 @@ impl SessionStatements {
             appends: session.appends.clone(),
             memory: session.process.memory.clone(),
             depth: session.nesting.session_depth,
-            read_only: session.is_read_only_statement.clone(),
             asked: Mutex::default(),
             definer: Mutex::default(),
             authenticated: session.identity.authenticated(),
@@ -97,7 +93,6 @@ impl SessionStatements {
             appends: self.appends.clone(),
             memory: self.memory.clone(),
             depth: self.depth,
-            read_only: self.read_only.clone(),
             asked: Mutex::default(),
             definer: Mutex::default(),
             authenticated: self.authenticated.clone(),
@@ -105,11 +100,6 @@ impl SessionStatements {
             is_inside: self.is_inside,
             turn: Mutex::default(),
         }
-    }
-
-    /// Whether the statement that functions belong to may change nothing.
-    pub(crate) fn is_read_only(&self) -> bool {
-        self.read_only.load(Ordering::Relaxed)
     }
 
     pub(crate) fn shared(&self) -> SqlResult<Arc<Shared>> {
@@ -138,7 +128,7 @@ impl SessionStatements {
         let _member = parent.map(|parent| NestedMember::new(parent, id));
         let (image, kill) = (self.image(context), context.kill.clone());
         let mut session = Session::of_image(shared, id, image, kill, Arc::new(|| {}), self.depth + 1)?;
-        session.nesting.is_within_read_only = self.is_read_only();
+        session.nesting.is_within_read_only = context.is_read_only;
         session.nesting.is_within_child = self.is_within_child;
         session.identity.authenticated = Some(self.authenticated.clone());
         session.offer_nested_statements();

@@ -74,7 +74,6 @@ impl Session {
             log: SessionLog::new(self.log.client.clone()),
             logs_disconnect: false,
             nested: None,
-            is_read_only_statement: self.is_read_only_statement.clone(),
             appends: Arc::default(),
         };
         inner.offer_nested_statements();

@@ -10,11 +10,10 @@ use squall_instrumentation::process::count;
 use squall_parser::ast::{Set, Statement};
 use squall_planner::dml::DmlResult;
 use squall_server_state::now_micros;
-use squall_statement_context::{FulltextSlot, NestedStatements, Programs, StatementContext, TableUses};
+use squall_statement_context::{FulltextSlot, Programs, StatementContext, TableUses};
 use squall_system_variables::VariableValues;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult};
 use std::borrow::Cow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// As much of a statement as the process list shows.
@@ -176,20 +175,14 @@ impl Session {
             table_uses: TableUses::default(),
             plan_counts: Mutex::default(),
             memory: self.process.memory.clone(),
-            nested: self.nested_statements(),
+            nested: self.nested.clone(),
             programs: Programs::default(),
             fulltext: FulltextSlot::default(),
             is_of_server: false,
             is_external_body: false,
             is_in_trigger: self.nesting.inside.as_ref().is_some_and(|inside| inside.is_in_trigger),
+            is_read_only: self.is_read_only_now(),
         }
-    }
-
-    /// The way into SQL of the functions of the statement that begins.
-    fn nested_statements(&self) -> Option<Arc<dyn NestedStatements>> {
-        let nested = self.nested.as_ref()?;
-        self.is_read_only_statement.store(self.is_read_only_now(), Ordering::Relaxed);
-        Some(nested.clone())
     }
 
     /// Whether the session is in a state to run the statement at all.

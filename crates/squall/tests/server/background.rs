@@ -65,6 +65,22 @@ fn brief_statements_are_done_by_the_call() {
 }
 
 #[test]
+fn a_session_in_which_something_is_left_is_not_used_again() {
+    let (_server, mut client) = prepared();
+    let mut done = |sql: &str| {
+        run(&mut client, &format!("CALL async.queue(\"{sql}\")"));
+        value(&mut client, "CALL async.wait(@query_number)")
+    };
+    for _ in 0..5 {
+        assert_eq!(done("SELECT n FROM t WHERE id = 1"), "0");
+        assert_eq!(done("SELECT @left := 5"), "5");
+        assert_eq!(done("SELECT @left IS NULL"), "1");
+        assert_eq!(done("SELECT /* a comment */ n FROM t WHERE id = 1 AND (@left := 6) = 6"), "0");
+        assert_eq!(done("SELECT @left IS NULL"), "1");
+    }
+}
+
+#[test]
 fn what_fails_at_once_has_failed() {
     let (_server, mut client) = prepared();
     wait_until_done_at_once(&mut client, "UPDATE t SET n = 5 WHERE id = 2");
