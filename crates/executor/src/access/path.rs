@@ -1,10 +1,11 @@
 //! Chooses the access path of a table; nothing is executed here.
 
+use super::cost::{COST_ENTRY, COST_MATCH, COST_RANGE, COST_ROW};
+pub use super::cost::{COST_LOCK, COST_LOCK_SHORT, COST_LOOKUP};
 use super::key::{IndexKey, index_prefix, storage_index_id};
 use super::partitions::pruned_partitions;
 use super::predicate::Predicate;
 use super::range::{EncodedRange, IndexRanges, index_ranges};
-use super::table::RowTable;
 use super::terms;
 use squall_catalog::{IndexDef, IndexId, PartitionSet, TableDef};
 use squall_row_store::{Direction, ReadView, RowStore, Table, ValueRange};
@@ -13,20 +14,6 @@ use std::sync::Arc;
 
 /// The share of rows that a condition is taken to keep where the path does not tell.
 const SHARE_KEPT: f64 = 0.1;
-/// Cost of one row read in the table's own order; the unit of all costs.
-const COST_ROW: f64 = 1.0;
-/// Cost of one entry of an index alone.
-const COST_ENTRY: f64 = 0.6;
-/// Cost of one row fetched through an index.
-pub const COST_LOOKUP: f64 = 4.0;
-/// Cost of looking for words in one row's text, which is taken apart for that, where no index of its words has found it.
-const COST_MATCH: f64 = 20.0;
-/// Cost of starting on one range.
-const COST_RANGE: f64 = 4.0;
-/// Cost of one row's lock where it is released at once or with the statement.
-pub const COST_LOCK_SHORT: f64 = 4.0;
-/// Cost of one row's lock that is kept until the transaction ends. It is more than the work: others wait for it.
-pub const COST_LOCK: f64 = 50.0;
 /// The share of rows that a one-sided comparison is taken to accept when nothing better is known.
 const SHARE_OF_RANGE: f64 = 0.33;
 
@@ -157,11 +144,6 @@ impl TableEstimate {
         });
         (self.rows / distinct.max(1.0)).max(1.0)
     }
-}
-
-/// Rows of a table that have one value each in the first `parts` parts of an index.
-pub fn rows_per_key_of(source: &RowTable, index: &IndexDef, parts: usize) -> f64 {
-    TableEstimate::of(&source.store, &source.table).rows_per_key(&source.store, &source.table, index, parts)
 }
 
 /// Chooses the cheapest way to read the rows that satisfy `predicate`, of which `columns` are wanted. `lock_cost` is that of one row's

@@ -21,6 +21,7 @@ use squall_executor::access::column_scan::{
 };
 use squall_executor::access::path::AccessPath;
 use squall_executor::access::scan::RowScanExec;
+use squall_executor::operator::Operator as _;
 use squall_executor::operators::lookup_join::{IndexLookupJoinExec, Kept};
 use squall_executor::operators::{as_hash_join, as_sort, moves_rows};
 use squall_executor::star::{SEGMENTS_OF_DICTIONARIES, SEGMENTS_SKIPPED, StarExec, ZONES_ANSWERED, ZONES_READ};
@@ -60,7 +61,7 @@ fn write_node(plan: &Arc<dyn ExecutionPlan>, depth: usize, actual: bool, text: &
         let _ = write!(text, "{}", measured(plan));
     }
     text.push('\n');
-    if let Some(star) = plan.downcast_ref::<StarExec>() {
+    if let Some(star) = StarExec::of(plan.as_ref()) {
         for child in star.shown_children() {
             write_node(child, depth + 1, actual, text);
         }
@@ -69,7 +70,7 @@ fn write_node(plan: &Arc<dyn ExecutionPlan>, depth: usize, actual: bool, text: &
     for child in plan.children() {
         write_node(child, depth + 1, actual, text);
     }
-    if let Some(join) = plan.downcast_ref::<IndexLookupJoinExec>() {
+    if let Some(join) = IndexLookupJoinExec::of(plan.as_ref()) {
         let inner = join.inner();
         let mut depth = depth + 1;
         if let Some(filter) = &inner.filter {
@@ -236,7 +237,7 @@ fn scan_label(scan: &RowScanExec) -> String {
 }
 
 fn estimate(plan: &Arc<dyn ExecutionPlan>) -> String {
-    let cost = plan.downcast_ref::<RowScanExec>().map(|scan| scan.path.cost);
+    let cost = RowScanExec::of(plan.as_ref()).map(|scan| scan.path.cost);
     let statistics = StatisticsContext::new().compute(plan.as_ref(), &StatisticsArgs::new());
     let rows = statistics.ok().and_then(|statistics| statistics.num_rows.get_value().copied());
     match (cost, rows) {
