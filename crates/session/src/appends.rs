@@ -56,7 +56,7 @@ impl Session {
         let plan = {
             let binder = self.binder(b"", &[], catalog, context, &tables);
             self.security()
-                .authorize(DmlBinder::new(&binder, &self.shared.store, &self.shared.rules).bind(statement)?)?
+                .authorize(DmlBinder::new(&binder, &*self.shared.store, &self.shared.rules).bind(statement)?)?
         };
         let bulk_session = (alone && self.reads_committed_now()).then_some(self.process.id);
         self.begin_statement_transaction();

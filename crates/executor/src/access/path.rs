@@ -8,7 +8,7 @@ use super::predicate::Predicate;
 use super::range::{EncodedRange, IndexRanges, index_ranges};
 use super::terms;
 use squall_catalog::{IndexDef, IndexId, PartitionSet, TableDef};
-use squall_row_store::{Direction, ReadView, RowStore, Table, ValueRange};
+use squall_row_store::{Direction, ReadView, Table, TableStore, ValueRange};
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
 
@@ -120,12 +120,12 @@ pub struct TableEstimate {
 
 impl TableEstimate {
     /// The store's statistics.
-    pub fn of(store: &RowStore, table: &Table) -> TableEstimate {
+    pub fn of(store: &dyn TableStore, table: &Table) -> TableEstimate {
         TableEstimate { rows: store.table_stats(table).row_count as f64 }
     }
 
     /// Rows that have one value each in the first `parts` parts of an index.
-    pub fn rows_per_key(&self, store: &RowStore, table: &Table, index: &IndexDef, parts: usize) -> f64 {
+    pub fn rows_per_key(&self, store: &dyn TableStore, table: &Table, index: &IndexDef, parts: usize) -> f64 {
         if parts == 0 {
             return self.rows;
         }
@@ -149,7 +149,7 @@ impl TableEstimate {
 /// Chooses the cheapest way to read the rows that satisfy `predicate`, of which `columns` are wanted. `lock_cost` is that of one row's
 /// lock.
 pub fn choose(
-    store: &RowStore,
+    store: &dyn TableStore,
     view: &ReadView,
     table: &Arc<Table>,
     predicate: &Predicate,
@@ -242,7 +242,7 @@ pub fn choose(
 }
 
 /// A path over the whole of an index, for its order.
-pub fn whole_index(store: &RowStore, table: &Table, position: usize, columns: &[usize]) -> Option<AccessPath> {
+pub fn whole_index(store: &dyn TableStore, table: &Table, position: usize, columns: &[usize]) -> Option<AccessPath> {
     let index = table.def().indexes.get(position).filter(|index| is_usable(index))?;
     let rows = TableEstimate::of(store, table).rows;
     let covering = !index.primary && covers(table, index, columns);
@@ -288,7 +288,7 @@ fn covers_by_row_key(table: &Table, columns: &[usize]) -> bool {
 
 /// The table in its own order, or the smallest index that holds all that is wanted.
 fn full_scan(
-    store: &RowStore,
+    store: &dyn TableStore,
     table: &Table,
     estimate: &TableEstimate,
     columns: &[usize],
@@ -335,7 +335,7 @@ fn has_null_point(def: &TableDef, index: &IndexDef, predicate: &Predicate) -> bo
 }
 
 fn estimate_rows(
-    store: &RowStore,
+    store: &dyn TableStore,
     view: &ReadView,
     table: &Arc<Table>,
     index: &IndexDef,

@@ -23,7 +23,7 @@ use squall_functions::expr::sort_key;
 use squall_functions::expr::{BoundExpr, ColumnRef, Depth, ExecutionSlot};
 use squall_parser::ast;
 use squall_registry::{Coercibility, ExprType, StatementContext};
-use squall_row_store::{Direction, RowStore, Table};
+use squall_row_store::{Direction, RowStore, Table, TableStore};
 use squall_types::temporal::TimeZone;
 use squall_types::{SqlResult, SqlType};
 use std::any::Any;
@@ -111,7 +111,7 @@ impl RowTable {
     ///
     /// # Errors
     /// When the store cannot open it.
-    pub fn open(&self, store: &RowStore) -> SqlResult<Arc<Table>> {
+    pub fn open(&self, store: &dyn TableStore) -> SqlResult<Arc<Table>> {
         let table = store.table(&self.def)?;
         Ok(match &self.partitions {
             Some(partitions) => table.restricted(partitions),

@@ -28,7 +28,7 @@ use squall_functions::expr::BoundExpr;
 use squall_functions::expr::sort_key;
 use squall_parser::ast;
 use squall_registry::{KernelMemory, Volatility};
-use squall_row_store::{ReadView, RowStore};
+use squall_row_store::{ReadView, TableStore};
 use squall_types::{SqlResult, SqlType};
 use std::sync::Arc;
 
@@ -175,7 +175,7 @@ pub fn may_be_small(query: &ast::Query) -> bool {
 pub fn plan(
     query: &ast::Query,
     binder: &Binder<'_>,
-    store: &RowStore,
+    store: &dyn TableStore,
     view: &ReadView,
     table_of: &dyn Fn(&ast::ObjectName) -> FoundTable,
 ) -> Option<RowPlan> {
@@ -206,7 +206,7 @@ fn bind(
     query: &ast::Query,
     select: &ast::Select,
     binder: &Binder<'_>,
-    store: &RowStore,
+    store: &dyn TableStore,
     view: &ReadView,
     table_of: &dyn Fn(&ast::ObjectName) -> FoundTable,
 ) -> SqlResult<Option<RowPlan>> {

@@ -12,7 +12,7 @@ use squall_executor::access::range::{EncodedRange, index_ranges};
 use squall_executor::access::terms;
 use squall_functions::expr::BoundExpr;
 use squall_registry::{PlanCounts, StatementContext, TableOperation};
-use squall_row_store::{Direction, ReadView, RowStore};
+use squall_row_store::{Direction, ReadView, TableStore};
 use squall_types::{SqlError, SqlResult, Value};
 use std::collections::HashSet;
 use std::ops::{Bound, ControlFlow};
@@ -50,7 +50,7 @@ impl RowPlan {
     /// Runs the query; `None` if it is not small, or something is wrong with it, which the full planner will say.
     pub fn run(
         plan: Authorized<&RowPlan>,
-        (view, store): (&ReadView, &RowStore),
+        (view, store): (&ReadView, &impl TableStore),
         parameters: &[Value],
         context: &Arc<StatementContext>,
     ) -> Option<Answer> {

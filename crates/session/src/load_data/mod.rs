@@ -214,7 +214,7 @@ impl Session {
         let tables = crate::query::SessionTables::new(self, &run.context, None);
         // The text tells the binder that variables change from row to row.
         let binder = self.binder(b":=", run.request.parameters, &catalog, &run.context, &tables);
-        let dml = DmlBinder::new(&binder, &self.shared.store, &self.shared.rules);
+        let dml = DmlBinder::new(&binder, &*self.shared.store, &self.shared.rules);
         let Statement::Insert(insert) = &insert else { return Err(SqlError::internal("not an INSERT")) };
         let plan = self.security().authorize(dml.bind_insert(insert)?)?;
         let assignments = self.bind_load_assignments(statement, &binder, &plan, first_assigned)?;

@@ -97,7 +97,7 @@ impl Session {
         }
         let rows = match self.transaction.current() {
             Some(transaction) => PointSelect::read(plan, lookup, PointSource::Transaction(transaction)),
-            None => PointSelect::read(plan, lookup, PointSource::Committed(&self.shared.store)),
+            None => PointSelect::read(plan, lookup, PointSource::Committed(&*self.shared.store)),
         };
         if let Ok(Some(rows)) = &rows {
             self.log.rows_examined = rows.len() as u64;
