@@ -7,11 +7,12 @@
 //! Knows: table definitions, the row store, segments. Must not know: SQL text, plans, sessions.
 //!
 //! Reading order: `entry`, `rows`, `level` (with `load`), `seal`, `merge`, `background`, `tables`, `columns`,
-//! `snapshot`, `address`, `bulk_change`, `copy`.
+//! `snapshot`, `address`, `bulk_change`, `chunk`, `places`, `segment_update`, `copy`.
 
 mod address;
 mod background;
 mod bulk_change;
+mod chunk;
 mod columns;
 mod copy;
 mod decode;
@@ -20,20 +21,25 @@ mod entry;
 mod level;
 mod listed_segment;
 mod merge;
+mod places;
 mod rows;
 mod seal;
+mod segment_update;
 mod snapshot;
 mod tables;
 
 pub use address::RowAddress;
 pub use background::TableWork;
 pub use bulk_change::BulkChange;
+pub use chunk::{CHUNK_ROWS, ChunkVisit, SegmentChunk, SegmentRow, for_each_chunk};
 pub use columns::{TableColumns, coded_column};
 pub use decode::{ColumnDecoder, append_column, from_utc};
 pub use level::load::SEGMENT_BYTES_MAX;
 pub use level::{ColumnTable, SegmentManifest, TableState, TableStatus};
 pub use listed_segment::ListedSegment;
+pub use places::{FoundPlaces, Place};
 pub use seal::{SEAL_ROWS_MAX, SealOutcome};
+pub use segment_update::{BULK_ROWS_MIN, SegmentUpdate, delete_segment_rows, value_bytes};
 pub use snapshot::{COPY_CHANGES_MAX, ColumnSnapshot, VisibleSegment};
 pub use tables::{COLUMN_ENGINE, ColumnTables, table_of_segment};
 

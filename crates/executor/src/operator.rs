@@ -12,6 +12,11 @@ use std::sync::Arc;
 /// An operator of a plan. The macro `execution_plan!` makes DataFusion's [`ExecutionPlan`] of it. The defaults are those of a leaf
 /// without expressions.
 pub trait Operator: ExecutionPlan + Sized + 'static {
+    /// A plan's topmost operator, if it is this one.
+    fn of(plan: &dyn ExecutionPlan) -> Option<&Self> {
+        plan.downcast_ref()
+    }
+
     /// Its name in plans.
     fn label(&self) -> &str;
 

@@ -10,6 +10,7 @@
 use crate::access::RowTable;
 use crate::access::scan::RowScanExec;
 use crate::env::StatementEnv;
+use crate::operator::Operator;
 use crate::operators::apply::Apply;
 use crate::operators::apply_exec::ApplyExec;
 use crate::operators::lookup_join::IndexLookupJoinExec;
@@ -38,7 +39,6 @@ use squall_registry::KernelMemory;
 use squall_row_store::Table;
 use squall_statement_context::StatementContext;
 use squall_types::{Date, SqlResult};
-use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -165,8 +165,8 @@ fn has_rows_alone(source: &RowTable) -> bool {
 /// Whether an operator that reads no table may run again. Operators that run their inputs as separate tasks are not among them:
 /// such a task may still run for a moment after the last row, and would find the next statement in the slot.
 fn runs_again(plan: &Arc<dyn ExecutionPlan>) -> bool {
-    let ours = plan.downcast_ref::<PassThroughExec>().map(PassThroughExec::runs_again);
-    let ours = ours.or_else(|| plan.downcast_ref::<ApplyExec>().map(ApplyExec::runs_again));
+    let ours = PassThroughExec::of(plan.as_ref()).map(PassThroughExec::runs_again);
+    let ours = ours.or_else(|| ApplyExec::of(plan.as_ref()).map(ApplyExec::runs_again));
     ours.unwrap_or(false)
         || as_hash_join(plan).is_some()
         || as_sort(plan).is_some()
@@ -191,9 +191,7 @@ fn runs_again(plan: &Arc<dyn ExecutionPlan>) -> bool {
 fn calls_only_functions_of_arguments(plan: &LogicalPlan) -> Result<bool> {
     let mut only = true;
     plan.apply_with_subqueries(|node| {
-        if let LogicalPlan::Extension(extension) = node
-            && let Some(apply) = extension.node.as_any().downcast_ref::<Apply>()
-        {
+        if let Some(apply) = Apply::of(node) {
             only &= reads_tables(&apply.subquery)? && calls_only_functions_of_arguments(&apply.subquery)?;
         }
         node.apply_expressions(|expr| {
@@ -212,8 +210,7 @@ fn reads_tables(plan: &LogicalPlan) -> Result<bool> {
     plan.apply_with_subqueries(|node| {
         if let LogicalPlan::TableScan(scan) = node {
             let provider = source_as_provider(&scan.source)?;
-            let provider: &dyn Any = provider.as_ref();
-            only &= provider.downcast_ref::<RowTable>().is_some_and(has_rows_alone);
+            only &= RowTable::of(provider.as_ref()).is_some_and(has_rows_alone);
         }
         Ok(if only { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
     })?;
@@ -223,8 +220,7 @@ fn reads_tables(plan: &LogicalPlan) -> Result<bool> {
 fn is_function_of_arguments(expr: &Expr) -> bool {
     let volatility = match expr {
         Expr::ScalarFunction(call) => {
-            let function: &dyn Any = call.func.inner().as_ref();
-            let keeps = function.downcast_ref::<CallUdf>().map(|udf| udf.call().kernel.memory());
+            let keeps = CallUdf::of(&call.func).map(|udf| udf.call().kernel.memory());
             if keeps == Some(KernelMemory::OfStatement) {
                 return false;
             }

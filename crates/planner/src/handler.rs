@@ -11,7 +11,7 @@ use squall_executor::env::StatementEnv;
 use squall_executor::runtime::output::write_value;
 use squall_functions::expr::{BoundExpr, EmptyRow, ParameterisedRow};
 use squall_parser::ast::{self, BinaryOp, HandlerDirection};
-use squall_row_store::{Direction, KeyRange, ReadView, Row, RowStore, ValueRange};
+use squall_row_store::{Direction, KeyRange, ReadView, Row, TableStore, ValueRange};
 use squall_statement_context::TableOperation;
 use squall_types::{ErrorCode, RowWriter, SqlError, SqlResult, Value};
 use std::ops::Bound;
@@ -94,7 +94,7 @@ impl HandlerRead {
     /// elements, which do not order rows, and for conditions with subqueries.
     pub fn bind(
         binder: &Binder<'_>,
-        (store, rules): (&RowStore, &RulesCache),
+        (store, rules): (&impl TableStore, &RulesCache),
         (name, alias): (&ast::ObjectName, &ast::Ident),
         (read, selection, limit): (&ast::HandlerRead, Option<&ast::Expr>, Option<&ast::Limit>),
     ) -> SqlResult<HandlerRead> {

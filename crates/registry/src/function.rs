@@ -151,6 +151,11 @@ pub trait ScalarKernel: Any + Debug + Send + Sync {
         false
     }
 
+    /// Whether it assigns a user variable, so that a row sees what the row before it assigned: rows are then evaluated one at a time.
+    fn assigns_variables(&self) -> bool {
+        false
+    }
+
     /// Whether the result is at most a few times as long as the arguments, whatever its type says.
     fn is_proportional(&self) -> bool {
         false

@@ -100,7 +100,7 @@ pub use statistics::TableStatistics;
 pub use store::{
     BACKUP_LOCK, COMMIT_LOCK, DdlChanges, EngineWork, Engines, FileIo, GLOBAL_LOCK, GlobalReadLock, HeldTable,
     LevelBytes, LevelFault, LevelPlace, Optimized, ReplacedEngine, RowStore, SessionLocks, SystemChange, TableEngine,
-    TableFileIo, WorkFailed,
+    TableFileIo, TableStore, WorkFailed,
 };
 pub use table::{
     BlockKeys, DeltaRow, EngineTraits, FixedColumn, ManifestEntry, Row, RowView, SegmentBlock, SegmentRowWriter,

@@ -1,6 +1,6 @@
 //! Converts conditions, bound ones or DataFusion's, into [`Predicate`]s.
 
-use super::predicate::{CompareOp, Predicate};
+use super::predicate::{CompareOp, Predicate, bound_op};
 use super::range::IndexRanges;
 use super::terms::{self, Node};
 use arrow::datatypes::{Field, FieldRef};
@@ -67,10 +67,12 @@ pub(super) fn with_constants(filter: &Expr) -> Expr {
 /// The value of a call of constants.
 fn constant_value(expr: &Expr) -> Option<ScalarValue> {
     let Expr::ScalarFunction(function) = expr else { return None };
-    let inner: &dyn std::any::Any = function.func.inner().as_ref();
-    let is_constant = match inner.downcast_ref::<CallUdf>() {
+    let is_constant = match CallUdf::of(&function.func) {
         Some(udf) => udf.call().volatility != Volatility::Volatile && !udf.call().kernel.waits(),
-        None => inner.is::<ParameterUdf>() || inner.is::<LongLiteralUdf>(),
+        None => {
+            let inner: &dyn std::any::Any = function.func.inner().as_ref();
+            inner.is::<ParameterUdf>() || inner.is::<LongLiteralUdf>()
+        }
     };
     if !is_constant {
         return None;
@@ -505,18 +507,6 @@ fn compare_op(op: Operator) -> Option<CompareOrNot> {
     }))
 }
 
-pub(super) fn bound_op(op: expr::CompareOp) -> Option<CompareOp> {
-    Some(match op {
-        expr::CompareOp::Equal => CompareOp::Equal,
-        expr::CompareOp::NullSafeEqual => CompareOp::NullSafeEqual,
-        expr::CompareOp::Less => CompareOp::Less,
-        expr::CompareOp::LessOrEqual => CompareOp::LessOrEqual,
-        expr::CompareOp::Greater => CompareOp::Greater,
-        expr::CompareOp::GreaterOrEqual => CompareOp::GreaterOrEqual,
-        expr::CompareOp::NotEqual => return None,
-    })
-}
-
 /// Whether texts of a collation compare as their bytes, without sort keys.
 pub fn compares_as_bytes(collation: CollationId) -> bool {
     collation == CollationId::BINARY || (is_binary(collation) && !collation.info().pads_space)
@@ -525,9 +515,8 @@ pub fn compares_as_bytes(collation: CollationId) -> bool {
 /// A comparison of a text with a constant.
 fn text_comparison(expr: &Expr) -> Option<(&TextCompareUdf, &Expr, &Expr)> {
     let Expr::ScalarFunction(function) = expr else { return None };
-    let inner: &dyn std::any::Any = function.func.inner().as_ref();
     match function.args.as_slice() {
-        [left, right] => Some((inner.downcast_ref::<TextCompareUdf>()?, left, right)),
+        [left, right] => Some((TextCompareUdf::of(&function.func)?, left, right)),
         _ => None,
     }
 }
@@ -535,8 +524,7 @@ fn text_comparison(expr: &Expr) -> Option<(&TextCompareUdf, &Expr, &Expr)> {
 /// A call and its arguments as DataFusion has them now: its optimizer may have put other columns in their places.
 pub fn call_of(expr: &Expr) -> Option<(&expr::Call, &[Expr])> {
     let Expr::ScalarFunction(function) = expr else { return None };
-    let inner: &dyn std::any::Any = function.func.inner().as_ref();
-    inner.downcast_ref::<CallUdf>().map(|udf| (udf.call().as_ref(), function.args.as_slice()))
+    CallUdf::of(&function.func).map(|udf| (udf.call().as_ref(), function.args.as_slice()))
 }
 
 /// Whether a call runs this kernel. Kernels are told apart by what they print, as DataFusion's copies of calls are.
@@ -666,6 +654,5 @@ pub fn is_sort_key(expr: &Expr, collation: CollationId) -> bool {
 /// Whether a physical expression is a sort key in a collation.
 pub fn is_sort_key_of(expr: &Arc<dyn PhysicalExpr>, collation: CollationId) -> bool {
     let Some(function) = expr.downcast_ref::<ScalarFunctionExpr>() else { return false };
-    let inner: &dyn std::any::Any = function.fun().inner().as_ref();
-    inner.downcast_ref::<CallUdf>().is_some_and(|udf| is_kernel(udf.call(), &SortKeyKernel { collation }))
+    CallUdf::of(function.fun()).is_some_and(|udf| is_kernel(udf.call(), &SortKeyKernel { collation }))
 }

@@ -5,7 +5,7 @@ use super::range::EncodedRange;
 use parking_lot::Mutex;
 use squall_accounting::{GrowingCharge, SessionMemory};
 use squall_catalog::{IndexId, TableId};
-use squall_row_store::{Direction, ReadView, RowStore, Table};
+use squall_row_store::{Direction, ReadView, Table, TableStore};
 use squall_statement_context::{FulltextKey, FulltextReader, KillState, StatementContext};
 use squall_types::json::terms::TermRange;
 use squall_types::{SqlResult, Value};
@@ -27,7 +27,7 @@ type CountedRange = (TableId, usize, Vec<u8>, Option<Vec<u8>>);
 /// The FULLTEXT keys of one snapshot.
 pub struct SnapshotWords {
     view: ReadView,
-    store: RowStore,
+    store: Arc<dyn TableStore>,
     kill: Arc<KillState>,
     memory: Arc<SessionMemory>,
     /// The counts so far: several expressions of a statement need the same.
@@ -42,10 +42,10 @@ impl Debug for SnapshotWords {
 
 impl SnapshotWords {
     /// Lets the expressions of a statement count words in a snapshot, for as long as the reader is kept.
-    pub fn read_by(context: &StatementContext, view: &ReadView, store: &RowStore) -> Arc<dyn FulltextReader> {
+    pub fn read_by(context: &StatementContext, view: &ReadView, store: &dyn TableStore) -> Arc<dyn FulltextReader> {
         let reader: Arc<dyn FulltextReader> = Arc::new(SnapshotWords {
             view: view.clone(),
-            store: store.clone(),
+            store: store.shared(),
             kill: context.kill.clone(),
             memory: context.memory.clone(),
             counts: Mutex::default(),

@@ -8,6 +8,7 @@
 pub(crate) mod column_copy;
 pub mod column_filter;
 pub mod column_scan;
+mod cost;
 pub mod filter;
 pub mod fulltext;
 pub mod key;
@@ -16,6 +17,7 @@ pub mod order;
 mod partitions;
 pub mod path;
 pub mod predicate;
+mod provider;
 pub mod range;
 pub mod scan;
 pub mod table;

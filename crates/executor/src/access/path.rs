@@ -1,32 +1,19 @@
 //! Chooses the access path of a table; nothing is executed here.
 
+use super::cost::{COST_ENTRY, COST_MATCH, COST_RANGE, COST_ROW};
+pub use super::cost::{COST_LOCK, COST_LOCK_SHORT, COST_LOOKUP};
 use super::key::{IndexKey, index_prefix, storage_index_id};
 use super::partitions::pruned_partitions;
 use super::predicate::Predicate;
 use super::range::{EncodedRange, IndexRanges, index_ranges};
-use super::table::RowTable;
 use super::terms;
 use squall_catalog::{IndexDef, IndexId, PartitionSet, TableDef};
-use squall_row_store::{Direction, ReadView, RowStore, Table, ValueRange};
+use squall_row_store::{Direction, ReadView, Table, TableStore, ValueRange};
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
 
 /// The share of rows that a condition is taken to keep where the path does not tell.
 const SHARE_KEPT: f64 = 0.1;
-/// Cost of one row read in the table's own order; the unit of all costs.
-const COST_ROW: f64 = 1.0;
-/// Cost of one entry of an index alone.
-const COST_ENTRY: f64 = 0.6;
-/// Cost of one row fetched through an index.
-pub const COST_LOOKUP: f64 = 4.0;
-/// Cost of looking for words in one row's text, which is taken apart for that, where no index of its words has found it.
-const COST_MATCH: f64 = 20.0;
-/// Cost of starting on one range.
-const COST_RANGE: f64 = 4.0;
-/// Cost of one row's lock where it is released at once or with the statement.
-pub const COST_LOCK_SHORT: f64 = 4.0;
-/// Cost of one row's lock that is kept until the transaction ends. It is more than the work: others wait for it.
-pub const COST_LOCK: f64 = 50.0;
 /// The share of rows that a one-sided comparison is taken to accept when nothing better is known.
 const SHARE_OF_RANGE: f64 = 0.33;
 
@@ -133,12 +120,12 @@ pub struct TableEstimate {
 
 impl TableEstimate {
     /// The store's statistics.
-    pub fn of(store: &RowStore, table: &Table) -> TableEstimate {
+    pub fn of(store: &dyn TableStore, table: &Table) -> TableEstimate {
         TableEstimate { rows: store.table_stats(table).row_count as f64 }
     }
 
     /// Rows that have one value each in the first `parts` parts of an index.
-    pub fn rows_per_key(&self, store: &RowStore, table: &Table, index: &IndexDef, parts: usize) -> f64 {
+    pub fn rows_per_key(&self, store: &dyn TableStore, table: &Table, index: &IndexDef, parts: usize) -> f64 {
         if parts == 0 {
             return self.rows;
         }
@@ -159,15 +146,10 @@ impl TableEstimate {
     }
 }
 
-/// Rows of a table that have one value each in the first `parts` parts of an index.
-pub fn rows_per_key_of(source: &RowTable, index: &IndexDef, parts: usize) -> f64 {
-    TableEstimate::of(&source.store, &source.table).rows_per_key(&source.store, &source.table, index, parts)
-}
-
 /// Chooses the cheapest way to read the rows that satisfy `predicate`, of which `columns` are wanted. `lock_cost` is that of one row's
 /// lock.
 pub fn choose(
-    store: &RowStore,
+    store: &dyn TableStore,
     view: &ReadView,
     table: &Arc<Table>,
     predicate: &Predicate,
@@ -260,7 +242,7 @@ pub fn choose(
 }
 
 /// A path over the whole of an index, for its order.
-pub fn whole_index(store: &RowStore, table: &Table, position: usize, columns: &[usize]) -> Option<AccessPath> {
+pub fn whole_index(store: &dyn TableStore, table: &Table, position: usize, columns: &[usize]) -> Option<AccessPath> {
     let index = table.def().indexes.get(position).filter(|index| is_usable(index))?;
     let rows = TableEstimate::of(store, table).rows;
     let covering = !index.primary && covers(table, index, columns);
@@ -306,7 +288,7 @@ fn covers_by_row_key(table: &Table, columns: &[usize]) -> bool {
 
 /// The table in its own order, or the smallest index that holds all that is wanted.
 fn full_scan(
-    store: &RowStore,
+    store: &dyn TableStore,
     table: &Table,
     estimate: &TableEstimate,
     columns: &[usize],
@@ -353,7 +335,7 @@ fn has_null_point(def: &TableDef, index: &IndexDef, predicate: &Predicate) -> bo
 }
 
 fn estimate_rows(
-    store: &RowStore,
+    store: &dyn TableStore,
     view: &ReadView,
     table: &Arc<Table>,
     index: &IndexDef,

@@ -3,6 +3,7 @@
 //! Any other condition is [`Predicate::Unknown`]: it restricts nothing, and the filter above the scan applies it. So an
 //! access path may read too many rows, never too few.
 
+use squall_functions::expr::CompareOp as BoundOp;
 use squall_types::json::terms::TermRange;
 use squall_types::{Decimal, SqlType, Value};
 
@@ -365,4 +366,17 @@ fn fit_decimal(precision: u8, scale: u8, value: &Value) -> Fit {
         (_, true) => Fit::Exact(number),
         (_, false) => Fit::Between(number),
     }
+}
+
+/// The comparison that an expression's operator is; `None` for `<>`, which leaves no range.
+pub(super) fn bound_op(op: BoundOp) -> Option<CompareOp> {
+    Some(match op {
+        BoundOp::Equal => CompareOp::Equal,
+        BoundOp::NullSafeEqual => CompareOp::NullSafeEqual,
+        BoundOp::Less => CompareOp::Less,
+        BoundOp::LessOrEqual => CompareOp::LessOrEqual,
+        BoundOp::Greater => CompareOp::Greater,
+        BoundOp::GreaterOrEqual => CompareOp::GreaterOrEqual,
+        BoundOp::NotEqual => return None,
+    })
 }

@@ -146,7 +146,7 @@ impl RowScanExec {
 
     /// A scan of rows, unless no other way of reading the table would give the same.
     pub fn replaceable(plan: &Arc<dyn ExecutionPlan>) -> Option<&Self> {
-        plan.downcast_ref::<Self>().filter(|scan| !scan.answers)
+        Self::of(plan.as_ref()).filter(|scan| !scan.answers)
     }
 
     /// The same table along another path.

@@ -1,41 +1,36 @@
 //! A row table as queries refer to it.
 
 use super::column_filter::{column_predicate, element_predicate};
-use super::column_scan::ColumnScanExec;
-use super::filter::{any_word, is_sort_key, predicate_of};
+use super::filter::{any_word, is_sort_key};
 use super::lock::TableLock;
-use super::path::{AccessPath, COST_LOCK, IndexHints, choose};
+use super::path::{AccessPath, COST_LOCK, IndexHints, TableEstimate};
 use super::range::IndexRanges;
-use super::scan::RowScanExec;
 use crate::env::StatementEnv;
 use arrow::compute::SortOptions;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{DFSchema, Result, Statistics, stats::Precision};
-use datafusion::logical_expr::utils::conjunction;
-use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::Expr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
-use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::filter::FilterExecBuilder;
 use parking_lot::Mutex;
 use squall_catalog::{ColumnDef, IndexDef, PartitionSet, TableDef};
 use squall_column_store::predicate::Predicate;
 use squall_column_tables::ColumnSnapshot;
 use squall_functions::arrow_map::{expr_type_of, field_for};
 use squall_functions::expr::sort_key;
-use squall_functions::expr::{BoundExpr, ColumnRef, Depth, ExecutionSlot, datafusion_error};
+use squall_functions::expr::{BoundExpr, ColumnRef, Depth, ExecutionSlot};
 use squall_parser::ast;
 use squall_registry::{Coercibility, ExprType};
-use squall_row_store::{Direction, RowStore, Table};
+use squall_row_store::{Direction, RowStore, Table, TableStore};
 use squall_statement_context::StatementContext;
 use squall_types::temporal::TimeZone;
 use squall_types::{SqlResult, SqlType};
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// The name of the hidden column that holds a row's key, or its address ([`squall_column_tables::RowAddress`]) where it is sealed and
 /// read by column.
@@ -62,11 +57,11 @@ pub struct RowTable {
     pub hints: IndexHints,
     /// PARTITION (…): nothing else is read.
     pub partitions: Option<Arc<PartitionSet>>,
-    schema: SchemaRef,
+    pub(super) schema: SchemaRef,
     /// The statement's snapshot of a column table.
     snapshot: Arc<Mutex<Option<SeenColumns>>>,
     /// Whether filters that can be answered by columns are left to the scan.
-    answers_filters: Arc<AtomicBool>,
+    pub(super) answers_filters: Arc<AtomicBool>,
     /// The store's table.
     pub table: Arc<Table>,
     /// Where it is.
@@ -74,6 +69,11 @@ pub struct RowTable {
 }
 
 impl RowTable {
+    /// A provider, if it is a table of the store.
+    pub fn of(provider: &dyn TableProvider) -> Option<&RowTable> {
+        (provider as &dyn Any).downcast_ref()
+    }
+
     /// A reference to a table of the store.
     pub fn new(database: &str, alias: &str, def: Arc<TableDef>, store: &RowStore) -> SqlResult<RowTable> {
         let table = store.table(&def)?;
@@ -112,7 +112,7 @@ impl RowTable {
     ///
     /// # Errors
     /// When the store cannot open it.
-    pub fn open(&self, store: &RowStore) -> SqlResult<Arc<Table>> {
+    pub fn open(&self, store: &dyn TableStore) -> SqlResult<Arc<Table>> {
         let table = store.table(&self.def)?;
         Ok(match &self.partitions {
             Some(partitions) => table.restricted(partitions),
@@ -236,13 +236,13 @@ impl RowTable {
     }
 
     /// Whether a filter is one that the scan of a column table applies itself.
-    fn answers(&self, filter: &Expr) -> bool {
+    pub(super) fn answers(&self, filter: &Expr) -> bool {
         self.lock.is_none() && self.has_columns_of(filter) && column_predicate(&self.def, filter, None).is_some()
     }
 
     /// The index that answers a condition by its entries alone, and which entries: each row that it is true of has one of them at least, and no
     /// other row has any.
-    fn answered_by_entries(&self, filter: &Expr) -> Option<(usize, IndexRanges)> {
+    pub(super) fn answered_by_entries(&self, filter: &Expr) -> Option<(usize, IndexRanges)> {
         let is_read_by_rows = !self.table.traits().reads_by_column && self.copy_def().is_none();
         any_word(&self.def, filter)
             .filter(|(position, _)| is_read_by_rows && self.lock.is_none() && self.hints.allows(*position))
@@ -268,7 +268,7 @@ impl RowTable {
     }
 
     /// The part of any other filter that asks for elements of arrays, which keys of column tables find.
-    fn element_predicate(&self, filter: &Expr, zone: Option<&TimeZone>) -> Option<Predicate> {
+    pub(super) fn element_predicate(&self, filter: &Expr, zone: Option<&TimeZone>) -> Option<Predicate> {
         let usable = |index: &IndexDef| {
             let position = self.def.indexes.iter().position(|other| other.id == index.id);
             !index.invisible && position.is_some_and(|position| self.hints.allows(position))
@@ -284,76 +284,20 @@ impl RowTable {
         }
     }
 
-    /// The scan by column, unless the table has none, rows are locked or known by their keys, or reading rows is
-    /// cheaper.
-    fn column_scan(
-        &self,
-        state: &dyn Session,
-        env: &StatementEnv,
-        projection: &Arc<[usize]>,
-        filters: &[Expr],
-        limit: Option<usize>,
-    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-        if !self.is_read_by_column(env, projection, filters, limit).map_err(datafusion_error)? {
-            return Ok(None);
-        }
-        let zone = &env.context.settings.time_zone;
-        let snapshot = self.column_snapshot(env).map_err(datafusion_error)?;
-        let Some(snapshot) = snapshot else { return Ok(None) };
-        let by_column = filters.iter().filter(|filter| self.has_columns_of(filter));
-        let asked = |filter: &Expr| {
-            column_predicate(&self.def, filter, Some(zone)).or_else(|| self.element_predicate(filter, Some(zone)))
-        };
-        let conditions: Vec<_> = by_column.filter_map(asked).collect();
-        let fetch = limit.filter(|_| filters.iter().all(|filter| self.answers(filter)));
-        let is_asked = |filter: &&Expr| self.answers(filter) || self.element_predicate(filter, None).is_some();
-        let shown = conjunction(filters.iter().filter(is_asked).cloned());
-        let shown = self.physical_filter(shown, state)?;
-        let partitions = state.config().target_partitions();
-        let source = Arc::new(self.clone());
-        let condition = Predicate::And(conditions);
-        let scan = ColumnScanExec::new(source, snapshot, projection.clone(), &condition, shown, fetch, partitions);
-        Ok(Some(Arc::new(scan)))
-    }
-
     /// A filter over all of the table's columns.
     pub fn physical_filter(&self, filter: Option<Expr>, state: &dyn Session) -> Result<Option<Arc<dyn PhysicalExpr>>> {
         let schema = DFSchema::try_from(self.schema.as_ref().clone())?;
         filter.map(|filter| state.create_physical_expr(unqualified(filter)?, &schema)).transpose()
     }
 
-    /// The scan of rows along the cheapest path.
-    fn row_scan(
-        &self,
-        state: &dyn Session,
-        env: &StatementEnv,
-        projection: Arc<[usize]>,
-        filters: &[Expr],
-        limit: Option<usize>,
-    ) -> Result<RowScanExec> {
-        let table = &self.table;
-        let predicate = predicate_of(&self.def, filters, &env.context.settings.time_zone);
-        let columns = self.needed_columns(&projection);
-        let view = env.view().map_err(datafusion_error)?;
-        let path = choose(&env.store, view, table, &predicate, &columns, &self.hints, self.lock_cost())
-            .map_err(datafusion_error)?;
-        let sort_exprs = Arc::new(self.sort_exprs(&projection, state)?);
-        let scan = RowScanExec::new(Arc::new(self.clone()), path, projection, sort_exprs, Direction::Forward, limit);
-        scan.split(view, table, state.config().target_partitions()).map_err(datafusion_error)
+    /// Rows that have one value each in the first `parts` parts of an index.
+    pub fn rows_per_key(&self, index: &IndexDef, parts: usize) -> f64 {
+        TableEstimate::of(&self.store, &self.table).rows_per_key(&self.store, &self.table, index, parts)
     }
 
     /// Cost of locking one of its rows.
     pub fn lock_cost(&self) -> f64 {
         if self.lock.is_some() { COST_LOCK } else { 0.0 }
-    }
-
-    fn needed_columns(&self, projection: &[usize]) -> Vec<usize> {
-        // An index alone gives neither the row's key nor a lock on the row, so both need what no index has.
-        let mut columns = projection.to_vec();
-        if self.lock.is_some() {
-            columns.push(usize::MAX);
-        }
-        columns
     }
 }
 
@@ -382,91 +326,4 @@ pub fn field_of(column: &ColumnDef) -> Field {
     };
     let expr_type = ExprType { sql_type: column.sql_type.clone(), nullable: column.nullable, coercibility };
     field_for(&column.name, &expr_type)
-}
-
-#[async_trait]
-impl TableProvider for RowTable {
-    fn schema(&self) -> SchemaRef {
-        self.schema.clone()
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::Base
-    }
-
-    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
-        // Filters only choose the ranges to read. The filter above the scan decides whether a row qualifies, except for conditions
-        // that a column table evaluates. A copy of columns answers them where it may be read; if rows are read after all, the scan
-        // applies them itself.
-        if self.copy_def().is_some()
-            && self.may_prefer_copy(&filters.iter().map(|filter| (*filter).clone()).collect::<Vec<_>>())
-        {
-            self.answers_filters.store(true, Ordering::Release);
-        }
-        let by_column = self.answers_filters.load(Ordering::Acquire);
-        let support = |filter: &&Expr| match by_column && self.answers(filter) {
-            true => TableProviderFilterPushDown::Exact,
-            // If another way of reading is cheaper, the scan applies it, too.
-            false if self.answered_by_entries(filter).is_some() => TableProviderFilterPushDown::Exact,
-            false => TableProviderFilterPushDown::Inexact,
-        };
-        Ok(filters.iter().map(support).collect())
-    }
-
-    fn statistics(&self) -> Option<Statistics> {
-        let rows = self.store.table_stats(&self.table).row_count;
-        let mut statistics = Statistics::new_unknown(&self.schema);
-        statistics.num_rows = Precision::Inexact(usize::try_from(rows).unwrap_or(usize::MAX));
-        Some(statistics)
-    }
-
-    async fn scan(
-        &self,
-        state: &dyn Session,
-        projection: Option<&Vec<usize>>,
-        filters: &[Expr],
-        limit: Option<usize>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let env = StatementEnv::of(state.config())?;
-        let projection: Arc<[usize]> = match projection {
-            Some(projection) => projection.as_slice().into(),
-            None => (0..self.schema.fields().len()).collect(),
-        };
-        if let Some(scan) = self.column_scan(state, &env, &projection, filters, limit)? {
-            return Ok(scan);
-        }
-        let left_to_scan = self.answers_filters.load(Ordering::Acquire);
-        let answered = filters
-            .iter()
-            .filter(|filter| (left_to_scan && self.answers(filter)) || self.answered_by_entries(filter).is_some());
-        let answered: Vec<Expr> = answered.cloned().collect();
-        // A limit is passed down only where no filter stands in between.
-        let limit = limit.filter(|_| answered.len() == filters.len());
-        if answered.is_empty() {
-            return Ok(Arc::new(self.row_scan(state, &env, projection, filters, limit)?));
-        }
-        if let [only] = answered.as_slice()
-            && let Some((position, ranges)) = self.answered_by_entries(only)
-        {
-            let scan = self.row_scan(state, &env, projection.clone(), filters, limit)?;
-            if scan.path.index == Some(position) && scan.path.ranges.as_ref() == Some(&ranges) {
-                return Ok(Arc::new(scan.answering()));
-            }
-        }
-        // No operator above the scan applies these or has asked for their columns.
-        let mut wider = projection.to_vec();
-        for column in answered.iter().flat_map(Expr::column_refs) {
-            let ordinal = self.schema.index_of(&column.name)?;
-            if !wider.contains(&ordinal) {
-                wider.push(ordinal);
-            }
-        }
-        let scan = self.row_scan(state, &env, wider.into(), filters, None)?;
-        let Some(condition) = conjunction(answered) else { return Ok(Arc::new(scan)) };
-        let condition = unqualified(condition)?;
-        let condition = state.create_physical_expr(condition, &DFSchema::try_from(scan.schema().as_ref().clone())?)?;
-        let wanted: Vec<usize> = (0..projection.len()).collect();
-        let filter = FilterExecBuilder::new(condition, Arc::new(scan)).apply_projection(Some(wanted))?.build()?;
-        Ok(Arc::new(filter))
-    }
 }

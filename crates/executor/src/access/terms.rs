@@ -3,7 +3,7 @@
 //! An entry of such an index is a term (an element of an array) and a row. The scan may read too many rows; the filter above it
 //! decides.
 
-use super::path::COST_LOOKUP;
+use super::cost::COST_LOOKUP;
 use super::predicate::{CompareOp, Predicate};
 use super::range::{EncodedRange, IndexRanges};
 use squall_catalog::{IndexDef, TableDef};
@@ -19,7 +19,6 @@ use squall_types::json::terms::TermRange;
 use squall_types::json::terms::search::MemberPath;
 use squall_types::json::{Json, JsonPath};
 use squall_types::{CollationId, SqlResult, SqlType, Value};
-use std::any::Any;
 use std::sync::Arc;
 
 use super::key::{storage_index_id, storage_range};
@@ -162,8 +161,7 @@ fn found(def: &TableDef, call: &expr::Call, args: &[Node<'_>]) -> Option<Predica
             }
         }
         (_, [left, right]) => {
-            let kernel: &dyn Any = call.kernel.as_ref();
-            let op = super::filter::bound_op(kernel.downcast_ref::<JsonCompareKernel>()?.op)?;
+            let op = super::predicate::bound_op(call.kernel_as::<JsonCompareKernel>()?.op)?;
             [(left, right, op), (right, left, op.swapped())].into_iter().find_map(|(one, other, op)| {
                 let (index, path) = document_path(def, one)?;
                 let value = document(other)?;
@@ -244,8 +242,7 @@ fn document(node: &Node<'_>) -> Option<Json> {
         Node::Constant(Value::Json(document), _) => document.to_json().ok(),
         Node::Constant(Value::String(text), _) => Json::parse(text).ok(),
         Node::Call(call, args) => {
-            let kernel: &dyn Any = call.kernel.as_ref();
-            let convert = kernel.downcast_ref::<ConvertKernel>().filter(|convert| convert.to == SqlType::Json)?;
+            let convert = call.kernel_as::<ConvertKernel>().filter(|convert| convert.to == SqlType::Json)?;
             match args.as_slice() {
                 [Node::Constant(value, _)] if !value.is_null() => Some(to_json(value, &convert.from)),
                 _ => None,
@@ -302,8 +299,7 @@ fn matched(def: &TableDef, call: &expr::Call, args: &[Node<'_>]) -> Option<Predi
 
 /// What MATCH … AGAINST searches for, nothing if that is NULL, and the place of the index of exactly its columns.
 fn search_of(def: &TableDef, call: &expr::Call, args: &[Node<'_>]) -> Option<(Option<Search>, usize)> {
-    let kernel: &dyn Any = call.kernel.as_ref();
-    let kernel = kernel.downcast_ref::<MatchKernel>()?;
+    let kernel = call.kernel_as::<MatchKernel>()?;
     let (against, columns) = args.split_last()?;
     let Node::Constant(against, _) = against else { return None };
     let columns: Vec<usize> = columns

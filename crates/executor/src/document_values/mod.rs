@@ -12,6 +12,7 @@
 //! `exec`.
 
 mod exec;
+mod provider;
 mod recognize;
 mod sample;
 mod source;

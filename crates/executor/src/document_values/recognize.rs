@@ -17,7 +17,6 @@ use squall_types::SqlType;
 use squall_types::json::JsonPath;
 use squall_types::json::terms::search::MemberPath;
 use squall_types::json::terms::value::{TermReader, Wanted};
-use std::any::Any;
 use std::sync::Arc;
 
 /// Has aggregations read indexes of documents where those say all that they ask for, at less cost.
@@ -38,8 +37,7 @@ fn by_index(aggregate: &Aggregate, env: &StatementEnv) -> Result<Option<Aggregat
     }
     let Some(scan) = scan_below(&aggregate.input) else { return Ok(None) };
     let provider = source_as_provider(&scan.source)?;
-    let provider: &dyn Any = provider.as_ref();
-    let Some(table) = provider.downcast_ref::<RowTable>() else { return Ok(None) };
+    let Some(table) = RowTable::of(provider.as_ref()) else { return Ok(None) };
     let Some(asked) = Asked::of(aggregate, table) else { return Ok(None) };
     let Some((index, document)) = index_of(table, &asked.column) else { return Ok(None) };
     let Some(reader) = TermReader::new(asked.wanted.clone()) else { return Ok(None) };
@@ -214,7 +212,7 @@ impl Asked {
             (name, [inner]) if name.starts_with("convert to ") || name.starts_with("CAST AS ") => {
                 let asked = Asked::of_path(inner)?;
                 let is_number = call_of(inner).is_some_and(|(inner, _)| &*inner.name == "JSON_EXTRACT")
-                    && is_conversion_to_double(call.kernel.as_ref());
+                    && is_conversion_to_double(call);
                 if is_number {
                     return Some(Asked { number: Some(argument.clone()), others: false, ..asked });
                 }
@@ -225,9 +223,8 @@ impl Asked {
     }
 }
 
-fn is_conversion_to_double(kernel: &dyn Any) -> bool {
-    kernel
-        .downcast_ref::<ConvertKernel>()
+fn is_conversion_to_double(call: &squall_functions::expr::Call) -> bool {
+    call.kernel_as::<ConvertKernel>()
         .is_some_and(|convert| convert.from == SqlType::Json && matches!(convert.to, SqlType::Double { .. }))
 }
 

@@ -237,7 +237,7 @@ fn assigns_variables(plan: &LogicalPlan) -> SqlResult<bool> {
     let visited = plan.apply(|plan| {
         plan.apply_expressions(|expr| {
             expr.apply(|expr| {
-                found |= matches!(expr, Expr::ScalarFunction(call) if is_assignment(call.func.name()));
+                found |= matches!(expr, Expr::ScalarFunction(call) if is_assignment(&call.func));
                 Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
             })
         })

@@ -139,9 +139,7 @@ struct Distance {
 impl Distance {
     fn of(key: &PhysicalExprRef) -> Option<Distance> {
         let call = key.downcast_ref::<ScalarFunctionExpr>()?;
-        let udf: &dyn Any = call.fun().inner().as_ref();
-        let kernel: &dyn Any = udf.downcast_ref::<CallUdf>()?.call().kernel.as_ref();
-        let metric = kernel.downcast_ref::<DistanceKernel>()?.metric?;
+        let metric = CallUdf::of(call.fun())?.call().kernel_as::<DistanceKernel>()?.metric?;
         let [left, right, _] = call.args() else { return None };
         let of = |column: &PhysicalExprRef, vector: &PhysicalExprRef| {
             let column = column.downcast_ref::<Column>()?.index();
@@ -162,10 +160,12 @@ fn gives_the_same(expr: &PhysicalExprRef) -> bool {
     // Looking cannot fail.
     let _ = expr.apply(|expr| {
         if let Some(call) = expr.downcast_ref::<ScalarFunctionExpr>() {
-            let udf: &dyn Any = call.fun().inner().as_ref();
-            is_constant &= match udf.downcast_ref::<CallUdf>() {
+            is_constant &= match CallUdf::of(call.fun()) {
                 Some(udf) => udf.call().volatility != squall_registry::Volatility::Volatile,
-                None => udf.is::<ParameterUdf>() || call.fun().signature().volatility != Volatility::Volatile,
+                None => {
+                    (call.fun().inner().as_ref() as &dyn Any).is::<ParameterUdf>()
+                        || call.fun().signature().volatility != Volatility::Volatile
+                }
             };
         }
         Ok(TreeNodeRecursion::Continue)

@@ -92,9 +92,7 @@ pub fn free_placeholders(plan: &LogicalPlan) -> Result<BTreeSet<String>> {
                 Ok(TreeNodeRecursion::Continue)
             })
         })?;
-        if let LogicalPlan::Extension(extension) = plan
-            && let Some(apply) = extension.node.as_any().downcast_ref::<Apply>()
-        {
+        if let Some(apply) = Apply::of(plan) {
             found.extend(apply.free_placeholders().cloned());
         }
         Ok(TreeNodeRecursion::Continue)
@@ -103,6 +101,12 @@ pub fn free_placeholders(plan: &LogicalPlan) -> Result<BTreeSet<String>> {
 }
 
 impl Apply {
+    /// A plan's topmost node, if it is an Apply.
+    pub fn of(plan: &LogicalPlan) -> Option<&Apply> {
+        let LogicalPlan::Extension(extension) = plan else { return None };
+        extension.node.as_any().downcast_ref()
+    }
+
     /// Builds the node. `outputs` describes the added columns.
     #[allow(clippy::too_many_arguments, reason = "the parts of the node, each of its own type")]
     pub fn new(
@@ -174,8 +178,7 @@ pub fn substitute(plan: LogicalPlan, values: &HashMap<String, ScalarValue>) -> R
                 _ => Ok(Transformed::no(expr)),
             })
         })?;
-        let LogicalPlan::Extension(extension) = &plan.data else { return Ok(plan) };
-        let Some(apply) = extension.node.as_any().downcast_ref::<Apply>() else { return Ok(plan) };
+        let Some(apply) = Apply::of(&plan.data) else { return Ok(plan) };
         if !apply.facts.placeholders.iter().any(|id| values.contains_key(id)) {
             return Ok(plan);
         }

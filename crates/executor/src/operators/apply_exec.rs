@@ -227,8 +227,11 @@ impl Runner {
         let operands = evaluate(&self.spec.operands, batch)?;
         let mut results = Vec::with_capacity(batch.num_rows());
         if self.spec.outer_values.is_empty() {
-            let result =
-                if batch.num_rows() == 0 { SubqueryResult::empty(&self.spec)? } else { self.constant().await? };
+            let result = if batch.num_rows() == 0 {
+                SubqueryResult::empty(&self.spec.subquery_schema)
+            } else {
+                self.constant().await?
+            };
             results.resize(batch.num_rows(), result);
         } else {
             self.correlated(&outer, batch.num_rows(), &mut results).await?;

@@ -6,11 +6,13 @@ use arrow::record_batch::RecordBatch;
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::ScalarUDF;
 use datafusion::physical_expr::ScalarFunctionExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::StreamExt;
+use squall_functions::expr::CallUdf;
 use std::sync::Arc;
 
 /// Cuts the batches of its input into single rows.
@@ -46,7 +48,7 @@ pub fn one_row_at_a_time(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Executi
         let mut assigns = false;
         plan.apply_expressions(&mut |expr| {
             expr.apply(|expr| {
-                assigns |= expr.downcast_ref::<ScalarFunctionExpr>().is_some_and(|call| is_assignment(call.name()));
+                assigns |= expr.downcast_ref::<ScalarFunctionExpr>().is_some_and(|call| is_assignment(call.fun()));
                 Ok(if assigns { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
             })
         })?;
@@ -61,6 +63,6 @@ pub fn one_row_at_a_time(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Executi
 }
 
 /// Whether a function is the assignment of a user variable.
-pub fn is_assignment(name: &str) -> bool {
-    name.starts_with('@') && name.ends_with(":=")
+pub fn is_assignment(function: &ScalarUDF) -> bool {
+    CallUdf::of(function).is_some_and(|udf| udf.call().kernel.assigns_variables())
 }

@@ -76,7 +76,7 @@ impl PassThroughExec {
 
     /// Whether a plan's topmost operator is one that does `T`.
     pub fn is_of<T: PassThrough>(plan: &Arc<dyn ExecutionPlan>) -> bool {
-        plan.downcast_ref::<Self>().is_some_and(|operator| (&*operator.what as &dyn Any).is::<T>())
+        <Self as Operator>::of(plan.as_ref()).is_some_and(|operator| (&*operator.what as &dyn Any).is::<T>())
     }
 }
 

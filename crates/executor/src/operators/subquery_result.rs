@@ -1,8 +1,7 @@
 //! Answers of subqueries, and a bounded cache of them.
 
-use crate::operators::apply_exec::ApplySpec;
 use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::datatypes::{DataType, Int64Type};
+use arrow::datatypes::{DataType, Int64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use datafusion::common::{Result, internal_err};
 use datafusion::execution::TaskContext;
@@ -27,9 +26,9 @@ impl SubqueryResult {
     }
 
     /// No rows.
-    pub(crate) fn empty(spec: &ApplySpec) -> Result<Self> {
-        let rows = RecordBatch::new_empty(Arc::clone(&spec.subquery_schema));
-        Ok(Self(Arc::new(ChargedRows { rows, _reservation: None })))
+    pub(crate) fn empty(schema: &SchemaRef) -> Self {
+        let rows = RecordBatch::new_empty(Arc::clone(schema));
+        Self(Arc::new(ChargedRows { rows, _reservation: None }))
     }
 
     pub(crate) fn rows(&self) -> &RecordBatch {

@@ -6,6 +6,7 @@
 //! processing", 2008). The answer does not depend on it: a scan that begins before the keys are complete does not use them.
 
 use crate::access::column_scan::ColumnScanExec;
+use crate::operator::Operator;
 use crate::operators::as_hash_join;
 use crate::operators::pass_through::{PassThrough, PassThroughExec};
 use crate::runtime_filters::join_keys::{JoinKeys, Keys};
@@ -105,7 +106,7 @@ fn tested(
     keys: &Arc<JoinKeys>,
     build_rows: f64,
 ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-    if let Some(scan) = plan.downcast_ref::<ColumnScanExec>() {
+    if let Some(scan) = ColumnScanExec::of(plan.as_ref()) {
         let Some(ordinal) = scan.projection.get(column).copied() else { return Ok(None) };
         let is_key = scan.source.def.columns.get(ordinal).is_some_and(|column| is_key_type(&column.sql_type));
         let pays = build_rows * FEWER_TIMES <= scan.visible_rows() as f64;

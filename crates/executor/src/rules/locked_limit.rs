@@ -2,6 +2,7 @@
 //! same time.
 
 use crate::access::scan::RowScanExec;
+use crate::operator::Operator;
 use crate::operators::lookup_join::IndexLookupJoinExec;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
@@ -35,7 +36,7 @@ impl PhysicalOptimizerRule for LockedLimitRule {
 
 /// The plan, in which scans know whether the operators above may stop before their end.
 fn below(plan: Arc<dyn ExecutionPlan>, is_limited: bool) -> Result<Arc<dyn ExecutionPlan>> {
-    if let Some(scan) = plan.downcast_ref::<RowScanExec>() {
+    if let Some(scan) = RowScanExec::of(plan.as_ref()) {
         let is_locked = is_limited && scan.source.lock.is_some();
         return Ok(if is_locked { Arc::new(scan.ending_early()) } else { plan });
     }

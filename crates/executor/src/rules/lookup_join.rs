@@ -3,8 +3,9 @@
 use crate::access::column_copy::{COST_COLUMN_ROW, COST_COLUMN_SCAN};
 use crate::access::column_scan::ColumnScanExec;
 use crate::access::filter::{compares_as_bytes, is_sort_key_of, sort_key_operand};
-use crate::access::path::{AccessPath, is_usable, rows_per_key_of};
+use crate::access::path::{AccessPath, is_usable};
 use crate::access::scan::RowScanExec;
+use crate::operator::Operator as _;
 use crate::operators::lookup_join::{IndexLookupJoinExec, InnerTable, Kept, KeySource, LookupKey};
 use arrow::datatypes::{FieldRef, Schema};
 use datafusion::common::config::ConfigOptions;
@@ -116,7 +117,7 @@ fn lookup_on(join: &HashJoinExec, inner: JoinSide) -> Result<Option<(f64, IndexL
         if keys.is_empty() {
             continue;
         }
-        let found = rows_per_key_of(&scan.source, index, keys.len());
+        let found = scan.source.rows_per_key(index, keys.len());
         let look_up = scan.source.table.traits().lookup_cost;
         let cost = outer_rows * (look_up + found * (COST_FOUND + lock_cost));
         if cost < scan.path.cost && best.as_ref().is_none_or(|(least, ..)| cost < *least) {
@@ -224,7 +225,7 @@ fn inner_scan(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<InnerScan>> {
     if let Some(scan) = RowScanExec::replaceable(plan) {
         return Ok(Some((scan.clone(), None, None)));
     }
-    if let Some(scan) = plan.downcast_ref::<ColumnScanExec>() {
+    if let Some(scan) = ColumnScanExec::of(plan.as_ref()) {
         return column_scan_as_rows(scan);
     }
     if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {

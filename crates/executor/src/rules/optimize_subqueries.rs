@@ -32,8 +32,7 @@ impl OptimizerRule for OptimizeSubqueries {
     }
 
     fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        let LogicalPlan::Extension(extension) = &plan else { return Ok(Transformed::no(plan)) };
-        let Some(apply) = extension.node.as_any().downcast_ref::<Apply>() else { return Ok(Transformed::no(plan)) };
+        let Some(apply) = Apply::of(&plan) else { return Ok(Transformed::no(plan)) };
         if apply.optimized {
             return Ok(Transformed::no(plan));
         }

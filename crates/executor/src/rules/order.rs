@@ -7,6 +7,7 @@ use crate::access::predicate::Predicate;
 use crate::access::range::index_ranges;
 use crate::access::scan::RowScanExec;
 use crate::access::virtual_table::PartsExec;
+use crate::operator::Operator;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
@@ -161,7 +162,7 @@ fn first_row(aggregate: &AggregateExec) -> Option<Arc<dyn ExecutionPlan>> {
     let expressions = function.expressions();
     let [argument] = expressions.as_slice() else { return None };
     let column = argument.downcast_ref::<Column>()?.index();
-    if let Some(parts) = aggregate.input().downcast_ref::<PartsExec>() {
+    if let Some(parts) = PartsExec::of(aggregate.input().as_ref()) {
         return Some(Arc::new(parts.first_of(column, greatest)?));
     }
     let scan = RowScanExec::replaceable(aggregate.input())?;

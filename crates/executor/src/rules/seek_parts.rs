@@ -5,6 +5,7 @@
 //! that asks earlier gets all parts, which is correct because the join filters anyway.
 
 use crate::access::virtual_table::PartsExec;
+use crate::operator::Operator;
 use crate::operators::pass_through::{PassThrough, PassThroughExec};
 use crate::rules::order::replace_leaf;
 use crate::runtime_filters::noted_bounds::NotedBounds;
@@ -112,7 +113,7 @@ fn ordered_parts<'p>(
     key: &Arc<dyn PhysicalExpr>,
 ) -> Option<(&'p PartsExec, &'p SqlType)> {
     let index = key.downcast_ref::<Column>()?.index();
-    if let Some(parts) = plan.downcast_ref::<PartsExec>() {
+    if let Some(parts) = PartsExec::of(plan.as_ref()) {
         let sql_type = parts.order_type(index)?;
         let is_moment = matches!(sql_type, SqlType::DateTime { .. } | SqlType::Timestamp { .. });
         return (is_moment && !parts.is_bounded()).then_some((parts, sql_type));

@@ -6,6 +6,7 @@
 //! its first row. The filter stays: a scan that asks for parts before the value is known gets all of them.
 
 use crate::access::virtual_table::PartsExec;
+use crate::operator::Operator as _;
 use crate::operators::ApplyExec;
 use crate::operators::apply::ApplyKind;
 use crate::runtime_filters::scalar_bound::ScalarBound;
@@ -59,7 +60,7 @@ enum Origin<'p> {
 
 /// Where a column of a chain of operators over parts comes from.
 fn origin(plan: &Arc<dyn ExecutionPlan>, index: usize) -> Option<Origin<'_>> {
-    if let Some(parts) = plan.downcast_ref::<PartsExec>() {
+    if let Some(parts) = PartsExec::of(plan.as_ref()) {
         let sql_type = parts.order_type(index)?;
         let is_moment = matches!(sql_type, SqlType::DateTime { .. } | SqlType::Timestamp { .. });
         return is_moment.then_some(Origin::Order(sql_type));
@@ -71,7 +72,7 @@ fn origin(plan: &Arc<dyn ExecutionPlan>, index: usize) -> Option<Origin<'_>> {
         };
         return origin(filter.input(), index);
     }
-    if let Some(apply) = plan.downcast_ref::<ApplyExec>() {
+    if let Some(apply) = ApplyExec::of(plan.as_ref()) {
         let input_columns = apply.input().schema().fields().len();
         if index < input_columns {
             return origin(apply.input(), index);
@@ -144,12 +145,12 @@ fn rebuilt(
     plan: &Arc<dyn ExecutionPlan>,
     bounds: &[(*const ApplyExec, Arc<ScalarBound>)],
 ) -> Result<Arc<dyn ExecutionPlan>> {
-    if let Some(parts) = plan.downcast_ref::<PartsExec>() {
+    if let Some(parts) = PartsExec::of(plan.as_ref()) {
         return Ok(Arc::new(parts.within_scalars(bounds.iter().map(|(_, bound)| bound.clone()))));
     }
     let [below] = plan.children()[..] else { return internal_err!("a chain of operators has one input each") };
     let input = rebuilt(below, bounds)?;
-    match plan.downcast_ref::<ApplyExec>() {
+    match ApplyExec::of(plan.as_ref()) {
         Some(apply) => {
             let own = bounds.iter().filter(|(publisher, _)| std::ptr::eq(*publisher, apply));
             Ok(Arc::new(apply.publishing(input, own.map(|(_, bound)| bound.clone()))))

@@ -31,6 +31,8 @@ use datafusion::execution::memory_pool::{FairSpillPool, MemoryConsumer, MemoryPo
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_optimizer::PhysicalOptimizerRule as _;
+use datafusion::physical_optimizer::join_selection::JoinSelection;
 use datafusion::physical_plan::execution_plan::EmissionType;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
@@ -299,7 +301,8 @@ impl QueryRuntime {
 /// their inputs.
 fn with_row_table_rules(state: SessionState) -> SessionState {
     let mut rules = state.physical_optimizers().to_vec();
-    let after = rules.iter().position(|rule| rule.name() == "join_selection").map_or(0, |at| at + 1);
+    let joins = JoinSelection::new();
+    let after = rules.iter().position(|rule| rule.name() == joins.name()).map_or(0, |at| at + 1);
     rules.insert(after, Arc::new(IndexLookupJoinRule));
     rules.insert(after + 1, Arc::new(OrderedScanRule));
     rules.insert(after + 2, Arc::new(SeekPartsRule));

@@ -19,7 +19,6 @@ use squall_statement_context::StatementContext;
 use squall_types::collation::sort_key;
 use squall_types::temporal::TimeZone;
 use squall_types::{DateTime, SqlType};
-use std::any::Any;
 use std::sync::Arc;
 
 /// Makes the rows; `None` if the kernel's result does not determine them: the extreme of a TIMESTAMP near a time at which clocks
@@ -274,8 +273,7 @@ fn sums(
     call: &AggregateCall,
     context: &StatementContext,
 ) -> Result<ArrayRef> {
-    let kernel: &dyn Any = call.kernel.as_ref();
-    let kernel = kernel.downcast_ref::<SumKernel>().ok_or_else(|| internal_datafusion_err!("a sum of another kind"))?;
+    let kernel = call.kernel_as::<SumKernel>().ok_or_else(|| internal_datafusion_err!("a sum of another kind"))?;
     let sums: Decimal128Array = groups.iter().map(|group| Some(group.values[sum].unwrap_or(0))).collect();
     let sums = sums.with_data_type(kernel.state_type());
     let counts: Int64Array = groups.iter().map(|group| group.values[count].map(|count| count as i64)).collect();

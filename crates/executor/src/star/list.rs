@@ -11,7 +11,6 @@ use squall_column_store::{ListOptions, ZONE_ROWS, append_list};
 use squall_column_tables::{ColumnSnapshot, TableColumns, sql_error};
 use squall_functions::aggregate::group_concat::{GroupConcatKernel, PlainConcat};
 use squall_functions::expr::datafusion_error;
-use std::any::Any;
 
 /// A list, and what it took.
 pub(super) struct Listed {
@@ -29,8 +28,7 @@ pub(super) fn listed(
     threads: usize,
     env: &StatementEnv,
 ) -> Result<Listed> {
-    let kernel: &dyn Any = list.call.kernel.as_ref();
-    let kernel = kernel.downcast_ref::<GroupConcatKernel>().ok_or_else(|| internal_datafusion_err!("no list"))?;
+    let kernel = list.call.kernel_as::<GroupConcatKernel>().ok_or_else(|| internal_datafusion_err!("no list"))?;
     let condition = Condition::from(&spec.condition);
     let mut listing = Listing {
         condition: &condition,

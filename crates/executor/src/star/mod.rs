@@ -14,6 +14,7 @@ mod dimension;
 pub mod exec;
 mod list;
 pub mod node;
+mod plain_aggregate;
 mod recognize;
 mod spec;
 

@@ -1,6 +1,7 @@
 //! Recognizes the aggregations that are star queries.
 
 use super::node::StarAggregate;
+use super::plain_aggregate::PlainAggregate;
 use super::spec::{GroupPart, Join, List, Output, StarSpec};
 use crate::access::filter::sort_key_column;
 use crate::access::{ROW_KEY_COLUMN, RowTable};
@@ -20,7 +21,6 @@ use squall_functions::expr::CallUdf;
 use squall_types::collation::sort_key;
 use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, SqlType, Value};
-use std::any::Any;
 use std::sync::Arc;
 
 /// Puts star queries in the place of the aggregations that are some.
@@ -107,8 +107,7 @@ impl Tables<'_> {
     fn leaf(&mut self, plan: &LogicalPlan) -> Result<bool> {
         let Some(scan) = scan_of(plan) else { return Ok(false) };
         let provider = source_as_provider(&scan.source)?;
-        let provider: &dyn Any = provider.as_ref();
-        let Some(table) = provider.downcast_ref::<RowTable>() else { return Ok(false) };
+        let Some(table) = RowTable::of(provider.as_ref()) else { return Ok(false) };
         let alone = matches!(plan, LogicalPlan::TableScan(_));
         self.leaves.push(Leaf { plan: plan.clone(), table: table.clone(), scan: alone.then(|| scan.clone()) });
         Ok(true)
@@ -203,10 +202,8 @@ fn is_leaf(plan: &LogicalPlan) -> bool {
     // A projection right above the column table would hide that it is one.
     match plan {
         LogicalPlan::Projection(projection) => match projection.input.as_ref() {
-            LogicalPlan::TableScan(scan) => source_as_provider(&scan.source).is_ok_and(|provider| {
-                let provider: &dyn Any = provider.as_ref();
-                provider.downcast_ref::<RowTable>().is_some_and(|table| !is_by_column(table, scan))
-            }),
+            LogicalPlan::TableScan(scan) => source_as_provider(&scan.source)
+                .is_ok_and(|provider| RowTable::of(provider.as_ref()).is_some_and(|table| !is_by_column(table, scan))),
             other => scan_of(other).is_some(),
         },
         _ => false,
@@ -350,8 +347,8 @@ impl<'a> Making<'a> {
         }
         let [argument] = params.args.as_slice() else { return None };
         let argument = self.tables.resolved(argument)?;
-        let output = match func.name() {
-            "count" => {
+        let output = match PlainAggregate::of(func) {
+            Some(PlainAggregate::Count) => {
                 let aggregate = match &argument {
                     Expr::Literal(scalar, _) if !scalar.is_null() => Aggregate::CountRows,
                     Expr::Column(column) => Aggregate::Count(Expression::Column(self.fact_column(column)?)),
@@ -359,23 +356,21 @@ impl<'a> Making<'a> {
                 };
                 Output::Count(self.add(aggregate))
             }
-            name @ ("min" | "max") => {
+            Some(extreme @ (PlainAggregate::Min | PlainAggregate::Max)) => {
                 let Expr::Column(column) = &argument else { return None };
-                self.extreme(self.fact_column(column)?, name == "max")?
+                self.extreme(self.fact_column(column)?, extreme == PlainAggregate::Max)?
             }
-            "first_value" => self.any_value(argument)?,
-            _ => {
+            Some(PlainAggregate::FirstValue) => self.any_value(argument)?,
+            None => {
                 let call = KernelUdaf::of(func)?.call();
-                let kernel: &dyn Any = call.kernel.as_ref();
-                if let (Some(kernel), Expr::Column(column)) = (kernel.downcast_ref::<StringExtremeKernel>(), &argument)
-                {
+                if let (Some(kernel), Expr::Column(column)) = (call.kernel_as::<StringExtremeKernel>(), &argument) {
                     let ordinal = self.fact_column(column)?;
                     let output = self.extreme_text(ordinal, kernel.max, kernel.collation)?;
                     self.outputs.push(output);
                     return Some(());
                 }
                 // Sums of doubles depend on the order of the rows, and those of 256 bits are not the kernel's.
-                if !kernel.downcast_ref::<SumKernel>()?.is_narrow() {
+                if !call.kernel_as::<SumKernel>()?.is_narrow() {
                     return None;
                 }
                 let argument = self.expression(&argument)?;
@@ -420,7 +415,10 @@ impl<'a> Making<'a> {
         let ([], [expr]) = (aggregate.group_expr.as_slice(), aggregate.aggr_expr.as_slice()) else { return None };
         let expr = expr.clone().unalias();
         let Expr::AggregateFunction(AggregateFunction { func, params }) = &expr else { return None };
-        let plain = func.name() == "count" && params.distinct && params.filter.is_none() && params.order_by.is_empty();
+        let plain = PlainAggregate::of(func) == Some(PlainAggregate::Count)
+            && params.distinct
+            && params.filter.is_none()
+            && params.order_by.is_empty();
         let ([argument], true) = (params.args.as_slice(), plain) else { return None };
         self.group(argument)?;
         // Groups of a dimension may be none of the column table's rows'.
@@ -435,8 +433,7 @@ impl<'a> Making<'a> {
         let expr = expr.clone().unalias();
         let Expr::AggregateFunction(AggregateFunction { func, params }) = &expr else { return None };
         let call = KernelUdaf::of(func)?.call();
-        let kernel: &dyn Any = call.kernel.as_ref();
-        let kernel = kernel.downcast_ref::<GroupConcatKernel>()?;
+        let kernel = call.kernel_as::<GroupConcatKernel>()?;
         let plain = self.dimensions.is_empty() && kernel.is_plain() && !params.distinct && params.filter.is_none();
         let ([argument], true) = (params.args.as_slice(), plain) else { return None };
         let Expr::Column(column) = self.tables.resolved(argument)? else { return None };
@@ -480,8 +477,7 @@ impl<'a> Making<'a> {
                 is_summed(self.fact_type(ordinal)).then_some(Expression::Column(ordinal))
             }
             Expr::ScalarFunction(function) => {
-                let inner: &dyn Any = function.func.inner().as_ref();
-                let call = inner.downcast_ref::<CallUdf>()?.call();
+                let call = CallUdf::of(&function.func)?.call();
                 let [left, right] = function.args.as_slice() else { return None };
                 // Differences of unsigned numbers are errors below zero.
                 let signed = matches!(call.ty.sql_type, SqlType::Int { unsigned: false, .. });

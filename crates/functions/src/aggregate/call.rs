@@ -62,6 +62,11 @@ pub struct AggregateParts {
 }
 
 impl AggregateCall {
+    /// The kernel, if it is one of this type.
+    pub fn kernel_as<K: AggregateKernel>(&self) -> Option<&K> {
+        (self.kernel.as_ref() as &dyn Any).downcast_ref()
+    }
+
     pub(super) fn new(
         name: impl Into<Arc<str>>,
         kernel: Arc<dyn AggregateKernel>,

@@ -8,7 +8,7 @@ use arrow::array::{Array, ArrayRef, BinaryViewBuilder};
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, TypeSignature,
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature,
     Volatility as DataFusionVolatility,
 };
 use rustc_hash::FxHasher;
@@ -39,9 +39,8 @@ pub struct CallUdf {
 /// Whether an argument is a huge literal, or a call that is over one.
 fn holds_huge_literal(arg: &Expr) -> bool {
     let Expr::ScalarFunction(function) = arg else { return false };
-    let inner: &dyn Any = function.func.inner().as_ref();
-    inner.downcast_ref::<LongLiteralUdf>().is_some_and(LongLiteralUdf::is_huge)
-        || inner.downcast_ref::<CallUdf>().is_some_and(|udf| udf.is_stripped)
+    LongLiteralUdf::of(&function.func).is_some_and(LongLiteralUdf::is_huge)
+        || CallUdf::of(&function.func).is_some_and(|udf| udf.is_stripped)
 }
 
 /// The name that DataFusion gives to a column of a call's values. It asks for it all the time, and each call's name has those of
@@ -82,6 +81,11 @@ impl ColumnName {
 }
 
 impl CallUdf {
+    /// The call that a function is; `None` for other functions.
+    pub fn of(function: &ScalarUDF) -> Option<&CallUdf> {
+        (function.inner().as_ref() as &dyn Any).downcast_ref()
+    }
+
     /// Wraps a call whose arguments are `args` for DataFusion. Of arguments with a huge literal the call keeps only the types.
     pub fn over(args: &[Expr], call: &Arc<Call>, slot: Arc<ExecutionSlot>) -> Self {
         if !args.iter().any(holds_huge_literal) {

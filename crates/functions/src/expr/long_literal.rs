@@ -15,6 +15,7 @@ use datafusion::logical_expr::{
 };
 use squall_registry::ExprType;
 use squall_types::Value;
+use std::any::Any;
 use std::fmt::{self, Debug, Formatter};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -43,6 +44,11 @@ pub struct LongLiteralUdf {
 }
 
 impl LongLiteralUdf {
+    /// The literal that a function is; `None` for other functions.
+    pub fn of(function: &ScalarUDF) -> Option<&LongLiteralUdf> {
+        (function.inner().as_ref() as &dyn Any).downcast_ref()
+    }
+
     /// The literal as an expression, if it is long.
     pub(super) fn expr_of(value: &Value, ty: &ExprType) -> Result<Option<Expr>> {
         let bytes = match value {

@@ -36,6 +36,7 @@ use ::datafusion::common::TableReference;
 use ::datafusion::logical_expr::Expr;
 use squall_registry::{Coercibility, ExprType, ScalarKernel, Volatility};
 use squall_types::{CollationId, SqlType, Value};
+use std::any::Any;
 use std::sync::Arc;
 
 /// An expression with every name and type settled.
@@ -168,6 +169,11 @@ impl Call {
         let name = name.into();
         let fingerprint = format!("{name}\0{kernel:?}").into();
         Self { name, kernel, args, ty, volatility, fingerprint }
+    }
+
+    /// The kernel, if it is one of this type.
+    pub fn kernel_as<K: ScalarKernel>(&self) -> Option<&K> {
+        (self.kernel.as_ref() as &dyn Any).downcast_ref()
     }
 }
 

@@ -7,10 +7,13 @@ use super::call_udf::ColumnName;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, BooleanBuilder, StringViewArray};
 use arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue};
-use datafusion::logical_expr::{ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
 use rustc_hash::FxHashMap;
 use squall_types::CollationId;
 use squall_types::collation::compare;
+use std::any::Any;
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -39,6 +42,11 @@ impl Hash for TextCompareUdf {
 }
 
 impl TextCompareUdf {
+    /// The comparison that a function is; `None` for other functions.
+    pub fn of(function: &ScalarUDF) -> Option<&TextCompareUdf> {
+        (function.inner().as_ref() as &dyn Any).downcast_ref()
+    }
+
     /// A comparison; `<=>` is not one of them.
     pub fn new(op: CompareOp, collation: CollationId) -> Self {
         Self { op, collation, signature: Signature::any(2, Volatility::Immutable), column_name: ColumnName::default() }

@@ -11,7 +11,6 @@ use squall_functions::fulltext::{MatchKernel, Mode, Parser};
 use squall_parser::ast;
 use squall_statement_context::FulltextKey;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult};
-use std::any::Any;
 use std::sync::Arc;
 
 impl Context<'_> {
@@ -111,8 +110,7 @@ pub(crate) fn relevance_order<'s>(select: &'s ast::Select, order_by: &[ast::Orde
 /// `None` if rows are not put in order by this MATCH.
 pub(crate) fn relevance_ties(bound: &BoundExpr, written: &ast::Expr) -> Option<Vec<ast::ColumnName>> {
     let (BoundExpr::Call(call), ast::Expr::Match { columns, .. }) = (bound, written) else { return None };
-    let kernel: &dyn Any = call.kernel.as_ref();
-    let kernel = kernel.downcast_ref::<MatchKernel>().filter(|kernel| kernel.orders_rows())?;
+    let kernel = call.kernel_as::<MatchKernel>().filter(|kernel| kernel.orders_rows())?;
     let table = &kernel.key.table;
     let first = columns.first()?;
     let primary = table.indexes.iter().find(|index| index.primary);

@@ -58,7 +58,7 @@ pub use parameter::ParameterKind;
 pub(crate) use row_expr::{GroupRows, HavingNames};
 pub use row_expr::{RowColumn, RowTable, columns_read};
 pub use row_locks::RowLocks;
-pub(crate) use subquery::VALUE_OF_SUBQUERY;
+pub(crate) use subquery::is_value_of_subquery;
 pub use trigger::RowTriggers;
 pub use types::{ARRAY_CAST, element_type, geometry_kind, interval_unit};
 pub use view::{parse as parse_view, parse_error, parse_options};

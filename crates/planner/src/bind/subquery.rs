@@ -19,7 +19,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// How EXPLAIN names the value of a subquery.
-pub(crate) const VALUE_OF_SUBQUERY: &str = "(subquery)";
+const VALUE_OF_SUBQUERY: &str = "(subquery)";
+
+/// Whether a column of a plan has the value of a subquery. DataFusion passes on nothing of a column but its name.
+pub(crate) fn is_value_of_subquery(column: &str) -> bool {
+    column.starts_with(VALUE_OF_SUBQUERY)
+}
 
 impl Context<'_> {
     /// Binds the query of a subquery in an expression.

@@ -41,6 +41,10 @@ impl ScalarKernel for AssignVariable {
         context.user_variables.assign(self.name.clone(), value.clone(), self.sql_type.clone())?;
         Ok(value)
     }
+
+    fn assigns_variables(&self) -> bool {
+        true
+    }
 }
 
 impl Context<'_> {

@@ -5,7 +5,7 @@ use super::target::Target;
 use crate::bind::Binder;
 use squall_catalog::{TableDef, TableEntry};
 use squall_parser::ast;
-use squall_row_store::RowStore;
+use squall_row_store::TableStore;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub struct DmlBinder<'a> {
     /// Names and expressions.
     pub binder: &'a Binder<'a>,
     /// Tables.
-    pub store: &'a RowStore,
+    pub store: &'a dyn TableStore,
     /// Bound rules of tables.
     pub rules: &'a RulesCache,
     /// Whether rows of UPDATE and DELETE are found by a query also where they need none: EXPLAIN shows its plan.
@@ -38,7 +38,7 @@ pub enum ChangeLocks {
 
 impl<'a> DmlBinder<'a> {
     /// For carrying changes out.
-    pub fn new(binder: &'a Binder<'a>, store: &'a RowStore, rules: &'a RulesCache) -> DmlBinder<'a> {
+    pub fn new(binder: &'a Binder<'a>, store: &'a dyn TableStore, rules: &'a RulesCache) -> DmlBinder<'a> {
         DmlBinder { binder, store, rules, by_query: false, locks: ChangeLocks::None }
     }
 

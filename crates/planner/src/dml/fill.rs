@@ -5,7 +5,7 @@ use super::rules::DefaultRule;
 use super::target::{RowMaker, zero_value};
 use squall_catalog::TriggerEvent;
 use squall_executor::env::StatementEnv;
-use squall_row_store::{RowStore, Table};
+use squall_row_store::{Table, TableStore};
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 
 /// Makes rows of an INSERT, a REPLACE or a LOAD DATA complete.
@@ -178,7 +178,12 @@ impl<'a> RowFiller<'a> {
 }
 
 /// The next AUTO_INCREMENT value of the form `offset + n × increment`.
-pub(super) fn next_auto_increment(store: &RowStore, table: &Table, increment: u64, offset: u64) -> SqlResult<u64> {
+pub(super) fn next_auto_increment(
+    store: &dyn TableStore,
+    table: &Table,
+    increment: u64,
+    offset: u64,
+) -> SqlResult<u64> {
     let increment = increment.max(1);
     let mut value = store.next_auto_increment(table, 1);
     if increment > 1 {

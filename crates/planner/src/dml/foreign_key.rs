@@ -16,7 +16,7 @@ use squall_executor::access::path::{IndexHints, choose};
 use squall_executor::access::predicate::{CompareOp, Predicate};
 use squall_executor::env::StatementEnv;
 use squall_row_store::{
-    Direction, KeyRange, LockMode, LockRequest, LockedRow, ReadView, Row, RowStore, StoreResult, Table, TableLock,
+    Direction, KeyRange, LockMode, LockRequest, LockedRow, ReadView, Row, StoreResult, Table, TableLock, TableStore,
 };
 use squall_types::temporal::TimeZone;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value, collation};
@@ -311,7 +311,7 @@ struct KeyedRows {
 
 impl KeyedRows {
     fn new(
-        store: &RowStore,
+        store: &dyn TableStore,
         view: &ReadView,
         def: &Arc<TableDef>,
         columns: &[usize],

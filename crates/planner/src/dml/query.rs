@@ -3,13 +3,13 @@
 use super::change::{delete_row, new_values, update_result, update_row};
 use super::find::{note_use, with_parameters, with_view};
 use super::plan::{QueryChangePlan, TableChange, column_types};
-use super::segment_rows::{BULK_ROWS_MIN, BulkByQuery, FoundPlaces, Place};
+use super::segment_rows::BulkByQuery;
 use super::target::RowMaker;
 use super::{DmlContext, DmlResult};
 use crate::bind::BoundQuery;
 use datafusion::execution::memory_pool::MemoryReservation;
 use squall_catalog::Authorized;
-use squall_column_tables::RowAddress;
+use squall_column_tables::{BULK_ROWS_MIN, FoundPlaces, Place, RowAddress};
 use squall_executor::env::StatementEnv;
 use squall_executor::runtime::QueryRuntime;
 use squall_functions::arrow_map::value_at;
@@ -226,7 +226,7 @@ impl<'a> RowChanges<'a> {
     fn take_places(&mut self) -> SqlResult<FoundPlaces> {
         match self.places.take() {
             Some(places) => Ok(places),
-            None => FoundPlaces::of(self.env.view()?, &self.change.target),
+            None => FoundPlaces::of(self.env.view()?, &self.change.target.table),
         }
     }
 
@@ -312,7 +312,7 @@ impl<'a> RowChanges<'a> {
             None => Cow::Borrowed(found),
             Some(address) => {
                 let places = self.take_places()?;
-                let key = places.key(&self.change.target, address)?;
+                let key = places.key(address)?;
                 self.places = Some(places);
                 Cow::Owned(key)
             }

@@ -45,7 +45,7 @@ pub struct Referencing {
 }
 
 /// The bound rules of one version of a table, and what the catalog's other tables ask of its rows.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct TableRules {
     /// By column.
     pub defaults: Vec<DefaultRule>,

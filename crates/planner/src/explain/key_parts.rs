@@ -11,6 +11,7 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
 use squall_executor::TableOperator;
 use squall_executor::access::RowTable;
+use squall_executor::operator::Operator as _;
 use squall_executor::operators::lookup_join::IndexLookupJoinExec;
 use std::sync::Arc;
 
@@ -54,7 +55,7 @@ fn parts_named(name: &str, plan: &Arc<dyn ExecutionPlan>, found: &mut Vec<String
     for child in plan.children() {
         parts_named(name, child, found);
     }
-    let inner = plan.downcast_ref::<IndexLookupJoinExec>().map(|join| &join.inner().scan);
+    let inner = IndexLookupJoinExec::of(plan.as_ref()).map(|join| &join.inner().scan);
     let is_read = match inner {
         Some(scan) => scan.schema().column_with_name(name).is_some(),
         None => plan.schema().column_with_name(name).is_some(),

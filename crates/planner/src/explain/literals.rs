@@ -62,7 +62,6 @@ fn text_of(operand: &Arc<dyn PhysicalExpr>, sql_type: &SqlType) -> Option<Arc<dy
 
 /// The beginning of a long literal, likewise.
 fn long_text_of(expr: &Arc<dyn PhysicalExpr>) -> Option<Arc<dyn PhysicalExpr>> {
-    let inner: &dyn std::any::Any = expr.downcast_ref::<ScalarFunctionExpr>()?.fun().inner().as_ref();
-    let beginning = inner.downcast_ref::<LongLiteralUdf>()?.beginning();
+    let beginning = LongLiteralUdf::of(expr.downcast_ref::<ScalarFunctionExpr>()?.fun())?.beginning();
     Some(Arc::new(Column::new(&format!("'{beginning}...'"), 0)))
 }

@@ -5,7 +5,7 @@ use super::key_length::key_length;
 use super::key_parts::is_key_part;
 use super::readable::readable;
 use super::tree::label;
-use crate::bind::VALUE_OF_SUBQUERY;
+use crate::bind::is_value_of_subquery;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
@@ -19,6 +19,7 @@ use squall_executor::access::scan::RowScanExec;
 use squall_executor::access::{ColumnScanExec, RowTable};
 use squall_executor::document_values::DocumentValuesExec;
 use squall_executor::nearest::NearestRowsExec;
+use squall_executor::operator::Operator as _;
 use squall_executor::operators::json_table::JsonTableExec;
 use squall_executor::operators::lookup_join::{IndexLookupJoinExec, Kept};
 use squall_executor::operators::{as_hash_join, as_sort};
@@ -143,7 +144,7 @@ fn is_first_of_index(plan: &Arc<dyn ExecutionPlan>) -> bool {
     // The other half of the aggregate, and what only moves rows about.
     let mut input = aggregate.input();
     loop {
-        if let Some(scan) = input.downcast_ref::<RowScanExec>() {
+        if let Some(scan) = RowScanExec::of(input.as_ref()) {
             return scan.fetch == Some(1);
         }
         let passes_on = input.is::<AggregateExec>() || label(input).is_none();
@@ -167,7 +168,7 @@ impl Walker {
             self.rows.push(ExplainRow { extra: vec!["Select tables optimized away"], ..row });
             return;
         }
-        if let Some(table) = plan.downcast_ref::<JsonTableExec>() {
+        if let Some(table) = JsonTableExec::of(plan.as_ref()) {
             self.walk_children(plan);
             let mut row = ExplainRow { access_type: Some("ALL".into()), rows: Some(2), ..self.common(table.alias()) };
             row.extra.push("Table function: json_table; Using temporary");
@@ -339,13 +340,13 @@ impl Walker {
             .keys
             .iter()
             .map(|key| match key.outer.downcast_ref::<datafusion::physical_expr::expressions::Column>() {
-                Some(column) if column.name().starts_with(VALUE_OF_SUBQUERY) => "const".to_string(),
+                Some(column) if is_value_of_subquery(column.name()) => "const".to_string(),
                 Some(column) if !is_key_part(column, join.outer()) => readable(column.name()),
                 _ => "func".to_string(),
             })
             .collect();
         row.reference = Some(references.join(","));
-        row.rows = Some(squall_executor::access::path::rows_per_key_of(source, index, parts).ceil() as u64);
+        row.rows = Some(source.rows_per_key(index, parts).ceil() as u64);
         match join.kept() {
             Kept::Matched => row.extra.push("FirstMatch"),
             Kept::Unmatched => row.extra.push("Not exists"),

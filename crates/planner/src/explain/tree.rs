@@ -21,6 +21,7 @@ use squall_executor::access::column_scan::{
 };
 use squall_executor::access::path::AccessPath;
 use squall_executor::access::scan::RowScanExec;
+use squall_executor::operator::Operator as _;
 use squall_executor::operators::lookup_join::{IndexLookupJoinExec, Kept};
 use squall_executor::operators::{as_hash_join, as_sort, moves_rows};
 use squall_executor::star::{SEGMENTS_OF_DICTIONARIES, SEGMENTS_SKIPPED, StarExec, ZONES_ANSWERED, ZONES_READ};
@@ -104,7 +105,7 @@ fn push_node(plan: &Arc<dyn ExecutionPlan>, depth: usize, actual: bool, lines: &
     name_key_parts(plan, &mut label);
     let (cost, rows) = estimate(plan);
     lines.push(Line { depth, label, cost, rows, actual: actual.then(|| measured(plan)) });
-    if let Some(star) = plan.downcast_ref::<StarExec>() {
+    if let Some(star) = StarExec::of(plan.as_ref()) {
         for child in star.shown_children() {
             push_node(child, depth + 1, actual, lines);
         }
@@ -113,7 +114,7 @@ fn push_node(plan: &Arc<dyn ExecutionPlan>, depth: usize, actual: bool, lines: &
     for child in plan.children() {
         push_node(child, depth + 1, actual, lines);
     }
-    if let Some(join) = plan.downcast_ref::<IndexLookupJoinExec>() {
+    if let Some(join) = IndexLookupJoinExec::of(plan.as_ref()) {
         let inner = join.inner();
         let mut depth = depth + 1;
         if let Some(filter) = &inner.filter {
@@ -281,7 +282,7 @@ fn scan_label(scan: &RowScanExec) -> String {
 
 /// The cost and the number of rows, as far as they are known.
 fn estimate(plan: &Arc<dyn ExecutionPlan>) -> (Option<f64>, Option<usize>) {
-    let cost = plan.downcast_ref::<RowScanExec>().map(|scan| scan.path.cost);
+    let cost = RowScanExec::of(plan.as_ref()).map(|scan| scan.path.cost);
     let statistics = StatisticsContext::new().compute(plan.as_ref(), &StatisticsArgs::new());
     (cost, statistics.ok().and_then(|statistics| statistics.num_rows.get_value().copied()))
 }

@@ -8,7 +8,7 @@ use squall_catalog::TableDef;
 use squall_functions::arrow_map::expr_type_of;
 use squall_parser::ast;
 use squall_registry::{Argument, Registry};
-use squall_row_store::RowStore;
+use squall_row_store::TableStore;
 use squall_statement_context::StatementContext;
 use squall_types::SqlResult;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub fn recognize(
     text: &[u8],
     context: &StatementContext,
     registry: &Registry,
-    store: &RowStore,
+    store: &dyn TableStore,
     table_of: &dyn Fn(&ast::ObjectName) -> FoundTable,
 ) -> SqlResult<Option<PointSelect>> {
     let Some((select, factor)) = simple_select(query) else { return Ok(None) };

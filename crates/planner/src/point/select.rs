@@ -8,7 +8,7 @@ use squall_catalog::{Authorized, IndexId};
 use squall_column_tables::from_utc;
 use squall_executor::runtime::output::{member_text, put_bytes};
 use squall_registry::AggregateKernel;
-use squall_row_store::{Cursor, Direction, KeyRange, ReadView, Row, RowStore, Table, Transaction, ValueRef};
+use squall_row_store::{Cursor, Direction, KeyRange, ReadView, Row, Table, TableStore, Transaction, ValueRef};
 use squall_statement_context::StatementContext;
 use squall_types::json::printed;
 use squall_types::temporal::TimeZone;
@@ -70,7 +70,7 @@ pub struct PreparedLookup {
 /// The view that a point plan reads from.
 pub enum PointSource<'a> {
     /// Committed rows: for a statement of its own.
-    Committed(&'a RowStore),
+    Committed(&'a dyn TableStore),
     /// A transaction.
     Transaction(&'a mut Transaction),
 }

@@ -4,7 +4,7 @@ use super::{FoundTable, TABLES_MAX};
 use crate::bind::{Binder, RowTable};
 use squall_functions::expr::{BoundExpr, CompareOp};
 use squall_parser::ast;
-use squall_row_store::{RowStore, Table};
+use squall_row_store::{Table, TableStore};
 use squall_types::SqlResult;
 use std::sync::Arc;
 
@@ -174,7 +174,7 @@ fn scopes(tables: &[PlanTable]) -> Vec<RowTable<'_>> {
 pub(super) fn bind(
     select: &ast::Select,
     binder: &Binder<'_>,
-    store: &RowStore,
+    store: &dyn TableStore,
     table_of: &dyn Fn(&ast::ObjectName) -> FoundTable,
 ) -> SqlResult<Option<FromClause>> {
     let mut flat = Flat::default();

@@ -10,7 +10,7 @@ use squall_executor::access::key::storage_index_id;
 use squall_executor::access::order::order_direction;
 use squall_executor::access::path::{AccessPath, IndexHints, TableEstimate, choose, is_usable};
 use squall_functions::expr::{BoundExpr, CompareOp, EmptyRow, ParameterisedRow};
-use squall_row_store::{Direction, ReadView, RowStore};
+use squall_row_store::{Direction, ReadView, TableStore};
 use squall_types::SqlResult;
 
 /// Estimates are often too high, above all for tables that were never analysed. So only queries with far too many estimated rows
@@ -66,7 +66,7 @@ impl LoopPath {
 struct Arranger<'a> {
     from: &'a FromClause,
     binder: &'a Binder<'a>,
-    store: &'a RowStore,
+    store: &'a dyn TableStore,
     view: &'a ReadView,
     wanted: Wanted<'a>,
 }
@@ -96,7 +96,7 @@ pub(super) struct Wanted<'a> {
 pub(super) fn arrange(
     from: &FromClause,
     binder: &Binder<'_>,
-    store: &RowStore,
+    store: &dyn TableStore,
     view: &ReadView,
     wanted: Wanted<'_>,
 ) -> SqlResult<Option<(Vec<Level>, bool)>> {

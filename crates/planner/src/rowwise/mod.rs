@@ -28,7 +28,7 @@ use squall_functions::expr::BoundExpr;
 use squall_functions::expr::sort_key;
 use squall_parser::ast;
 use squall_registry::{KernelMemory, Volatility};
-use squall_row_store::RowStore;
+use squall_row_store::TableStore;
 use squall_types::{SqlResult, SqlType};
 use std::sync::Arc;
 
@@ -170,7 +170,7 @@ fn compares_plainly(condition: &BoundExpr) -> bool {
 pub fn plan(
     query: &ast::Query,
     binder: &Binder<'_>,
-    store: &RowStore,
+    store: &dyn TableStore,
     table_of: &dyn Fn(&ast::ObjectName) -> FoundTable,
 ) -> Option<RowPlan> {
     let select = plain_select(query)?;
@@ -200,7 +200,7 @@ fn bind(
     query: &ast::Query,
     select: &ast::Select,
     binder: &Binder<'_>,
-    store: &RowStore,
+    store: &dyn TableStore,
     table_of: &dyn Fn(&ast::ObjectName) -> FoundTable,
 ) -> SqlResult<Option<RowPlan>> {
     let Some((limit, offset)) = bounds(query.limit.as_ref()) else { return Ok(None) };

@@ -12,7 +12,7 @@ use squall_executor::access::key::{IndexKey, storage_range};
 use squall_executor::access::range::{EncodedRange, index_ranges};
 use squall_executor::access::terms;
 use squall_functions::expr::BoundExpr;
-use squall_row_store::{Direction, ReadView, RowStore};
+use squall_row_store::{Direction, ReadView, TableStore};
 use squall_statement_context::{StatementContext, TableOperation};
 use squall_types::{SqlError, SqlResult, Value};
 use std::collections::HashSet;
@@ -51,7 +51,7 @@ impl RowPlan {
     /// Runs the query; `None` if it is not small, or something is wrong with it, which the full planner will say.
     pub fn run(
         plan: Authorized<&RowPlan>,
-        (view, store): (&ReadView, &RowStore),
+        (view, store): (&ReadView, &impl TableStore),
         parameters: &[Value],
         context: &Arc<StatementContext>,
     ) -> Option<Answer> {

@@ -33,8 +33,7 @@ pub(super) fn ranks(expr: &BoundExpr) -> bool {
     let mut ranks = false;
     expr.visit(&mut |node| {
         if let BoundExpr::Call(call) = node {
-            let kernel: &dyn Any = call.kernel.as_ref();
-            ranks |= kernel.downcast_ref::<MatchKernel>().is_some_and(|kernel| kernel.ranked);
+            ranks |= call.kernel_as::<MatchKernel>().is_some_and(|kernel| kernel.ranked);
         }
     });
     ranks

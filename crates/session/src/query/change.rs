@@ -47,7 +47,7 @@ impl Session {
         let binder = self.binder(run.request.sql, run.request.parameters, catalog, &run.context, &tables);
         let binder = Binder { keeps_parameters, ..binder };
         let locks = self.change_locks();
-        let dml = DmlBinder { by_query, locks, ..DmlBinder::new(&binder, &self.shared.store, &self.shared.rules) };
+        let dml = DmlBinder { by_query, locks, ..DmlBinder::new(&binder, &*self.shared.store, &self.shared.rules) };
         self.security().authorize(dml.bind(run.request.statement)?)
     }
 
@@ -63,7 +63,7 @@ impl Session {
         self.check_may_change(run.request.statement)?;
         let locks = self.change_locks();
         let bind = move |binder: &Binder<'_>, statement: &Statement, shared: &crate::database::Shared| {
-            DmlBinder { locks, ..DmlBinder::new(binder, &shared.store, &shared.rules) }.bind(statement)
+            DmlBinder { locks, ..DmlBinder::new(binder, &*shared.store, &shared.rules) }.bind(statement)
         };
         let bound = self.bind_long(run, catalog, bind).await?;
         self.security().authorize(bound.ok_or_else(|| SqlError::internal("a long statement is not long"))?)

@@ -45,7 +45,7 @@ impl Session {
         };
         let security = self.security();
         security.check_needs(name_need(&security, filling.table, needed)?.as_slice())?;
-        let dml = DmlBinder::new(binder, &self.shared.store, &self.shared.rules);
+        let dml = DmlBinder::new(binder, &*self.shared.store, &self.shared.rules);
         let mut target = dml.target(filling.table, None, statement)?;
         if let Some(partitions) = selected_partitions(target.def(), filling.partitions)? {
             target.table = target.table.restricted(&partitions);

@@ -82,7 +82,7 @@ impl Session {
         self.begin_read();
         match self.transaction.current() {
             Some(transaction) => PointSelect::read(plan, lookup, PointSource::Transaction(transaction)),
-            None => PointSelect::read(plan, lookup, PointSource::Committed(&self.shared.store)),
+            None => PointSelect::read(plan, lookup, PointSource::Committed(&*self.shared.store)),
         }
     }
 

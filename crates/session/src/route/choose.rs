@@ -99,7 +99,7 @@ impl Session {
         let table_of = |name: &ast::ObjectName| base_table(&self.security(), &catalog, name);
         let registry = &self.shared.registry;
         let Some(plan) =
-            point::recognize(query, run.request.sql, &run.context, registry, &self.shared.store, &table_of)?
+            point::recognize(query, run.request.sql, &run.context, registry, &*self.shared.store, &table_of)?
         else {
             return Ok(None);
         };
@@ -152,7 +152,7 @@ impl Session {
         let tables = SessionTables::new(self, &run.context, None);
         let (sql, parameters) = (run.request.sql, run.request.parameters);
         let binder = Binder { keeps_parameters, ..self.binder(sql, parameters, &catalog, &run.context, &tables) };
-        let plan = rowwise::plan(query, &binder, &self.shared.store, &table_of)?;
+        let plan = rowwise::plan(query, &binder, &*self.shared.store, &table_of)?;
         // Stored programs have a transaction, which short routes do without.
         if run.context.programs.are_called() {
             return None;

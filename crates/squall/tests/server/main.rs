@@ -2,6 +2,7 @@
 
 mod background;
 mod bounds;
+mod change_ways;
 mod client_charsets;
 mod columns;
 mod compression;

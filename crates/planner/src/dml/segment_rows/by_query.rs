@@ -3,75 +3,24 @@
 use super::super::DmlContext;
 use super::super::change::new_values;
 use super::super::plan::{QueryChangePlan, TableChange};
-use super::super::target::{RowMaker, Target};
-use super::chunk::{CHUNK_ROWS, SegmentChunk, SegmentRow};
-use super::delete_of_segment;
-use super::update::{SegmentUpdate, default_expr, is_passed_over, value_bytes};
+use super::super::target::RowMaker;
+use super::update::{columns_read, default_expr, is_passed_over};
+use super::{interrupt_of, seen};
 use crate::dml::plan::NewValue;
 use crate::dml::ways::RowEvent;
 use roaring::RoaringBitmap;
-use rustc_hash::{FxHashMap, FxHashSet};
-use squall_column_tables::{BulkChange, ColumnSnapshot, RowAddress, VisibleSegment};
+use rustc_hash::FxHashSet;
+use squall_column_tables::{
+    BulkChange, CHUNK_ROWS, FoundPlaces, Place, SegmentChunk, SegmentRow, SegmentUpdate, delete_segment_rows,
+    value_bytes,
+};
 use squall_functions::expr::BoundExpr;
 use squall_row_store::{ReadView, StoreError, StoreResult};
-use squall_types::{SqlError, SqlResult, SqlType, Value};
+use squall_types::{SqlResult, SqlType, Value};
 use std::sync::Arc;
 
 /// About how many bytes of new values wait for the old ones to be read.
 const WAITING_BYTES_MAX: usize = 16 << 20;
-
-/// Where a row is that a query has found.
-pub enum Place {
-    /// In a segment.
-    InSegment(SegmentRow),
-    /// In none; its storage key.
-    Delta(Vec<u8>),
-}
-
-/// A column table as a query saw it: where the rows are that it found.
-pub struct FoundPlaces {
-    snapshot: Arc<ColumnSnapshot>,
-    /// Which of the segments has a number.
-    numbers: FxHashMap<u64, usize>,
-}
-
-impl FoundPlaces {
-    /// The segments of a column table in a view.
-    pub fn of(view: &ReadView, target: &Target) -> SqlResult<FoundPlaces> {
-        let snapshot = ColumnSnapshot::of(view, &target.table)?;
-        let snapshot = snapshot.ok_or_else(|| SqlError::internal("no column table"))?;
-        let number = |(at, visible): (usize, &VisibleSegment)| (visible.segment.number(), at);
-        let numbers = snapshot.segments.iter().enumerate().map(number).collect();
-        Ok(FoundPlaces { snapshot: Arc::new(snapshot), numbers })
-    }
-
-    fn segment_row(&self, address: RowAddress) -> SqlResult<SegmentRow> {
-        let segment =
-            self.numbers.get(&address.segment).copied().filter(|segment| {
-                (address.position as usize) < self.snapshot.segments[*segment].segment.segment().rows()
-            });
-        let segment = segment.ok_or_else(|| SqlError::internal("a row of a segment that is not there"))?;
-        Ok(SegmentRow { segment, position: address.position })
-    }
-
-    /// The storage key of a row.
-    pub fn key(&self, target: &Target, address: RowAddress) -> SqlResult<Vec<u8>> {
-        let row = self.segment_row(address)?;
-        let mut keys = self.snapshot.segments[row.segment].keys(&self.snapshot, &target.table, &[row.position])?;
-        keys.pop().ok_or_else(|| SqlError::internal("a position without a key"))
-    }
-
-    /// Where a row is, from its key or address.
-    fn place(&self, target: &Target, found: &[u8]) -> SqlResult<Place> {
-        if let Some(address) = RowAddress::decode(found) {
-            return Ok(Place::InSegment(self.segment_row(address)?));
-        }
-        Ok(match self.snapshot.find(&target.table, found)? {
-            Some((segment, position)) => Place::InSegment(SegmentRow { segment, position }),
-            None => Place::Delta(found.to_vec()),
-        })
-    }
-}
 
 /// Changes of one table's rows that a query finds.
 pub struct BulkByQuery<'a> {
@@ -83,13 +32,14 @@ pub struct BulkByQuery<'a> {
     taken: Vec<RoaringBitmap>,
     /// Keys of those that are in none.
     delta: FxHashSet<Vec<u8>>,
-    work: Work<'a>,
+    work: Work,
 }
 
 /// The action on the rows.
-enum Work<'a> {
+enum Work {
     Delete(BulkChange),
-    Update(Box<SegmentUpdate<'a>>, Waiting),
+    /// With the columns that are read, by ordinal.
+    Update(Box<SegmentUpdate>, Vec<bool>, Waiting),
 }
 
 /// Rows whose old values have not been read yet.
@@ -129,17 +79,18 @@ impl<'a> BulkByQuery<'a> {
             let defaults = change.values.iter().filter(|(_, source)| source.is_none());
             let read = defaults.filter_map(|(column, _)| default_expr(target, *column, &NewValue::Default));
             let read: Vec<&BoundExpr> = read.collect();
-            let snapshot = places.snapshot.clone();
-            let update = SegmentUpdate::new(target, snapshot, bulk, &assigned, read.into_iter());
-            Work::Update(Box::new(update), Waiting::default())
+            let changing = target.rules.changing_columns(&assigned);
+            let update = SegmentUpdate::new(&target.table, places.snapshot().clone(), bulk, changing);
+            let columns = columns_read(&update, target, read.into_iter());
+            Work::Update(Box::new(update), columns, Waiting::default())
         };
-        let taken = vec![RoaringBitmap::new(); places.snapshot.segments.len()];
+        let taken = vec![RoaringBitmap::new(); places.snapshot().segments.len()];
         Ok(Ok(BulkByQuery { plan, change, types, places, taken, delta: FxHashSet::default(), work }))
     }
 
     /// Where a row is that has not been found before.
     pub fn take(&mut self, found: &[u8]) -> SqlResult<Option<Place>> {
-        let place = self.places.place(&self.change.target, found)?;
+        let place = self.places.place(found)?;
         let is_new = match &place {
             Place::InSegment(row) => self.taken[row.segment].insert(row.position),
             Place::Delta(key) => self.delta.insert(key.clone()),
@@ -155,7 +106,7 @@ impl<'a> BulkByQuery<'a> {
         values: &Arc<Vec<Value>>,
         number: u64,
     ) -> StoreResult<()> {
-        let Work::Update(_, waiting) = &mut self.work else { return Ok(()) };
+        let Work::Update(_, _, waiting) = &mut self.work else { return Ok(()) };
         waiting.rows.push(row);
         waiting.values.push((values.clone(), number));
         waiting.bytes += values.iter().map(value_bytes).sum::<usize>();
@@ -167,15 +118,15 @@ impl<'a> BulkByQuery<'a> {
 
     /// Changes the rows that wait.
     fn change_waiting(&mut self, context: &mut DmlContext<'_>) -> StoreResult<()> {
-        let Work::Update(update, waiting) = &mut self.work else { return Ok(()) };
+        let Work::Update(update, columns, waiting) = &mut self.work else { return Ok(()) };
         context.env.context.kill.check()?;
         let Waiting { rows, values, .. } = std::mem::take(waiting);
-        let (target, snapshot) = (&self.change.target, update.snapshot.clone());
-        let chunk = SegmentChunk::read(target, &snapshot, &rows, &update.columns)?;
+        let (target, snapshot) = (&self.change.target, update.snapshot().clone());
+        let chunk = SegmentChunk::read(&target.table, &snapshot, &rows, columns)?;
         let keys = if update.changes_entries() { chunk.keys()? } else { Vec::new() };
         let strict = context.env.context.settings.sql_mode.is_strict() && !self.plan.ignore;
         for (at, (values, number)) in values.iter().enumerate() {
-            let old = chunk.seen(context, at)?;
+            let old = seen(context, target, &chunk, at)?;
             let (env, parameters) = (context.env, context.parameters);
             let maker = RowMaker { target, env, parameters, strict, null_becomes_zero: !strict, null_waits: false };
             let updated = new_values(&maker, self.change, self.types, &old, values, *number).and_then(|updated| {
@@ -186,7 +137,10 @@ impl<'a> BulkByQuery<'a> {
             });
             let done = updated.map_err(StoreError::Sql).and_then(|updated| match updated == old {
                 true => Ok(()),
-                false => update.put(context, &chunk, (at, keys.get(at).map(Vec::as_slice)), &updated),
+                false => {
+                    let stored = target.stored_row(&updated, &context.env.context.settings.time_zone);
+                    update.put(context.transaction, &chunk, (at, keys.get(at).map(Vec::as_slice)), &stored)
+                }
             });
             is_passed_over(context, self.plan.ignore, done)?;
         }
@@ -196,15 +150,16 @@ impl<'a> BulkByQuery<'a> {
     /// Ends the changes; gives how many segment rows are others now, or gone.
     pub fn finish(mut self, context: &mut DmlContext<'_>) -> StoreResult<u64> {
         self.change_waiting(context)?;
-        let target = &self.change.target;
+        let (table, interrupt) = (&self.change.target.table, interrupt_of(context));
         match self.work {
-            Work::Update(update, _) => update.finish(context),
+            Work::Update(update, ..) => update.finish(context.transaction, &interrupt),
             Work::Delete(mut change) => {
                 for (segment, rows) in self.taken.iter().enumerate() {
-                    delete_of_segment(context, target, &self.places.snapshot, (segment, rows), &mut change)?;
+                    let (rows, snapshot) = ((segment, rows), self.places.snapshot());
+                    delete_segment_rows(context.transaction, table, snapshot, rows, &mut change, &interrupt)?;
                 }
                 let deleted = change.rows();
-                context.transaction.change_list(&target.table, change.finish())?;
+                context.transaction.change_list(table, change.finish())?;
                 Ok(deleted)
             }
         }

@@ -5,32 +5,29 @@
 //! table. If other sessions have locks in the table, rows are changed one by one.
 
 mod by_query;
-mod chunk;
 mod update;
 
-pub use by_query::{BulkByQuery, FoundPlaces, Place};
+pub use by_query::BulkByQuery;
 
 use super::DmlContext;
 use super::change::{assign, update_selected};
 use super::plan::{DeletePlan, Selection, UpdatePlan};
 use super::selection::matches;
 use super::target::{RowMaker, Target};
-use chunk::{CHUNK_ROWS, SegmentChunk, SegmentRow, for_each_chunk};
 use roaring::RoaringBitmap;
 use squall_catalog::TableDef;
-use squall_column_store::predicate::{Condition, Predicate, matching_rows};
-use squall_column_tables::{BulkChange, ColumnSnapshot, TableColumns, sql_error};
+use squall_column_store::predicate::Predicate;
+use squall_column_tables::{
+    BULK_ROWS_MIN, BulkChange, CHUNK_ROWS, ColumnSnapshot, SegmentChunk, SegmentRow, SegmentUpdate,
+    delete_segment_rows, for_each_chunk,
+};
 use squall_executor::access::column_filter::{column_predicate, element_predicate};
 use squall_functions::expr::{BoundExpr, ColumnRef, EmptyRow, ExecutionSlot, ParameterisedRow};
 use squall_registry::Volatility;
 use squall_row_store::{ReadView, StoreError, StoreResult};
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
-use update::{SegmentUpdate, default_expr, is_passed_over};
-
-/// Segment rows from which on they are changed many at a time: fewer are marked in the row store as fast as bitmaps and
-/// segments are written, and leave the table to others.
-pub const BULK_ROWS_MIN: u64 = 1024;
+use update::{columns_read, default_expr, is_passed_over};
 
 /// Memory of a row's key and place beyond the key itself, roughly.
 const KEY_BYTES: usize = 64;
@@ -41,7 +38,7 @@ pub struct FoundRows {
     /// The commits that were seen.
     seqno: u64,
     /// Of each segment the rows that may satisfy the condition: all that do, and no others unless there is a `rest`.
-    sealed: Vec<RoaringBitmap>,
+    segment_rows: Vec<RoaringBitmap>,
     /// The condition that segments cannot answer.
     rest: Option<BoundExpr>,
 }
@@ -68,15 +65,8 @@ impl FoundRows {
     ) -> SqlResult<Option<FoundRows>> {
         let Some(snapshot) = ColumnSnapshot::of(view, &target.table)? else { return Ok(None) };
         let (predicate, rest) = conditions(context, target.def(), selection.condition.as_ref());
-        let condition = Condition::from(&predicate);
-        let mut sealed = Vec::with_capacity(snapshot.segments.len());
-        for visible in &snapshot.segments {
-            context.env.context.kill.check()?;
-            let columns = TableColumns::new(&target.table, &visible.segment, &snapshot.cache);
-            let rows = matching_rows(&condition, &columns, Some(&visible.hidden));
-            sealed.push(rows.map_err(|error| sql_error(&target.def().name, error))?);
-        }
-        Ok(Some(FoundRows { snapshot: Arc::new(snapshot), seqno: view.version().0, sealed, rest }))
+        let segment_rows = snapshot.matching(&target.table, &predicate, &|| context.env.context.kill.check())?;
+        Ok(Some(FoundRows { snapshot: Arc::new(snapshot), seqno: view.version().0, segment_rows, rest }))
     }
 
     /// Whether so many rows are found that they should be changed many at a time.
@@ -92,7 +82,7 @@ impl FoundRows {
     }
 
     fn segment_row_count(&self) -> u64 {
-        self.sealed.iter().map(RoaringBitmap::len).sum()
+        self.segment_rows.iter().map(RoaringBitmap::len).sum()
     }
 
     /// Keys of the rows that are in no segment and satisfy the condition, in order.
@@ -110,10 +100,7 @@ impl FoundRows {
     /// Keys of all rows that may satisfy the condition, in order.
     pub fn keys(&self, context: &DmlContext<'_>, target: &Target, selection: &Selection) -> SqlResult<Vec<Vec<u8>>> {
         let mut keys = self.delta_keys(context, target, selection)?;
-        for (visible, rows) in self.snapshot.segments.iter().zip(&self.sealed) {
-            let positions: Vec<u32> = rows.iter().collect();
-            keys.extend(visible.keys(&self.snapshot, &target.table, &positions)?);
-        }
+        self.snapshot.push_keys(&target.table, &self.segment_rows, &mut keys)?;
         keys.sort_unstable();
         Ok(keys)
     }
@@ -150,16 +137,17 @@ pub fn delete(context: &mut DmlContext<'_>, plan: &DeletePlan, found: FoundRows)
     let Some(mut change) = BulkChange::new(&target.table, context.runtime.threads()) else {
         return Ok(None);
     };
-    for (segment, rows) in found.sealed.iter().enumerate() {
+    let interrupt = interrupt_of(context);
+    for (segment, rows) in found.segment_rows.iter().enumerate() {
         let mut chosen = RoaringBitmap::new();
         let rows = match &found.rest {
             None => rows,
             Some(rest) => {
                 let mut columns = vec![false; target.def().columns.len()];
                 note_columns(rest, &mut columns);
-                for_each_chunk(context, target, &found.snapshot, (segment, rows), &columns, &mut |context, chunk| {
+                for_each_chunk(&target.table, &found.snapshot, (segment, rows), &columns, &interrupt, &mut |chunk| {
                     for (at, row) in chunk.rows().iter().enumerate() {
-                        if found.is_selected(context, &chunk.seen(context, at)?)? {
+                        if found.is_selected(context, &seen(context, target, chunk, at)?)? {
                             chosen.insert(row.position);
                         }
                     }
@@ -168,7 +156,8 @@ pub fn delete(context: &mut DmlContext<'_>, plan: &DeletePlan, found: FoundRows)
                 &chosen
             }
         };
-        delete_of_segment(context, target, &found.snapshot, (segment, rows), &mut change)?;
+        let rows = (segment, rows);
+        delete_segment_rows(context.transaction, &target.table, &found.snapshot, rows, &mut change, &interrupt)?;
     }
     let left = found.delta_keys(context, target, &plan.selection)?;
     let deleted = change.rows();
@@ -177,39 +166,15 @@ pub fn delete(context: &mut DmlContext<'_>, plan: &DeletePlan, found: FoundRows)
     Ok(Some(BulkDone { matched: deleted, changed: deleted, left }))
 }
 
-/// Deletes rows of a segment, with what the table's indexes say of them.
-fn delete_of_segment(
-    context: &mut DmlContext<'_>,
-    target: &Target,
-    snapshot: &ColumnSnapshot,
-    (segment, rows): (usize, &RoaringBitmap),
-    change: &mut BulkChange,
-) -> StoreResult<()> {
-    if rows.is_empty() {
-        return Ok(());
-    }
-    let indexed = indexed_columns(target.def());
-    if !indexed.is_empty() {
-        let mut columns = vec![false; target.def().columns.len()];
-        indexed.iter().for_each(|ordinal| columns[*ordinal] = true);
-        for_each_chunk(context, target, snapshot, (segment, rows), &columns, &mut |context, chunk| {
-            for (at, key) in chunk.keys()?.iter().enumerate() {
-                context.transaction.delete_entries(&target.table, key, &chunk.stored(at)?)?;
-            }
-            Ok(())
-        })?;
-    }
-    change.delete(&snapshot.segments[segment].segment, rows);
-    Ok(())
+/// The look at KILL between chunks of rows.
+fn interrupt_of(context: &DmlContext<'_>) -> impl Fn() -> SqlResult<()> + use<> {
+    let statement = context.env.context.clone();
+    move || statement.kill.check()
 }
 
-/// The columns of indexes that have entries for each row: keys that are not made of bitmaps, beside the primary one.
-fn indexed_columns(def: &TableDef) -> Vec<usize> {
-    let with_entries = def.indexes.iter().filter(|index| !index.primary && !index.is_bitmap());
-    let mut columns: Vec<usize> = with_entries.flat_map(|index| def.index_ordinals(index)).collect();
-    columns.sort_unstable();
-    columns.dedup();
-    columns
+/// A row of a chunk as the statement sees it.
+fn seen(context: &DmlContext<'_>, target: &Target, chunk: &SegmentChunk<'_>, row: usize) -> SqlResult<Vec<Value>> {
+    chunk.seen(row, &target.rules.timestamps, &context.env.context.settings.time_zone)
 }
 
 /// Gives those in segments of the rows that were found new values; `None` if rows have to be changed one by one.
@@ -223,8 +188,10 @@ pub fn update(context: &mut DmlContext<'_>, plan: &UpdatePlan, found: FoundRows)
     let values =
         plan.assignments.iter().filter_map(|assignment| default_expr(target, assignment.column, &assignment.value));
     let read = values.chain(&found.rest);
-    let changes = SegmentUpdate::new(target, found.snapshot.clone(), change, &assigned, read);
-    let mut update = PlannedUpdate { plan, found: &found, changes, matched: 0, one_by_one: 0 };
+    let changing = target.rules.changing_columns(&assigned);
+    let changes = SegmentUpdate::new(&target.table, found.snapshot.clone(), change, changing);
+    let columns = columns_read(&changes, target, read);
+    let mut update = PlannedUpdate { plan, found: &found, changes, columns, matched: 0, one_by_one: 0 };
     let left = if update.changes.changes_entries() {
         update.in_order_of_keys(context)?;
         Vec::new()
@@ -233,7 +200,8 @@ pub fn update(context: &mut DmlContext<'_>, plan: &UpdatePlan, found: FoundRows)
         found.delta_keys(context, target, &plan.selection)?
     };
     let PlannedUpdate { changes, matched, one_by_one, .. } = update;
-    let changed = one_by_one + changes.finish(context)?;
+    let interrupt = interrupt_of(context);
+    let changed = one_by_one + changes.finish(context.transaction, &interrupt)?;
     Ok(Some(BulkDone { matched, changed, left }))
 }
 
@@ -241,7 +209,9 @@ pub fn update(context: &mut DmlContext<'_>, plan: &UpdatePlan, found: FoundRows)
 struct PlannedUpdate<'a> {
     plan: &'a UpdatePlan,
     found: &'a FoundRows,
-    changes: SegmentUpdate<'a>,
+    changes: SegmentUpdate,
+    /// By ordinal: whether anything reads the column.
+    columns: Vec<bool>,
     matched: u64,
     /// Rows in no segment that were changed.
     one_by_one: u64,
@@ -251,9 +221,9 @@ impl PlannedUpdate<'_> {
     /// Segment by segment: which row comes first makes no difference to the others.
     fn by_segment(&mut self, context: &mut DmlContext<'_>) -> StoreResult<()> {
         let (found, target) = (self.found, &self.plan.target);
-        let columns = self.changes.columns.clone();
-        for (segment, rows) in found.sealed.iter().enumerate() {
-            for_each_chunk(context, target, &found.snapshot, (segment, rows), &columns, &mut |context, chunk| {
+        let (columns, interrupt) = (self.columns.clone(), interrupt_of(context));
+        for (segment, rows) in found.segment_rows.iter().enumerate() {
+            for_each_chunk(&target.table, &found.snapshot, (segment, rows), &columns, &interrupt, &mut |chunk| {
                 (0..chunk.rows().len()).try_for_each(|at| self.row(context, chunk, (at, None)))
             })?;
             self.changes.write(segment)?;
@@ -267,8 +237,10 @@ impl PlannedUpdate<'_> {
         let (plan, found) = (self.plan, self.found);
         let reservation = context.runtime.reserve(&context.env.context.memory, "rows to change");
         let mut rows: Vec<(Vec<u8>, Option<SegmentRow>)> = Vec::new();
-        for (segment, positions) in found.sealed.iter().enumerate() {
-            for_each_chunk(context, &plan.target, &found.snapshot, (segment, positions), &[], &mut |_, chunk| {
+        let interrupt = interrupt_of(context);
+        for (segment, positions) in found.segment_rows.iter().enumerate() {
+            let rows_of = (segment, positions);
+            for_each_chunk(&plan.target.table, &found.snapshot, rows_of, &[], &interrupt, &mut |chunk| {
                 let keys = chunk.keys()?;
                 let bytes: usize = keys.iter().map(|key| key.len() + KEY_BYTES).sum();
                 reservation.try_grow(bytes).map_err(squall_functions::expr::sql_error_from)?;
@@ -279,11 +251,11 @@ impl PlannedUpdate<'_> {
         let delta = found.delta_keys(context, &plan.target, &plan.selection)?;
         rows.extend(delta.into_iter().map(|key| (key, None)));
         rows.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-        let columns = self.changes.columns.clone();
+        let columns = self.columns.clone();
         for rows in rows.chunks(CHUNK_ROWS) {
             context.env.context.kill.check()?;
-            let sealed: Vec<SegmentRow> = rows.iter().filter_map(|(_, row)| *row).collect();
-            let chunk = SegmentChunk::read(&plan.target, &found.snapshot, &sealed, &columns)?;
+            let in_segments: Vec<SegmentRow> = rows.iter().filter_map(|(_, row)| *row).collect();
+            let chunk = SegmentChunk::read(&plan.target.table, &found.snapshot, &in_segments, &columns)?;
             let mut at = 0;
             for (key, row) in rows {
                 match row {
@@ -306,7 +278,7 @@ impl PlannedUpdate<'_> {
         (at, key): (usize, Option<&Vec<u8>>),
     ) -> StoreResult<()> {
         let plan = self.plan;
-        let old = chunk.seen(context, at)?;
+        let old = seen(context, &plan.target, chunk, at)?;
         context.env.context.examined(1);
         if !self.found.is_selected(context, &old)? {
             return Ok(());
@@ -324,7 +296,10 @@ impl PlannedUpdate<'_> {
         });
         let done = updated.map_err(StoreError::Sql).and_then(|updated| match updated == old {
             true => Ok(()),
-            false => self.changes.put(context, chunk, (at, key.map(Vec::as_slice)), &updated),
+            false => {
+                let stored = plan.target.stored_row(&updated, &context.env.context.settings.time_zone);
+                self.changes.put(context.transaction, chunk, (at, key.map(Vec::as_slice)), &stored)
+            }
         });
         is_passed_over(context, plan.ignore, done)
     }

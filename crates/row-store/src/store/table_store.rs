@@ -1,0 +1,82 @@
+//! The part of a store that plans and changes use.
+
+use super::RowStore;
+use crate::{BulkLoad, ReadView, Row, Table, TableStatistics, Transaction, TransactionOptions};
+use squall_catalog::{IndexId, TableDef};
+use squall_types::SqlResult;
+use std::sync::Arc;
+
+/// Tables with their statistics, views of them, and new rows: what the planner and access paths ask of a store. Files, recovery,
+/// definitions and background work are [`RowStore`]'s alone.
+pub trait TableStore: Send + Sync {
+    /// See [`RowStore::table`].
+    ///
+    /// # Errors
+    /// 1412 if the definition is not the current one; 1286 if the table's engine is missing.
+    fn table(&self, def: &Arc<TableDef>) -> SqlResult<Arc<Table>>;
+
+    /// See [`RowStore::table_stats`].
+    fn table_stats(&self, table: &Table) -> TableStatistics;
+
+    /// See [`RowStore::distinct_prefixes`].
+    fn distinct_prefixes(&self, table: &Table, index: IndexId) -> Option<Vec<u64>>;
+
+    /// See [`RowStore::read_view`].
+    fn read_view(&self) -> ReadView;
+
+    /// See [`RowStore::get`].
+    ///
+    /// # Errors
+    /// Those of reading files.
+    fn get(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Row>>;
+
+    /// See [`RowStore::next_auto_increment`].
+    fn next_auto_increment(&self, table: &Table, count: u64) -> u64;
+
+    /// See [`RowStore::bulk_load`].
+    fn bulk_load(&self, table: &Arc<Table>) -> BulkLoad;
+
+    /// A transaction of a session, or of none. See [`RowStore::begin_with`].
+    fn begin_with(&self, options: TransactionOptions, session: Option<u64>) -> Transaction;
+
+    /// The same store, for one who keeps it longer than a call.
+    fn shared(&self) -> Arc<dyn TableStore>;
+}
+
+impl TableStore for RowStore {
+    fn table(&self, def: &Arc<TableDef>) -> SqlResult<Arc<Table>> {
+        RowStore::table(self, def)
+    }
+
+    fn table_stats(&self, table: &Table) -> TableStatistics {
+        RowStore::table_stats(self, table)
+    }
+
+    fn distinct_prefixes(&self, table: &Table, index: IndexId) -> Option<Vec<u64>> {
+        RowStore::distinct_prefixes(self, table, index)
+    }
+
+    fn read_view(&self) -> ReadView {
+        RowStore::read_view(self)
+    }
+
+    fn get(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Row>> {
+        RowStore::get(self, table, key)
+    }
+
+    fn next_auto_increment(&self, table: &Table, count: u64) -> u64 {
+        RowStore::next_auto_increment(self, table, count)
+    }
+
+    fn bulk_load(&self, table: &Arc<Table>) -> BulkLoad {
+        RowStore::bulk_load(self, table)
+    }
+
+    fn begin_with(&self, options: TransactionOptions, session: Option<u64>) -> Transaction {
+        RowStore::begin_with(self, options, session)
+    }
+
+    fn shared(&self) -> Arc<dyn TableStore> {
+        Arc::new(self.clone())
+    }
+}
