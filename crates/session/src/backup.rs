@@ -12,7 +12,7 @@ use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::time::{Duration, Instant};
 use tokio::sync::OwnedMutexGuard;
 
-/// How often a session that waits for another one's backup looks whether it has ended, or whether it is killed itself.
+/// Time between two checks of a session that waits for another session's backup: for its end, and for KILL.
 const POLL: Duration = Duration::from_millis(20);
 
 impl Session {

@@ -29,6 +29,7 @@ use squall_server_state::globals::GlobalVariables;
 use squall_server_state::log_settings::default_file;
 use squall_server_state::variables::{Values, ids};
 use squall_server_state::{AllocatedMemory, ServerState, now_micros};
+use squall_system_tables::Server;
 use squall_types::durable_files::create_own_folder;
 use squall_types::{CollationId, SqlError, SqlResult, Value};
 use std::path::Path;
@@ -140,8 +141,9 @@ impl Database {
         let plans = SharedPlanCache::new(Values(&globals.load_values()).number(ids::PLAN_CACHE_SIZE));
         let listeners = Listeners::new(modules.iter().flat_map(|module| module.listeners()).collect());
         let events = EventScheduler::new(&store);
-        let shared = Arc::new_cyclic(|weak| {
-            crate::server_tables::register(&mut registry, weak);
+        let shared = Arc::new_cyclic(|weak: &Weak<Shared>| {
+            let server: Weak<dyn Server> = weak.clone();
+            squall_system_tables::register(&mut registry, &server);
             modules.iter().for_each(|module| module.declare_derived(&mut registry));
             let state = ServerState {
                 key_caches: Arc::default(),

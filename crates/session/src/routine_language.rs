@@ -98,13 +98,6 @@ pub(crate) fn external_body(
     Ok(Some(ParsedBody { statement, span, external: Some(external) }))
 }
 
-/// Language and source of a body as the catalog has it; `None` for one in SQL.
-pub(crate) fn language_and_source(body: &str, sql_mode: squall_types::SqlMode) -> Option<(String, String)> {
-    let options = squall_planner::bind::parse_options(sql_mode);
-    let (language, source) = parse_external_body(body, &options).ok()??;
-    Some((language.as_str().to_owned(), source.into()))
-}
-
 /// `RETURN evaluator('source', parameter AS parameter, …)`.
 fn call(evaluator: &str, source: &str, parameters: &[&str], returns: &SqlType) -> Statement {
     let text = StringLiteral {

@@ -13,6 +13,7 @@ mod columns;
 mod constraints;
 pub mod create_table;
 mod described;
+pub mod events;
 mod files;
 mod grant_tables;
 pub mod help;
@@ -36,9 +37,12 @@ mod performance_sums;
 mod performance_truncate;
 mod performance_waits;
 mod plain;
+mod plan_cache;
 pub mod quoting;
 mod register;
 mod roles;
+pub mod routine_view;
+pub mod routines;
 mod server;
 mod server_lists;
 mod sessions;
@@ -59,9 +63,9 @@ pub use columns::{column_default, column_key, column_privileges, extra, type_fac
 pub use grant_tables::is_unlisted;
 pub use names::{PERFORMANCE, ROWS_OF_STATEMENT, is_public, is_system_table, virtual_database, virtual_databases};
 pub use performance_truncate::{is_counted_table, truncate};
-pub use register::{register, register_table};
+pub use register::register;
 pub use server::{charsets, collation_rows, engine_rows, plugins, process_rows, variable_rows};
-pub use source::{PlanCacheSize, Server, Source};
+pub use source::{BuiltInProcedure, PlanCacheEntry, PlanCacheSize, PlanKind, Server, Source};
 pub(crate) use spec::DescribedTable;
 pub use spec::{
     ColumnSpec, RowsOf, TableSpec, blob, choice, double, duration, int, int32, json, local_micros, local_time,

@@ -4,11 +4,11 @@ use crate::names::PERFORMANCE;
 use crate::source::{Server, Source};
 use crate::spec::{ColumnSpec, MakeRows, RowsOf, TableSpec, no_rows};
 use crate::{
-    column_segments, columns, constraints, described, files, grant_tables, help, innodb, jobs, locks, logs,
+    column_segments, columns, constraints, described, events, files, grant_tables, help, innodb, jobs, locks, logs,
     performance, performance_empty, performance_events, performance_files, performance_objects,
     performance_replication, performance_sessions, performance_setup, performance_sockets, performance_sums,
-    performance_waits, plain, roles, server, server_lists, sessions, spatial, statistics, tables, triggers, usage,
-    variable_items,
+    performance_waits, plain, plan_cache, roles, routines, server, server_lists, sessions, spatial, statistics, tables,
+    triggers, usage, variable_items,
 };
 use squall_registry::{Registry, VirtualChange, VirtualColumn, VirtualScan, VirtualTable};
 use squall_statement_context::StatementContext;
@@ -71,6 +71,9 @@ pub fn register(registry: &mut Registry, server: &Weak<dyn Server>) {
         statistics::TABLES,
         constraints::TABLES,
         triggers::TABLES,
+        events::TABLES,
+        routines::TABLES,
+        plan_cache::TABLES,
         server::TABLES,
         sessions::TABLES,
         plain::TABLES,
@@ -114,7 +117,7 @@ pub fn register(registry: &mut Registry, server: &Weak<dyn Server>) {
 }
 
 /// Declares a table.
-pub fn register_table(registry: &mut Registry, server: &Weak<dyn Server>, spec: &TableSpec, rows: RowsOf) {
+fn register_table(registry: &mut Registry, server: &Weak<dyn Server>, spec: &TableSpec, rows: RowsOf) {
     registry.register_virtual_table(Arc::new(InformationTable {
         server: server.clone(),
         database: spec.database,

@@ -1,9 +1,11 @@
 //! The source of the tables' rows.
 
-use squall_catalog::{AccessMap, Catalog, ColumnDef, ViewDef};
+use squall_catalog::{AccessMap, Catalog, ColumnDef, RoutineParameter, ViewDef};
 use squall_instrumentation::process::Process;
+use squall_parser::Digest;
 use squall_server_state::ServerState;
-use squall_statement_context::StatementContext;
+use squall_server_state::event_definition::EventDef;
+use squall_statement_context::{BindSettings, StatementContext};
 use std::sync::Arc;
 
 /// The source of the rows.
@@ -49,6 +51,16 @@ pub trait Server: Send + Sync {
     /// How much the cache of plans of all sessions has.
     fn plan_cache_size(&self) -> PlanCacheSize;
 
+    /// Statements of that cache, in no order: those that these connections use, with their uses, and with `all` also the others, with
+    /// the uses by sessions that have ended.
+    fn plan_cache_entries(&self, all: bool, processes: &[Arc<Process>]) -> Vec<PlanCacheEntry>;
+
+    /// All events.
+    fn events(&self) -> Vec<Arc<EventDef>>;
+
+    /// The procedures of modules.
+    fn built_in_procedures(&self) -> Vec<BuiltInProcedure>;
+
     /// Status variables of modules.
     fn module_status(&self) -> Vec<(String, String)>;
 
@@ -71,4 +83,77 @@ pub struct PlanCacheSize {
     pub bytes: u64,
     /// How many had to go for others.
     pub evictions: u64,
+}
+
+/// A statement of the cache of plans under a session's settings.
+#[derive(Debug)]
+pub struct PlanCacheEntry {
+    /// Its digest.
+    pub digest: Digest,
+    /// The settings.
+    pub settings: Arc<BindSettings>,
+    /// Its plan.
+    pub kind: PlanKind,
+    /// Uses of the plan.
+    pub hits: u64,
+    /// Those of them that found it in the cache of all sessions.
+    pub shared_hits: u64,
+    /// How many times it was planned.
+    pub misses: u64,
+    /// Connections that use it now.
+    pub sessions: u64,
+    /// Microseconds since 1970 UTC; 0 if it was never used.
+    pub last_used_micros: i64,
+    /// Bytes that it takes, about.
+    pub bytes: u64,
+}
+
+/// The plan of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum PlanKind {
+    /// Bound and planned each time.
+    General,
+    /// A look-up by key.
+    Select,
+    /// A small query, row by row.
+    Rows,
+    /// A change of single rows.
+    Change,
+    /// One row that is the same each time.
+    Constant,
+    /// The full planner's.
+    FullPlanner,
+}
+
+impl PlanKind {
+    /// The kinds in the order of their numbers.
+    pub const ALL: [PlanKind; 6] = [
+        PlanKind::General,
+        PlanKind::Select,
+        PlanKind::Rows,
+        PlanKind::Change,
+        PlanKind::Constant,
+        PlanKind::FullPlanner,
+    ];
+    /// The words for them, in this order.
+    pub const WORDS: &[&str] = &["general", "point select", "row by row", "change", "constant", "full planner"];
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        Self::WORDS[self as usize]
+    }
+}
+
+/// A procedure of a module.
+#[derive(Clone, Debug)]
+pub struct BuiltInProcedure {
+    /// Its database.
+    pub database: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// Its parameters.
+    pub parameters: Vec<RoutineParameter>,
+    /// Its comment.
+    pub comment: &'static str,
 }

@@ -218,7 +218,6 @@ impl<'a> Writer<'a> {
     }
 
     /// An expression, in brackets wherever it is not a single word.
-    #[expect(clippy::too_many_lines, reason = "one arm for each expression")]
     fn expr(&mut self, expr: &Expr) -> Result<(), QueryError> {
         if self.out.len() > SQL_BYTES_MAX {
             return Err(QueryError::Failed("the query is too long".to_string()));
@@ -241,27 +240,8 @@ impl<'a> Writer<'a> {
                 self.push(")");
             }
             Expr::Binary { operator, left, right } => self.infix(left, symbol(*operator), right)?,
-            Expr::Row { first, rest } => {
-                self.push("(");
-                self.expr(first)?;
-                for (operator, right) in rest {
-                    self.push(" ");
-                    self.push(symbol(*operator));
-                    self.push(" ");
-                    self.expr(right)?;
-                }
-                self.push(")");
-            }
-            Expr::Chain { first, rest } => {
-                self.push("(");
-                let mut left = &**first;
-                for (at, (operator, right)) in rest.iter().enumerate() {
-                    self.push(if at > 0 { " AND " } else { "" });
-                    self.infix(left, symbol(*operator), right)?;
-                    left = right;
-                }
-                self.push(")");
-            }
+            Expr::Row { first, rest } => self.row(first, rest)?,
+            Expr::Chain { first, rest } => self.chain(first, rest)?,
             Expr::Negate(operand) => {
                 self.push("(- ");
                 self.expr(operand)?;
@@ -286,16 +266,7 @@ impl<'a> Writer<'a> {
                 self.expr(high)?;
                 self.push(")");
             }
-            Expr::In { operand, list, negated } => {
-                self.push("(");
-                self.expr(operand)?;
-                self.push(if *negated { " NOT IN (" } else { " IN (" });
-                for (at, expr) in list.iter().enumerate() {
-                    self.push(if at > 0 { ", " } else { "" });
-                    self.expr(expr)?;
-                }
-                self.push("))");
-            }
+            Expr::In { operand, list, negated } => self.in_list(operand, list, *negated)?,
             Expr::Like { operand, pattern, negated } => {
                 self.infix(operand, if *negated { "NOT LIKE" } else { "LIKE" }, pattern)?;
             }
@@ -310,6 +281,43 @@ impl<'a> Writer<'a> {
                 self.push(behind);
             }
         }
+        Ok(())
+    }
+
+    fn row(&mut self, first: &Expr, rest: &[(Operator, Expr)]) -> Result<(), QueryError> {
+        self.push("(");
+        self.expr(first)?;
+        for (operator, right) in rest {
+            self.push(" ");
+            self.push(symbol(*operator));
+            self.push(" ");
+            self.expr(right)?;
+        }
+        self.push(")");
+        Ok(())
+    }
+
+    fn chain(&mut self, first: &Expr, rest: &[(Operator, Expr)]) -> Result<(), QueryError> {
+        self.push("(");
+        let mut left = first;
+        for (at, (operator, right)) in rest.iter().enumerate() {
+            self.push(if at > 0 { " AND " } else { "" });
+            self.infix(left, symbol(*operator), right)?;
+            left = right;
+        }
+        self.push(")");
+        Ok(())
+    }
+
+    fn in_list(&mut self, operand: &Expr, list: &[Expr], negated: bool) -> Result<(), QueryError> {
+        self.push("(");
+        self.expr(operand)?;
+        self.push(if negated { " NOT IN (" } else { " IN (" });
+        for (at, expr) in list.iter().enumerate() {
+            self.push(if at > 0 { ", " } else { "" });
+            self.expr(expr)?;
+        }
+        self.push("))");
         Ok(())
     }
 

@@ -621,8 +621,8 @@ impl Table {
         self.has_hidden_row_id() && !self.has_unique_entries()
     }
 
-    /// Whether rows are kept in the order of their primary key by a level below the store's alone, so that a load whose rows
-    /// come in that order needs no sorting.
+    /// Whether only a level below the store's keeps rows in the order of their primary key. Then a load of rows in that order needs no
+    /// sorting.
     pub(crate) fn is_ordered_by_levels(&self) -> bool {
         !self.has_hidden_row_id() && self.data.segment_level().is_some() && self.secondary_codecs().is_empty()
     }

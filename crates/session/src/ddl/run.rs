@@ -43,7 +43,6 @@ impl Session {
     }
 
     /// CREATE, ALTER, DROP, RENAME and TRUNCATE of databases, tables, keys, views and triggers.
-    #[expect(clippy::too_many_lines, reason = "one arm for each definition")]
     pub(crate) async fn run_definition(&mut self, run: &StatementRun<'_>) -> Result<Outcome, Failure> {
         self.check_writable()?;
         self.check_definition_locks(run.request.statement)?;
@@ -63,17 +62,7 @@ impl Session {
                 let rows = self.blocking(move |shared| database::alter_database(shared, &env, &statement)).await?;
                 Ok(Outcome::affected(rows))
             }
-            Statement::DropDatabase(statement) => {
-                let (statement, name) = (statement.clone(), statement.name.to_string());
-                let rows = self.blocking(move |shared| database::drop_database(shared, &env, &statement)).await?;
-                let (shared, dropped) = (self.shared.clone(), name.clone());
-                self.blocking(move |_| shared.events.drop_database(&dropped)).await?;
-                if self.default_database().map(|name| &**name) == Some(&*name) {
-                    self.set_default_database(None);
-                    self.process.set_database("");
-                }
-                Ok(Outcome::affected(rows))
-            }
+            Statement::DropDatabase(statement) => self.drop_database(statement, env).await,
             Statement::CreateTable(statement) => {
                 if is_virtual_already(&self.security(), statement) {
                     let error = SqlError::new(ErrorCode::TableExists, &[&statement.name.name.as_str()]);
@@ -84,20 +73,7 @@ impl Session {
             }
             Statement::AlterTable(statement) => Ok(self.alter_table(statement, &run.context).await?),
             Statement::DropTable(statement) => Ok(self.drop_tables(statement, env).await?),
-            Statement::TruncateTable(name) => {
-                if let Some(table) = self.security().temporary_table_named(name) {
-                    self.truncate_temporary(&table)?;
-                    return Ok(Outcome::done());
-                }
-                let (database, table) = self.security().qualify(name)?;
-                if self.truncate_log(name)? || squall_system_tables::truncate(&self.shared.state, &database, &table) {
-                    return Ok(Outcome::done());
-                }
-                check_truncate_virtual(&self.security(), name)?;
-                let name = name.clone();
-                self.blocking(move |shared| drop::truncate_table(shared, &env, &name)).await?;
-                Ok(Outcome::done())
-            }
+            Statement::TruncateTable(name) => self.truncate_table(name, env).await,
             Statement::RenameTable(statement) => {
                 let statement = statement.clone();
                 self.blocking(move |shared| drop::rename_tables(shared, &env, &statement)).await?;
@@ -127,8 +103,37 @@ impl Session {
             }
             Statement::CreateTrigger(create) => Ok(Box::pin(self.create_trigger(create, run, env)).await?),
             Statement::DropTrigger(drop) => Ok(self.drop_triggers(drop, run, env).await?),
-            _ => Ok(Outcome::done()),
+            _ => Err(SqlError::internal("a definition that nothing carries out").into()),
         }
+    }
+
+    /// DROP DATABASE, with its events.
+    async fn drop_database(&mut self, statement: &ast::DropDatabase, env: DdlEnv) -> Result<Outcome, Failure> {
+        let (statement, name) = (statement.clone(), statement.name.to_string());
+        let rows = self.blocking(move |shared| database::drop_database(shared, &env, &statement)).await?;
+        let (shared, dropped) = (self.shared.clone(), name.clone());
+        self.blocking(move |_| shared.events.drop_database(&dropped)).await?;
+        if self.default_database().map(|name| &**name) == Some(&*name) {
+            self.set_default_database(None);
+            self.process.set_database("");
+        }
+        Ok(Outcome::affected(rows))
+    }
+
+    /// TRUNCATE TABLE: of a TEMPORARY table, a log, counters, or a table of the catalog.
+    async fn truncate_table(&mut self, name: &ast::ObjectName, env: DdlEnv) -> Result<Outcome, Failure> {
+        if let Some(table) = self.security().temporary_table_named(name) {
+            self.truncate_temporary(&table)?;
+            return Ok(Outcome::done());
+        }
+        let (database, table) = self.security().qualify(name)?;
+        if self.truncate_log(name)? || squall_system_tables::truncate(&self.shared.state, &database, &table) {
+            return Ok(Outcome::done());
+        }
+        check_truncate_virtual(&self.security(), name)?;
+        let name = name.clone();
+        self.blocking(move |shared| drop::truncate_table(shared, &env, &name)).await?;
+        Ok(Outcome::done())
     }
 
     async fn drop_tables(&mut self, statement: &ast::DropTable, env: DdlEnv) -> SqlResult<Outcome> {

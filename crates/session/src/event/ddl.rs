@@ -1,7 +1,7 @@
 //! CREATE, ALTER and DROP EVENT.
 
 use crate::authorization::SecurityContext;
-use crate::event_scheduler::{ChangingEvents, EventDef, Schedule, Status, interval};
+use crate::event_scheduler::ChangingEvents;
 use crate::program::{ProgramKind, check_program};
 use crate::result::Outcome;
 use crate::session::{Session, StatementRun};
@@ -9,6 +9,7 @@ use squall_definitions::names::check_identifier;
 use squall_functions::operators::coerce;
 use squall_parser::ast::{self, AccountName, CreateEvent, DropObject, EventStatus};
 use squall_planner::bind::interval_unit;
+use squall_server_state::event_definition::{EventDef, Schedule, Status, interval};
 use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
 use squall_statement_context::StatementContext;

@@ -2,7 +2,7 @@
 
 use crate::collector::LastError;
 use crate::database::{Database, Shared};
-use crate::event_scheduler::{EventDef, complain};
+use crate::event_scheduler::complain;
 use crate::procedure::run_on_this_thread;
 use crate::result::writer::ConnectionInfo;
 use crate::session::parse_error;
@@ -11,6 +11,7 @@ use crate::state::locals::Locals;
 use squall_accounting::work_meter::measured;
 use squall_jobs::{Handler, KindSpec, RunningJob};
 use squall_parser::parse_body;
+use squall_server_state::event_definition::EventDef;
 use squall_server_state::variables::{Values, ids};
 use squall_system_variables::VariableId;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};

@@ -6,5 +6,3 @@
 mod ddl;
 mod handler;
 pub(crate) mod show;
-
-pub(crate) use show::{event_rows, event_status_rows};

@@ -1,16 +1,12 @@
 //! All events, and the thread that sleeps until the next one is due and queues it as a job.
 //!
-//! An event is a record of the store (`definition`), so CREATE, ALTER and DROP are durable and take effect at once.
+//! An event is a record of the store (`squall_server_state::event_definition`), so CREATE, ALTER and DROP are durable and take effect at once.
 
-mod definition;
-
-pub(crate) use definition::{EventDef, Schedule, Status, interval};
-
-use definition::SPACE;
 use parking_lot::{Condvar, Mutex};
 use squall_jobs::{Kind, NewJob};
 use squall_logs::error_log::{Severity, error_log};
 use squall_row_store::{RowStore, SystemChange};
+use squall_server_state::event_definition::{EventDef, SPACE, Schedule, Status};
 use squall_server_state::now_micros;
 use squall_types::{SqlError, SqlResult};
 use std::collections::BTreeMap;

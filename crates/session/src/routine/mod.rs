@@ -9,4 +9,4 @@ mod run;
 pub(crate) mod show;
 
 pub(crate) use run::BodyOf;
-pub(crate) use show::{RoutineView, parameters_of, routine_views};
+pub(crate) use show::parameters_of;

@@ -6,11 +6,9 @@
 mod objects;
 mod server;
 
-use crate::event::event_status_rows;
 use crate::event::show::show_create_event;
 use crate::result::{Outcome, ResultSet};
 use crate::routine::show::show_create_routine;
-use crate::server_tables::routine_status;
 use crate::session::Session;
 use crate::show::objects::database_or;
 use crate::show::objects::show_create_database;
@@ -40,74 +38,26 @@ use crate::show::server::show_variables;
 use crate::trigger::show::show_create_trigger;
 use crate::trigger::show::show_triggers;
 use squall_catalog::RoutineKind;
-use squall_parser::ast::{DescribeTable, Expr, Limit, Literal, Show, ShowFilter};
+use squall_parser::ast::{DescribeTable, Expr, Ident, Limit, Literal, Show, ShowFilter};
 use squall_statement_context::StatementContext;
+use squall_system_tables::events::event_status_rows;
+use squall_system_tables::routines::routine_status;
 use squall_types::collation::like_match;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 
 impl Session {
     /// SHOW in all its forms.
-    #[expect(clippy::too_many_lines, reason = "one arm for each SHOW")]
     pub(crate) async fn run_show(&mut self, show: &Show, context: &Arc<StatementContext>) -> SqlResult<Outcome> {
+        if let Some((mut list, column, filter)) = self.show_list(show, context)? {
+            match filter {
+                None => {}
+                Some(ShowFilter::Like(pattern)) => list.rows.retain(|row| like_column(row, column, pattern)),
+                Some(ShowFilter::Where(condition)) => list = self.filter_rows(list, condition, context).await?,
+            }
+            return Ok(Outcome::Rows(list));
+        }
         let result = match show {
-            Show::Databases(filter) => {
-                return self.filtered(show_databases(&self.security(), filter.as_ref()), filter, context).await;
-            }
-            Show::Tables { full, schema, filter, .. } => {
-                let result =
-                    show_tables(&self.security(), *full, schema.as_ref().map(|name| name.as_str()), filter.as_ref())?;
-                return self.filtered(result, filter, context).await;
-            }
-            Show::TableStatus { schema, filter } => {
-                let result = show_table_status(&self.security(), schema.as_ref().map(|name| name.as_str()), context)?;
-                return self.filtered(result, filter, context).await;
-            }
-            Show::Columns { full, table, filter, .. } => {
-                let result = self.show_columns(table, *full, context)?;
-                return self.filtered(result, filter, context).await;
-            }
-            Show::Indexes { table, filter, .. } => {
-                let result = show_indexes(&self.security(), table)?;
-                return self.filtered(result, filter, context).await;
-            }
-            Show::Variables { scope, filter } => {
-                let result = show_variables(&self.security(), *scope, context);
-                return self.filtered(result, filter, context).await;
-            }
-            Show::Status { scope, filter } => {
-                let result = show_status(&self.security(), *scope, context);
-                return self.filtered(result, filter, context).await;
-            }
-            Show::CharacterSets(filter) => {
-                return self.filtered(show_charsets(), filter, context).await;
-            }
-            Show::Collations(filter) => return self.filtered(show_collations(), filter, context).await,
-            Show::OpenTables { filter, .. } => {
-                return self.filtered(show_open_tables(), filter, context).await;
-            }
-            Show::Triggers { schema, filter } => {
-                let database = database_or(&self.security(), schema.as_ref().map(|name| name.as_str()))?;
-                let mut result = show_triggers(&self.security(), &database, context);
-                // By the names of tables.
-                if let Some(ShowFilter::Like(pattern)) = filter {
-                    result.rows.retain(|row| like_column(row, 2, pattern));
-                    return Ok(Outcome::Rows(result));
-                }
-                return self.filtered(result, filter, context).await;
-            }
-            Show::Events { schema, filter } => {
-                let database = database_or(&self.security(), schema.as_ref().map(|name| name.as_str()))?;
-                let mut result = show_events();
-                result.rows = event_status_rows(&self.shared, &self.security().source(context), &database);
-                if let Some(ShowFilter::Like(pattern)) = filter {
-                    result.rows.retain(|row| like_column(row, 1, pattern));
-                    return Ok(Outcome::Rows(result));
-                }
-                return self.filtered(result, filter, context).await;
-            }
-            Show::FunctionStatus(filter) => return self.show_routines(RoutineKind::Function, filter, context).await,
-            Show::ProcedureStatus(filter) => return self.show_routines(RoutineKind::Procedure, filter, context).await,
             Show::Warnings(limit) => self.show_diagnostics(false, limit.as_ref())?,
             Show::Errors(limit) => self.show_diagnostics(true, limit.as_ref())?,
             Show::WarningCount => self.show_count("@@session.warning_count", self.diagnostics.total()),
@@ -144,11 +94,6 @@ impl Session {
                 return Err(SqlError::new(ErrorCode::FeatureDisabled, &[&feature, &"--with-debug"]));
             }
             Show::CreateTrigger(name) => show_create_trigger(&self.security(), name, context)?,
-            Show::HttpEndpoints(filter) => {
-                let shown = self.show_of_module(show, context);
-                let shown = shown.ok_or_else(|| SqlError::unsupported("SHOW HTTP ENDPOINTS without its module"))?;
-                return self.filtered(shown?, filter, context).await;
-            }
             Show::CreateHttpEndpoint(_) => {
                 let shown = self.show_of_module(show, context);
                 shown.ok_or_else(|| SqlError::unsupported("SHOW CREATE HTTP ENDPOINT without its module"))??
@@ -162,20 +107,52 @@ impl Session {
         Ok(Outcome::Rows(result))
     }
 
-    /// SHOW PROCEDURE STATUS and SHOW FUNCTION STATUS.
-    async fn show_routines(
+    /// The rows of a SHOW that takes LIKE and WHERE, the column that LIKE compares, and the filter; `None` for other forms.
+    fn show_list<'s>(
         &mut self,
-        kind: RoutineKind,
-        filter: &Option<ShowFilter>,
+        show: &'s Show,
         context: &Arc<StatementContext>,
-    ) -> SqlResult<Outcome> {
-        let mut result = show_routine_status();
-        result.rows = routine_status(&self.shared, &self.security().source(context), kind);
-        if let Some(ShowFilter::Like(pattern)) = filter {
-            result.rows.retain(|row| like_column(row, 1, pattern));
-            return Ok(Outcome::Rows(result));
+    ) -> SqlResult<Option<(ResultSet, usize, &'s Option<ShowFilter>)>> {
+        if let Show::Columns { full, table, filter, .. } = show {
+            return Ok(Some((self.show_columns(table, *full, context)?, 0, filter)));
         }
-        self.filtered(result, filter, context).await
+        let security = self.security();
+        let name = |schema: &'s Option<Ident>| schema.as_ref().map(Ident::as_str);
+        Ok(Some(match show {
+            Show::Databases(filter) => (show_databases(&security, filter.as_ref()), 0, filter),
+            Show::Tables { full, schema, filter, .. } => {
+                (show_tables(&security, *full, name(schema), filter.as_ref())?, 0, filter)
+            }
+            Show::TableStatus { schema, filter } => (show_table_status(&security, name(schema), context)?, 0, filter),
+            Show::Indexes { table, filter, .. } => (show_indexes(&security, table)?, 0, filter),
+            Show::Variables { scope, filter } => (show_variables(&security, *scope, context), 0, filter),
+            Show::Status { scope, filter } => (show_status(&security, *scope, context), 0, filter),
+            Show::CharacterSets(filter) => (show_charsets(), 0, filter),
+            Show::Collations(filter) => (show_collations(), 0, filter),
+            Show::OpenTables { filter, .. } => (show_open_tables(), 0, filter),
+            // By the names of tables.
+            Show::Triggers { schema, filter } => {
+                (show_triggers(&security, &database_or(&security, name(schema))?, context), 2, filter)
+            }
+            Show::Events { schema, filter } => {
+                let database = database_or(&security, name(schema))?;
+                let rows = event_status_rows(&security.source(context), &database);
+                (ResultSet { rows, ..show_events() }, 1, filter)
+            }
+            Show::FunctionStatus(filter) => (self.show_routines(RoutineKind::Function, context), 1, filter),
+            Show::ProcedureStatus(filter) => (self.show_routines(RoutineKind::Procedure, context), 1, filter),
+            Show::HttpEndpoints(filter) => {
+                let shown = self.show_of_module(show, context);
+                (shown.ok_or_else(|| SqlError::unsupported("SHOW HTTP ENDPOINTS without its module"))??, 0, filter)
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    /// SHOW PROCEDURE STATUS and SHOW FUNCTION STATUS.
+    fn show_routines(&self, kind: RoutineKind, context: &Arc<StatementContext>) -> ResultSet {
+        let rows = routine_status(&self.security().source(context), kind);
+        ResultSet { rows, ..show_routine_status() }
     }
 
     /// DESCRIBE table [column].
@@ -184,23 +161,6 @@ impl Session {
         let mut result = self.show_columns(&describe.table, false, &context)?;
         if let Some(pattern) = &describe.column {
             result.rows.retain(|row| like_column(row, 0, pattern));
-        }
-        Ok(Outcome::Rows(result))
-    }
-
-    /// Rows that LIKE or WHERE lets through.
-    async fn filtered(
-        &mut self,
-        mut result: ResultSet,
-        filter: &Option<ShowFilter>,
-        context: &Arc<StatementContext>,
-    ) -> SqlResult<Outcome> {
-        match filter {
-            None => {}
-            Some(ShowFilter::Like(pattern)) => result.rows.retain(|row| like_column(row, 0, pattern)),
-            Some(ShowFilter::Where(condition)) => {
-                result = self.filter_rows(result, condition, context).await?;
-            }
         }
         Ok(Outcome::Rows(result))
     }

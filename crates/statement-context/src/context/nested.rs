@@ -29,8 +29,8 @@ pub trait NestedStatements: Debug + Send + Sync {
     ///
     /// # Errors
     /// 1227 without the privilege DYNAMIC_EXECUTE; 1210 within a child, and for more statements than `execute_max_statements`; 1336 inside of
-    /// a stored function or a trigger; 1203 beyond `max_user_connections`; that of the statement that fails, with one more condition that says
-    /// which it was. 1213 as soon as it needs a lock that the caller holds.
+    /// a stored function or a trigger; 1203 beyond `max_user_connections`; the error of the failed statement, with a further condition for its
+    /// number. 1213 as soon as it needs a lock that the caller holds.
     fn run_list(&self, text: &str, context: &StatementContext) -> SqlResult<u64>;
 
     /// The same in the background: the list is queued, durably, when this returns.

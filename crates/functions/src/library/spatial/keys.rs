@@ -19,8 +19,8 @@ fn array(cells: Vec<u64>) -> Value {
         .to_value()
 }
 
-/// The cells of a search for a geometry: its errors are those of the function that the condition is of, which is named beside it,
-/// with the column's SRID and whether the column is the first argument.
+/// The cells of a search for a geometry. The other arguments are the name of the condition's function, whose errors it gives, the SRID
+/// of the column, and whether the column is the function's first argument.
 fn search(args: &Args<'_>) -> SqlResult<Value> {
     let name = args.text(1).to_lowercase();
     let value = SpatialValue::decode(&args.encoded(0));

@@ -9,6 +9,7 @@ use squall_instrumentation::process::count;
 use squall_planner::ParameterKind;
 use squall_planner::rowwise::RowPlan;
 use squall_statement_context::BindSettings;
+use squall_system_tables::PlanKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
 
@@ -20,51 +21,14 @@ const BYTES_PER_TEXT_BYTE: u64 = 20;
 /// Most plans of the full planner that are kept of one query: as many executions at the same time need none.
 const QUERIES_MAX: usize = 4;
 
-/// The plan of a statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum PlanKind {
-    /// Bound and planned each time.
-    General,
-    /// A look-up by key.
-    Select,
-    /// A small query, row by row.
-    Rows,
-    /// A change of single rows.
-    Change,
-    /// One row that is the same each time.
-    Constant,
-    /// The full planner's.
-    FullPlanner,
-}
-
-impl PlanKind {
-    /// The kinds in the order of their numbers.
-    const ALL: [PlanKind; 6] = [
-        PlanKind::General,
-        PlanKind::Select,
-        PlanKind::Rows,
-        PlanKind::Change,
-        PlanKind::Constant,
-        PlanKind::FullPlanner,
-    ];
-    /// The words for them, in this order.
-    pub const WORDS: &[&str] = &["general", "point select", "row by row", "change", "constant", "full planner"];
-
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        Self::WORDS[self as usize]
-    }
-
-    /// The kind of a route.
-    fn of(route: &Route) -> PlanKind {
-        match route {
-            Route::PointLookup(_) => PlanKind::Select,
-            Route::RowByRow(_) => PlanKind::Rows,
-            Route::PointChange(_) => PlanKind::Change,
-            Route::Constant(_) => PlanKind::Constant,
-            Route::FullPlanner | Route::Change | Route::Procedure | Route::Command => PlanKind::General,
-        }
+/// The kind of a route.
+fn kind_of(route: &Route) -> PlanKind {
+    match route {
+        Route::PointLookup(_) => PlanKind::Select,
+        Route::RowByRow(_) => PlanKind::Rows,
+        Route::PointChange(_) => PlanKind::Change,
+        Route::Constant(_) => PlanKind::Constant,
+        Route::FullPlanner | Route::Change | Route::Procedure | Route::Command => PlanKind::General,
     }
 }
 
@@ -216,7 +180,7 @@ impl CacheEntry {
     pub fn set_plan(&self, made: SchemaVersions, current: impl Fn() -> SchemaVersions, route: Option<&Route>) {
         // A session without the privileges for a plan says nothing of others.
         if let Some(route) = route {
-            self.kind.store(PlanKind::of(route) as u8, Ordering::Relaxed);
+            self.kind.store(kind_of(route) as u8, Ordering::Relaxed);
         }
         let mut known = self.known.lock();
         // A definition comes here after it has changed the catalog: a plan of an older one would stay.

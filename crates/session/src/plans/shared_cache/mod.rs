@@ -10,7 +10,7 @@
 
 mod entry;
 
-pub(crate) use entry::{CacheEntry, Described, PlanKind, PlanUse, SharedRows, Totals};
+pub(crate) use entry::{CacheEntry, Described, PlanUse, SharedRows, Totals};
 use squall_system_tables::PlanCacheSize;
 
 use crate::plans::CachedQuery;

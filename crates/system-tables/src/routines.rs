@@ -1,20 +1,16 @@
-//! information_schema.ROUTINES and PARAMETERS.
+//! information_schema.ROUTINES and PARAMETERS, and the rows of SHOW PROCEDURE STATUS.
 
-use crate::database::Shared;
-use crate::routine::{RoutineView, routine_views};
+use crate::routine_view::{RoutineView, routine_views};
+use crate::type_text::type_text;
+use crate::{ColumnSpec, Source, TableSpec, int, local_time, long_text, s, text, time, type_facts, u, uint};
 use squall_catalog::RoutineKind;
 use squall_registry::VirtualScan;
-use squall_system_tables::type_facts;
-use squall_system_tables::type_text::type_text;
-use squall_system_tables::{
-    ColumnSpec, Source, TableSpec, int, local_time, long_text, no_rows, s, text, time, u, uint,
-};
 use squall_types::{SqlResult, SqlType, Value};
 
-pub(super) const ROUTINES_TABLE: TableSpec =
-    TableSpec { database: "information_schema", name: "ROUTINES", columns: ROUTINES, rows: no_rows };
-pub(super) const PARAMETERS_TABLE: TableSpec =
-    TableSpec { database: "information_schema", name: "PARAMETERS", columns: PARAMETERS, rows: no_rows };
+pub(crate) const TABLES: &[TableSpec] = &[
+    TableSpec { database: "information_schema", name: "ROUTINES", columns: ROUTINES, rows: routines },
+    TableSpec { database: "information_schema", name: "PARAMETERS", columns: PARAMETERS, rows: parameters },
+];
 
 const ROUTINES: &[ColumnSpec] = &[
     text("SPECIFIC_NAME", 64),
@@ -69,7 +65,7 @@ const PARAMETERS: &[ColumnSpec] = &[
     text("ROUTINE_TYPE", 9),
 ];
 
-pub(super) fn routines(shared: &Shared, source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+fn routines(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let row = |view: RoutineView| {
         let mut row = vec![s(&*view.name), s("def"), s(&*view.database), s(&*view.name), s(view.kind.word())];
         match &view.returns {
@@ -94,12 +90,12 @@ pub(super) fn routines(shared: &Shared, source: &Source<'_>, scan: &VirtualScan<
         row.extend([s(&*view.client_charset), s(&*view.connection_collation), s(&*view.database_collation)]);
         row
     };
-    Ok(routine_views(shared, source).into_iter().map(row).collect())
+    Ok(routine_views(source).into_iter().map(row).collect())
 }
 
-pub(super) fn parameters(shared: &Shared, source: &Source<'_>, _scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+fn parameters(source: &Source<'_>, _scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let mut rows = Vec::new();
-    for view in routine_views(shared, source) {
+    for view in routine_views(source) {
         let mut add = |at: u64, mode: Value, name: Value, sql_type: &SqlType| {
             let mut row = vec![s("def"), s(&*view.database), s(&*view.name), u(at), mode, name];
             row.extend(type_facts(sql_type));
@@ -117,7 +113,7 @@ pub(super) fn parameters(shared: &Shared, source: &Source<'_>, _scan: &VirtualSc
 }
 
 /// The rows of SHOW PROCEDURE STATUS and SHOW FUNCTION STATUS.
-pub(crate) fn routine_status(shared: &Shared, source: &Source<'_>, kind: RoutineKind) -> Vec<Vec<Value>> {
+pub fn routine_status(source: &Source<'_>, kind: RoutineKind) -> Vec<Vec<Value>> {
     let row = |view: RoutineView| {
         let mut row =
             vec![s(&*view.database), s(&*view.name), s(kind.word()), s(view.language()), s(view.definer_text())];
@@ -126,5 +122,5 @@ pub(crate) fn routine_status(shared: &Shared, source: &Source<'_>, kind: Routine
         row.extend([s(&*view.client_charset), s(&*view.connection_collation), s(&*view.database_collation)]);
         row
     };
-    routine_views(shared, source).into_iter().filter(|view| view.kind == kind).map(row).collect()
+    routine_views(source).into_iter().filter(|view| view.kind == kind).map(row).collect()
 }

@@ -6,15 +6,18 @@ use squall_types::temporal::{Interval, IntervalUnit, TimeZone};
 use squall_types::{SqlError, SqlResult};
 
 /// The kind of records that hold events; the key is database and name with a zero byte between them.
-pub(crate) const SPACE: &str = "event";
+pub const SPACE: &str = "event";
 /// Version of the layout.
 const FORMAT: u8 = 1;
 
 /// Whether an event runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Status {
+pub enum Status {
+    /// It runs.
     Enabled,
+    /// It does not.
     Disabled,
+    /// It does not here, but where the statement came from.
     DisabledOnReplica,
 }
 
@@ -40,41 +43,56 @@ impl Status {
 
 /// When an event is due. Times are microseconds since 1970 UTC.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Schedule {
+pub enum Schedule {
     /// Once.
     At(i64),
     /// Again and again.
     Every {
         /// The amount as it was given, such as `1` or `1:30`.
         amount: String,
+        /// Its unit.
         unit: IntervalUnit,
+        /// The first time.
         starts: i64,
+        /// No time is later.
         ends: Option<i64>,
     },
 }
 
 /// An event.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct EventDef {
+pub struct EventDef {
+    /// Its database.
     pub database: String,
+    /// Its name.
     pub name: String,
     /// In whose name it runs.
     pub definer: AccountKey,
     /// Its statement.
     pub body: String,
+    /// When it runs.
     pub schedule: Schedule,
+    /// Whether it runs.
     pub status: Status,
     /// ON COMPLETION PRESERVE.
     pub preserve: bool,
+    /// COMMENT.
     pub comment: String,
     /// `time_zone`, `sql_mode` and character sets of the session that made it, by name.
     pub time_zone: String,
+    /// See `time_zone`.
     pub sql_mode: String,
+    /// See `time_zone`.
     pub client_charset: String,
+    /// See `time_zone`.
     pub connection_collation: String,
+    /// The default collation of its database.
     pub database_collation: String,
+    /// Microseconds since 1970 UTC.
     pub created_micros: i64,
+    /// Microseconds since 1970 UTC.
     pub altered_micros: i64,
+    /// Microseconds since 1970 UTC; `None` if it has not run yet.
     pub executed_micros: Option<i64>,
 }
 
@@ -185,7 +203,7 @@ impl EventDef {
 }
 
 /// The interval of an event.
-pub(crate) fn interval(amount: &str, unit: IntervalUnit) -> Interval {
+pub fn interval(amount: &str, unit: IntervalUnit) -> Interval {
     match amount.parse() {
         Ok(count) if !unit.is_composite() => Interval::from_integer(count, unit),
         _ => Interval::parse(amount, unit),
