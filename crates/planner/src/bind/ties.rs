@@ -42,8 +42,10 @@ impl Context<'_> {
         let rank = self.columns.add_computed(block, "rank", ty.clone());
         let number = self.columns.add_computed(block, "row_number", ty);
         let (rank, number) = (self.columns.name(rank).to_string(), self.columns.name(number).to_string());
-        let numbered =
-            vec![ranking(rank_udwf(), &order).alias(rank.clone()), ranking(row_number_udwf(), &order).alias(number.clone())];
+        let numbered = vec![
+            ranking(rank_udwf(), &order).alias(rank.clone()),
+            ranking(row_number_udwf(), &order).alias(number.clone()),
+        ];
         let plan = LogicalPlan::Window(plan_result(Window::try_new(numbered, Arc::new(plan)))?);
         let column = |name: String| Expr::Column(datafusion::common::Column::new_unqualified(name));
         let last = limit.offset.saturating_add(count);
