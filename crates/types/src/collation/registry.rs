@@ -419,6 +419,10 @@ mod tests {
             (305, "utf8mb4_0900_as_ci"),
             (309, "utf8mb4_0900_bin"),
             (311, "utf8mb4_nb_0900_as_cs"),
+            (610, "utf8mb4_thai_520_w2"),
+            (1032, "latin1_swedish_nopad_ci"),
+            (1069, "utf8mb4_general_nopad_ci"),
+            (2304, "utf8mb4_uca1400_ai_ci"),
         ] {
             assert_eq!(CollationId(id).name(), name);
             assert_eq!(CollationId::from_name(&name.to_uppercase()), Some(CollationId(id)));
@@ -427,6 +431,10 @@ mod tests {
         assert_eq!(CollationId::from_name("nope"), None);
         assert_eq!(CollationId(9999).name(), "utf8mb4_0900_ai_ci");
         assert!(!CollationId(255).info().pads_space && CollationId(45).info().pads_space);
-        assert_eq!(all().count(), 288);
+        assert_eq!(
+            CollationId::from_name("utf8_croatian_mysql561_ci").map(CollationId::name),
+            Some("utf8mb3_croatian_ci")
+        );
+        assert_eq!(all().count(), 416);
     }
 }
