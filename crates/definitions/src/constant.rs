@@ -60,7 +60,7 @@ fn plain_literal(literal: &Literal) -> Option<Value> {
             _ => Value::Decimal(Decimal::parse(digits).value),
         },
         Literal::Decimal(digits) => Value::Decimal(Decimal::parse(digits).value),
-        Literal::Float(digits) => Value::Double(digits.parse().ok()?),
+        Literal::Float(digits) => Value::Double(digits.parse().ok().filter(|number: &f64| number.is_finite())?),
         Literal::String(text) => match text.introducer.as_deref() {
             Some(charset) => introduced(charset, text.value.as_bytes())?,
             // What is no text is bytes, as in a query.

@@ -35,9 +35,9 @@ fn place_of(variable: &str) -> Option<usize> {
 }
 
 impl KeyCaches {
-    /// Whether there is a cache of that name.
+    /// Whether there is a cache of that name to put indexes into: one with a buffer.
     pub fn has(&self, cache: &str) -> bool {
-        cache.eq_ignore_ascii_case(DEFAULT_CACHE) || self.0.lock().contains_key(&cache.to_ascii_lowercase())
+        cache.eq_ignore_ascii_case(DEFAULT_CACHE) || self.value(cache, VARIABLES[0].0) > 0
     }
 
     /// The value of a cache's variable, in bytes or parts; 0 in a cache that is not there.

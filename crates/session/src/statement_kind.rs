@@ -75,9 +75,12 @@ pub(crate) fn refused_in_function(statement: &Statement) -> SqlResult<()> {
 pub(crate) fn refused_for_its_rows(statement: &Statement, of: &str) -> SqlResult<()> {
     let gives_rows = match statement {
         Statement::Query(query) => query.into.is_none(),
-        Statement::Show(_) | Statement::Explain(_) | Statement::DescribeTable(_) | Statement::TableMaintenance(_) => {
-            true
-        }
+        Statement::Show(_)
+        | Statement::Explain(_)
+        | Statement::DescribeTable(_)
+        | Statement::TableMaintenance(_)
+        | Statement::CacheIndex { .. }
+        | Statement::LoadIndex { .. } => true,
         _ => false,
     };
     match gives_rows {

@@ -335,6 +335,8 @@ error_codes! {
     DuplicateCondition = 1332, b"42000", "Duplicate condition: %s";
     DuplicateCursor = 1333, b"42000", "Duplicate cursor: %s";
     NotAllowedInFunctionOrTrigger = 1336, b"0A000", "%s is not allowed in stored function or trigger";
+    SpVariableAfterCursor = 1337, b"42000", "Variable or condition declaration after cursor or handler declaration";
+    SpCursorAfterHandler = 1338, b"42000", "Cursor declaration after handler declaration";
     CaseNotFound = 1339, b"20000", "Case not found for CASE statement";
     ViewNoExplain = 1345, b"HY000", "EXPLAIN/SHOW can not be issued; lacking privileges for underlying table";
     WrongObject = 1347, b"HY000", "'%s.%s' is not %s";
@@ -392,6 +394,7 @@ error_codes! {
     ForbidSchemaChange = 1450, b"HY000", "Changing schema from '%s' to '%s' is not allowed.";
     RowIsReferenced2 = 1451, b"23000", "Cannot delete or update a parent row: a foreign key constraint fails (%s)";
     NoReferencedRow2 = 1452, b"23000", "Cannot add or update a child row: a foreign key constraint fails (%s)";
+    SpBadVariableShadow = 1453, b"42000", "Variable '%s' must be quoted with `...`, or renamed";
     SpRecursionLimit = 1456, b"HY000", "Recursive limit %s (as set by the max_sp_recursion_depth variable) was exceeded for routine %s";
     SpWrongName = 1458, b"42000", "Incorrect routine name '%s'";
     MaxPreparedStatements = 1461, b"42000", "Can't create more than max_prepared_stmt_count statements (current value: %s)";

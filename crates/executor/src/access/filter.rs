@@ -15,7 +15,6 @@ use squall_functions::expr::{self, BoundExpr, CallUdf, LongLiteralUdf, Parameter
 use squall_functions::operators::convert::ConvertKernel;
 use squall_functions::operators::like::{LikeKernel, PatternCache};
 use squall_functions::operators::sort_key::SortKeyKernel;
-use squall_functions::typing::collation::is_binary;
 use squall_registry::{ScalarKernel, Volatility};
 use squall_types::collation::LikePattern;
 use squall_types::temporal::TimeZone;
@@ -509,7 +508,7 @@ fn compare_op(op: Operator) -> Option<CompareOrNot> {
 
 /// Whether texts of a collation compare as their bytes, without sort keys.
 pub fn compares_as_bytes(collation: CollationId) -> bool {
-    collation == CollationId::BINARY || (is_binary(collation) && !collation.info().pads_space)
+    collation == CollationId::BINARY || collation.info().orders_as_utf8()
 }
 
 /// A comparison of a text with a constant.

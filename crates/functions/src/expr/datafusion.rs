@@ -8,7 +8,6 @@ use super::long_literal::LongLiteralUdf;
 use super::text_compare::TextCompareUdf;
 use super::{BoundExpr, CompareOp, ExecutionSlot, datafusion_error};
 use crate::arrow_map::{arrow_type, field_ref, value_to_scalar};
-use crate::typing::collation::is_binary;
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, Result, ScalarValue};
@@ -208,7 +207,7 @@ impl BoundExpr {
 
 /// Whether texts of a collation compare as their bytes: code points in UTF-8 order as bytes do.
 fn is_plain(collation: CollationId) -> bool {
-    is_binary(collation) && !collation.info().pads_space
+    collation.info().orders_as_utf8()
 }
 
 /// Most conditions joined by AND that DataFusion sees one by one. Its rules take them apart and put them together again

@@ -432,7 +432,8 @@ impl<'t> Parser<'t> {
     }
 
     fn begins_step(&self) -> bool {
-        matches!(self.token, Token::Mark(b'.' | b'@' | b'*') | Token::Ident(_) | Token::Axis(_) | Token::NodeType)
+        matches!(self.token, Token::Mark(b'.' | b'@' | b'*') | Token::Axis(_) | Token::NodeType)
+            || self.word().is_some()
     }
 
     fn steps(&mut self, steps: &mut Vec<Step>) -> SqlResult<()> {

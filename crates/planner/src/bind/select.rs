@@ -153,6 +153,9 @@ impl Context<'_> {
         }
         let ties = limit.filter(|limit| limit.with_ties);
         if let Some(ties) = ties {
+            if select.options.calc_found_rows {
+                return Err(SqlError::unsupported("SQL_CALC_FOUND_ROWS with FETCH … WITH TIES"));
+            }
             plan = self.limit_with_ties(plan, &keys, is_ordered, ties, block)?;
         }
         plan = self.sort(plan, &keys, block)?;

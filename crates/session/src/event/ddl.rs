@@ -250,7 +250,7 @@ impl Session {
         let micros = moment
             .filter(|moment| !moment.date().has_zero_part())
             .map(|moment| run.context.settings.time_zone.to_unix_micros(moment).unix_micros)
-            .filter(|micros| *micros < MOMENT_END_MICROS);
+            .filter(|micros| (1..MOMENT_END_MICROS).contains(micros));
         let Some(micros) = micros else {
             let shown = match value {
                 Value::Null => "NULL".to_string(),

@@ -3,8 +3,9 @@
 use crate::program_errors as errors;
 use crate::statement_kind::{DYNAMIC_SQL, refused_for_its_rows, refused_in_function};
 use squall_parser::ast::{
-    Block, ConditionValue, Declaration, DiagnosticsItems, HandlerAction, Ident, Parameter, ProgramStatement, Query,
-    SelectInto, Set, SetItem, Signal, SignalCondition, Statement, Step, VariableTarget,
+    Block, ConditionValue, Declaration, DiagnosticsItems, HandlerAction, Ident, MaintenanceKind, Parameter,
+    ProgramStatement, Query, SelectInto, Set, SetItem, Signal, SignalCondition, Statement, Step, VariableScope,
+    VariableTarget,
 };
 use squall_registry::Registry;
 use squall_system_variables::VariableRegistry;
@@ -29,8 +30,8 @@ struct Names<'a> {
     system_variables: &'a VariableRegistry,
     variables: Vec<&'a Ident>,
     conditions: Vec<&'a Ident>,
-    /// Which of them stand for a number, which SIGNAL cannot raise.
-    numbers: Vec<bool>,
+    /// What they stand for.
+    values: Vec<&'a ConditionValue>,
     cursors: Vec<&'a Ident>,
     /// And whether it is that of a loop.
     labels: Vec<(&'a Ident, bool)>,
@@ -41,8 +42,8 @@ struct Names<'a> {
 /// Looks at a program.
 ///
 /// # Errors
-/// 1193, 1308, 1309, 1319, 1324, 1327, 1330 to 1333, 1413 for missing or duplicate names; 1313 for RETURN outside a function, 1320
-/// for a function without RETURN; 1303, 1336, 1314, 1357, 1415, 1422, 1576 for statements that are not allowed there; 1235 for
+/// 1193, 1308, 1309, 1319, 1324, 1327, 1330 to 1333, 1413 for missing or duplicate names; 1337 and 1338 for their order; 1453 and 1525; 1313 for RETURN outside a function, 1320
+/// for a function without RETURN; 1303, 1336, 1314, 1357, 1415, 1422, 1445, 1576 for statements that are not allowed there; 1235 for
 /// unsupported ones.
 pub(crate) fn check_program<'a>(
     body: &'a Statement,
@@ -58,7 +59,7 @@ pub(crate) fn check_program<'a>(
         system_variables: variables,
         variables: Vec::new(),
         conditions: Vec::new(),
-        numbers: Vec::new(),
+        values: Vec::new(),
         cursors: Vec::new(),
         labels: Vec::new(),
         returns: false,
@@ -103,12 +104,25 @@ fn is_among(names: &[&Ident], name: &Ident) -> bool {
     names.iter().any(|known| known.is(name.as_str()))
 }
 
-/// Whether two conditions of handlers are one, wherever they stand.
-fn is_same(one: &ConditionValue, other: &ConditionValue) -> bool {
-    match (one, other) {
-        (ConditionValue::Name(one), ConditionValue::Name(other)) => one.is(other.as_str()),
-        _ => one == other,
+/// Refuses the number 0 as a condition: it is no error (1525).
+fn check_condition(value: &ConditionValue) -> SqlResult<()> {
+    match value {
+        ConditionValue::ErrorCode(0) => Err(SqlError::new(ErrorCode::WrongValue, &[&"CONDITION", &0])),
+        _ => Ok(()),
     }
+}
+
+/// Statements that no stored program may run, as the error names them (1314).
+fn refused_in_program(statement: &Statement) -> Option<&'static str> {
+    Some(match statement {
+        Statement::Handler(_) => "HANDLER",
+        Statement::Help(_) => "HELP",
+        Statement::TableMaintenance(maintenance) if maintenance.kind == MaintenanceKind::Check => "CHECK",
+        Statement::CreateView(view) if view.alter => "ALTER VIEW",
+        // What a program says is kept and shown as it is, secrets too.
+        Statement::CreateHttpEndpoint { .. } | Statement::AlterHttpEndpoint(_) => "HTTP ENDPOINT",
+        _ => return None,
+    })
 }
 
 impl<'a> Names<'a> {
@@ -122,24 +136,26 @@ impl<'a> Names<'a> {
             ProgramKind::Trigger => Some("trigger"),
             ProgramKind::Block | ProgramKind::Event | ProgramKind::Procedure(_) => None,
         };
+        if let Some(what) = refused_in_program(statement) {
+            return Err(SqlError::new(ErrorCode::SpBadStatement, &[&what]));
+        }
+        if self.is_routine()
+            && let Some((word, is_new)) = names_routine(statement)
+        {
+            let code = if is_new { ErrorCode::SpNoRecursiveCreate } else { ErrorCode::SpNoDrop };
+            return Err(SqlError::new(code, &[&word]));
+        }
         if let Some(of) = of {
             refused_for_its_rows(statement, of)?;
             refused_in_function(statement)?;
         }
         match statement {
             Statement::Program(program) => self.program(program),
-            Statement::Handler(_) => Err(SqlError::new(ErrorCode::SpBadStatement, &[&"HANDLER"])),
-            // What a program says is kept and shown as it is, secrets too.
-            Statement::CreateHttpEndpoint { .. } | Statement::AlterHttpEndpoint(_) => {
-                Err(SqlError::new(ErrorCode::SpBadStatement, &[&"HTTP ENDPOINT"]))
-            }
             Statement::CreateEvent(_) | Statement::DropEvent(_) if matches!(self.kind, ProgramKind::Event) => {
                 Err(SqlError::new(ErrorCode::EventRecursionForbidden, &[]))
             }
-            statement if self.is_routine() && names_routine(statement).is_some() => {
-                let (word, is_new) = names_routine(statement).unwrap_or_default();
-                let code = if is_new { ErrorCode::SpNoRecursiveCreate } else { ErrorCode::SpNoDrop };
-                Err(SqlError::new(code, &[&word]))
+            Statement::Set(Set::Password(_)) if self.variable("password").is_ok() => {
+                Err(SqlError::new(ErrorCode::SpBadVariableShadow, &[&"password"]))
             }
             Statement::Set(Set::Items(items)) => items.iter().try_for_each(|item| self.assigned(item)),
             Statement::Signal(signal) => self.signal(signal),
@@ -161,10 +177,11 @@ impl<'a> Names<'a> {
         match &signal.condition {
             Some(SignalCondition::Name(name)) => {
                 let declared = self.conditions.iter().rposition(|known| known.is(name.as_str()));
-                match declared.and_then(|at| self.numbers.get(at)) {
+                match declared.and_then(|at| self.values.get(at)) {
                     None => Err(errors::undefined_condition(name)),
-                    Some(true) => Err(errors::signal_without_state()),
-                    Some(false) => Ok(()),
+                    // It cannot raise a number.
+                    Some(ConditionValue::ErrorCode(_)) => Err(errors::signal_without_state()),
+                    Some(_) => Ok(()),
                 }
             }
             _ => Ok(()),
@@ -176,7 +193,16 @@ impl<'a> Names<'a> {
         let SetItem::System { variable, .. } = item else { return Ok(()) };
         let name = &*variable.name.value;
         let is_bare = variable.scope.is_none() && variable.prefix.is_none();
-        if is_bare && self.variable(name).is_err() && self.system_variables.find(name).is_none() {
+        let is_local = is_bare && self.variable(name).is_ok();
+        let of_session = matches!(variable.scope, None | Some(VariableScope::Session));
+        if matches!(self.kind, ProgramKind::Function(..) | ProgramKind::Trigger)
+            && name.eq_ignore_ascii_case("autocommit")
+            && of_session
+            && !is_local
+        {
+            return Err(SqlError::new(ErrorCode::SpCantSetAutocommit, &[]));
+        }
+        if is_bare && !is_local && self.system_variables.find(name).is_none() {
             return Err(SqlError::new(ErrorCode::UnknownSystemVariable, &[&name]));
         }
         Ok(())
@@ -263,16 +289,24 @@ impl<'a> Names<'a> {
     fn block(&mut self, block: &'a Block) -> SqlResult<()> {
         let known = (self.variables.len(), self.conditions.len(), self.cursors.len());
         let mut handled: Vec<&ConditionValue> = Vec::new();
-        let result = block
-            .declarations
-            .iter()
-            .try_for_each(|declaration| self.declaration(declaration, known, &mut handled))
+        let result = check_order(&block.declarations)
+            .and_then(|()| {
+                let mut declarations = block.declarations.iter();
+                declarations.try_for_each(|declaration| self.declaration(declaration, known, &mut handled))
+            })
             .and_then(|()| self.steps(&block.steps));
         self.variables.truncate(known.0);
         self.conditions.truncate(known.1);
-        self.numbers.truncate(known.1);
+        self.values.truncate(known.1);
         self.cursors.truncate(known.2);
         result
+    }
+
+    /// What a condition is, if it is a name.
+    fn resolved(&self, condition: &'a ConditionValue) -> &'a ConditionValue {
+        let ConditionValue::Name(name) = condition else { return condition };
+        let declared = self.conditions.iter().rposition(|known| known.is(name.as_str()));
+        declared.and_then(|at| self.values.get(at).copied()).unwrap_or(condition)
     }
 
     /// `known` says how many names there were before the block.
@@ -291,11 +325,12 @@ impl<'a> Names<'a> {
                 Ok(())
             }),
             Declaration::Condition { name, value } => {
+                check_condition(value)?;
                 if is_among(&self.conditions[known.1..], name) {
                     return Err(errors::duplicate(ErrorCode::DuplicateCondition, name));
                 }
                 self.conditions.push(name);
-                self.numbers.push(matches!(value, ConditionValue::ErrorCode(_)));
+                self.values.push(value);
                 Ok(())
             }
             Declaration::Cursor { name, .. } => {
@@ -313,7 +348,9 @@ impl<'a> Names<'a> {
                     {
                         return Err(errors::undefined_condition(name));
                     }
-                    if handled.iter().any(|known| is_same(known, condition)) {
+                    check_condition(condition)?;
+                    let condition = self.resolved(condition);
+                    if handled.contains(&condition) {
                         return Err(errors::duplicate_handler());
                     }
                     handled.push(condition);
@@ -322,4 +359,21 @@ impl<'a> Names<'a> {
             }
         }
     }
+}
+
+/// Variables and conditions come first, then cursors, then handlers (1337, 1338).
+fn check_order(declarations: &[Declaration]) -> SqlResult<()> {
+    let (mut cursors, mut handlers) = (false, false);
+    for declaration in declarations {
+        match declaration {
+            Declaration::Variables { .. } | Declaration::Condition { .. } if cursors || handlers => {
+                return Err(SqlError::new(ErrorCode::SpVariableAfterCursor, &[]));
+            }
+            Declaration::Cursor { .. } if handlers => return Err(SqlError::new(ErrorCode::SpCursorAfterHandler, &[])),
+            Declaration::Cursor { .. } => cursors = true,
+            Declaration::Handler { .. } => handlers = true,
+            Declaration::Variables { .. } | Declaration::Condition { .. } => {}
+        }
+    }
+    Ok(())
 }

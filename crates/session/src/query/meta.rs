@@ -10,7 +10,7 @@ use squall_parser::ast::{ExplainTarget, ObjectName, Statement};
 use squall_planner::BoundQuery;
 use squall_planner::dml::DmlPlan;
 use squall_planner::dml::plan::InsertRows;
-use squall_types::{CollationId, ErrorCode, SqlResult};
+use squall_types::{CollationId, ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 
 impl Session {
@@ -47,6 +47,9 @@ impl Session {
                     Box::pin(self.columns_without_values(request)).await?;
                 }
                 Ok((Vec::new(), None))
+            }
+            Statement::CreateView(_) if run.request.placeholders > 0 => {
+                Err(SqlError::new(ErrorCode::ViewSelectVariable, &[]))
             }
             Statement::CreateView(view) => {
                 let bound = self.bind_query(&view.query, run.request.sql, &[], &catalog, &run.context, None)?;

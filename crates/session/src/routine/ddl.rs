@@ -9,7 +9,7 @@ use crate::routine_language::ExternalBody;
 use crate::session::{Session, StatementRun};
 use squall_catalog::{RoutineDef, RoutineKind, RoutineParameter, RoutineParameterMode, SqlDataAccess};
 use squall_definitions::data_type::{TypeRules, resolve_type};
-use squall_definitions::names::check_routine_name;
+use squall_definitions::names::{check_database_name, check_routine_name};
 use squall_definitions::routine::{IfThere, OF_CREATOR, alter_routine, create_routine, drop_routine, no_such_routine};
 use squall_parser::ast::{
     AlterRoutine, Characteristics, CreateRoutine, DataAccess, DropObject, ParameterMode, RoutineBody, Security,
@@ -26,6 +26,9 @@ impl Session {
     /// CREATE, ALTER and DROP.
     pub(crate) async fn run_routine_definition(&mut self, run: &StatementRun<'_>) -> SqlResult<Outcome> {
         self.check_writable()?;
+        if self.held_locks.tables.is_some() {
+            return Err(SqlError::new(ErrorCode::LockOrActiveTransaction, &[]));
+        }
         match run.request.statement {
             Statement::CreateProcedure(create) => self.create_routine(create, RoutineKind::Procedure, run).await,
             Statement::CreateFunction(create) => self.create_routine(create, RoutineKind::Function, run).await,
@@ -92,6 +95,7 @@ impl Session {
     ) -> SqlResult<(String, RoutineDef)> {
         let (database, name) = self.security().qualify(&create.name)?;
         check_routine_name(&name)?;
+        check_database_name(&database)?;
         let catalog = self.shared.catalog.load();
         let Some(known) = catalog.database(&database) else {
             if squall_system_tables::virtual_database(&database).is_some() {

@@ -30,7 +30,7 @@ const COMPRESSION_HIGH: u8 = 0xFF;
 
 /// One for each collation, made when first used.
 static COLLATORS: LazyLock<Vec<OnceLock<Box<UnicodeCollator>>>> =
-    LazyLock::new(|| (0..1024).map(|_| OnceLock::new()).collect());
+    LazyLock::new(|| (0..super::registry::IDS_MAX).map(|_| OnceLock::new()).collect());
 
 impl Collation {
     /// The collator of a Unicode collation.

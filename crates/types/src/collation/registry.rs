@@ -25,6 +25,13 @@ pub struct Collation {
     pub(super) ascii_classes: OnceLock<Option<AsciiClasses>>,
 }
 
+impl Collation {
+    /// Whether texts order as their UTF-8 does.
+    pub fn orders_as_utf8(&self) -> bool {
+        matches!(self.rule, Rule::Binary) && !self.pads_space
+    }
+}
+
 /// How a collation orders text.
 #[derive(Debug)]
 pub(super) enum Rule {
@@ -256,8 +263,11 @@ const OTHERS: [(u16, &str); 96] = [
     (99, "cp1250_polish_ci"),
 ];
 
+/// Above all ids.
+pub(super) const IDS_MAX: usize = 3100;
+
 static REGISTRY: LazyLock<Vec<Option<Collation>>> = LazyLock::new(|| {
-    let mut registry: Vec<Option<Collation>> = (0..3100).map(|_| None).collect();
+    let mut registry: Vec<Option<Collation>> = (0..IDS_MAX).map(|_| None).collect();
     let mut add = |id: u16, name: String, charset: Charset, rule: Rule, pads_space: bool, sort_length: u8| {
         let is_default = charset.default_collation() == CollationId(id);
         registry[usize::from(id)] = Some(Collation {
@@ -324,7 +334,8 @@ static REGISTRY: LazyLock<Vec<Option<Collation>>> = LazyLock::new(|| {
     }
     for unicode in mariadb::unicode_collations() {
         let rule = Rule::Icu(IcuRule { locale: unicode.locale, levels: unicode.levels });
-        add(unicode.id, unicode.name, unicode.charset, rule, unicode.pads_space, 8);
+        let sort_length = if unicode.name.contains("1400") { 0 } else { 8 };
+        add(unicode.id, unicode.name, unicode.charset, rule, unicode.pads_space, sort_length);
     }
     // `key=value` is one word of a FULLTEXT key in these. MySQL leaves ids from 1024 on to users.
     if let Some(weights) = EightBitWeights::of("latin1_swedish_ci", Charset::Latin1) {
@@ -408,6 +419,10 @@ mod tests {
             (305, "utf8mb4_0900_as_ci"),
             (309, "utf8mb4_0900_bin"),
             (311, "utf8mb4_nb_0900_as_cs"),
+            (610, "utf8mb4_thai_520_w2"),
+            (1032, "latin1_swedish_nopad_ci"),
+            (1069, "utf8mb4_general_nopad_ci"),
+            (2304, "utf8mb4_uca1400_ai_ci"),
         ] {
             assert_eq!(CollationId(id).name(), name);
             assert_eq!(CollationId::from_name(&name.to_uppercase()), Some(CollationId(id)));
@@ -416,6 +431,10 @@ mod tests {
         assert_eq!(CollationId::from_name("nope"), None);
         assert_eq!(CollationId(9999).name(), "utf8mb4_0900_ai_ci");
         assert!(!CollationId(255).info().pads_space && CollationId(45).info().pads_space);
-        assert_eq!(all().count(), 288);
+        assert_eq!(
+            CollationId::from_name("utf8_croatian_mysql561_ci").map(CollationId::name),
+            Some("utf8mb3_croatian_ci")
+        );
+        assert_eq!(all().count(), 416);
     }
 }

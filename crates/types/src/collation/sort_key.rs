@@ -110,7 +110,15 @@ impl Collation {
         } else if self.pads_space {
             self.padded_key(text, true, out);
         } else {
-            out.extend_from_slice(text.as_bytes());
+            self.unpadded_key(text, out);
+        }
+    }
+
+    /// Keys for `NO PAD`: all weights. That of a text's beginning is the beginning of the text's key.
+    fn unpadded_key(&self, text: &str, out: &mut Vec<u8>) {
+        match self.rule {
+            Rule::Binary => out.extend_from_slice(text.as_bytes()),
+            _ => self.weights(text).for_each(|weight| push_weight(out, weight)),
         }
     }
 
@@ -146,7 +154,7 @@ impl Collation {
             Some(collator) if !collator.keys_extend() => return false,
             Some(collator) => collator.write_key(&self.unicode_text(text), out),
             None if self.pads_space => self.padded_key(text, false, out),
-            None => out.extend_from_slice(text.as_bytes()),
+            None => self.unpadded_key(text, out),
         }
         true
     }
@@ -169,8 +177,10 @@ impl Collation {
         if let Some(collator) = self.unicode_collator() {
             return self.compare_unicode(collator, left, right);
         }
-        if !self.pads_space {
-            return left.cmp(right);
+        match self.rule {
+            Rule::Binary if !self.pads_space => return left.cmp(right),
+            _ if !self.pads_space => return self.weights(left).cmp(self.weights(right)),
+            _ => {}
         }
         if let (Rule::Binary, Some(order)) = (&self.rule, compare_until_end(left, right)) {
             return order;

@@ -158,3 +158,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn spaces_count_without_padding() {
+    for name in
+        ["utf8mb4_general_nopad_ci", "latin1_swedish_nopad_ci", "utf8mb4_unicode_nopad_ci", "sjis_japanese_nopad_ci"]
+    {
+        let collation = id(name);
+        let texts = ["", " ", "a", "A", "a ", "A b", "ab", "a\t", "b"];
+        for left in texts {
+            for right in texts {
+                assert_eq!(
+                    compare(collation, left, right),
+                    key(collation, left).cmp(&key(collation, right)),
+                    "{name} {left:?} {right:?}"
+                );
+            }
+        }
+        assert!(eq(collation, "a", "A") && !eq(collation, "a", "a "), "{name}");
+    }
+}
