@@ -2,9 +2,9 @@
 
 use crate::api::TextRequest;
 use crate::plans::long_statement::Text;
+use crate::plans::statements::Statements;
 use crate::result::writer::ResultWriter;
-use crate::session::{Request, Session, keeps_diagnostics, parse_error};
-use bytes::Bytes;
+use crate::session::{Request, Session, keeps_diagnostics};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::io;
 
@@ -16,67 +16,48 @@ impl Session {
         writer: &mut dyn ResultWriter,
     ) -> io::Result<()> {
         let TextRequest { command, sql, values } = text;
-        let (mut start, mut values) = (0, values.into_iter());
-        loop {
-            // Statements before may have changed how the text is read.
-            let next = self.run_next(command, sql, start, &mut values, writer).await?;
-            match next {
-                Some(next) => start = next,
-                None => return self.end_command(writer).await,
-            }
+        let (whole, mut values) = (Text::shared(sql), values.into_iter());
+        let mut statements = Statements::of(&whole);
+        while self.run_next(command, &mut statements, &mut values, writer).await? {
             if writer.needs_flush() {
                 writer.flush().await?;
             }
         }
+        self.end_command(writer).await
     }
 
-    /// Runs the statement that begins at `start`: where the next begins, if it comes to that.
+    /// Runs the next statement; tells whether another one is to be run.
     async fn run_next(
         &mut self,
         command: &'static str,
-        sql: &Bytes,
-        start: usize,
+        statements: &mut Statements<'_, '_>,
         values: &mut std::vec::IntoIter<Value>,
         writer: &mut dyn ResultWriter,
-    ) -> io::Result<Option<usize>> {
-        let whole = Text::shared(sql);
-        let text = &sql[start..];
-        let parsed = match self.read_statement(&whole, start).await {
-            Ok(Ok(parsed)) => parsed,
-            Ok(Err(error)) => {
-                let error = parse_error(error);
-                self.begin_command(command, text);
-                self.log_unparsed(text);
-                self.count_unparsed(text);
-                return Ok(self.refuse(&error, writer));
+    ) -> io::Result<bool> {
+        let statement = match self.next_statement(statements).await {
+            Ok(Some(statement)) => statement,
+            Ok(None) => return Ok(false),
+            Err(unread) => {
+                self.refuse_unread(command, &unread, statements.rest(), writer);
+                return Ok(false);
             }
-            Err(error) => return Ok(self.refuse(&error, writer)),
         };
-        let statement_text = &text[..parsed.end];
-        self.begin_command(command, statement_text);
-        let own = match own_values(values, parsed.placeholders as usize, parsed.rest.is_none()) {
+        self.begin_command(command, statement.text);
+        let own = match own_values(values, statement.parsed.placeholders as usize, statement.is_last()) {
             Ok(own) => own,
-            Err(error) => return Ok(self.refuse(&error, writer)),
+            Err(error) => {
+                self.finish_with_error(&error, None);
+                writer.error(&error);
+                return Ok(false);
+            }
         };
-        let request = Request {
-            placeholders: parsed.placeholders,
-            long: parsed.long(),
-            ..Request::without_parameters(&parsed.statement, statement_text)
-        };
-        let keeps = keeps_diagnostics(&parsed.statement);
-        if !self.run_with_values(request, &own, parsed.rest.is_some(), writer).await? {
-            return Ok(None);
+        if !self.run_with_values(Request::of_text(&statement), &own, !statement.is_last(), writer).await? {
+            return Ok(false);
         }
-        if !keeps && self.diagnostics.total() > 0 {
+        if !keeps_diagnostics(&statement.parsed.statement) && self.diagnostics.total() > 0 {
             writer.conditions(self.diagnostics.rows());
         }
-        Ok(parsed.rest.map(|rest| start + rest))
-    }
-
-    fn refuse(&mut self, error: &SqlError, writer: &mut dyn ResultWriter) -> Option<usize> {
-        self.finish_with_error(error, None);
-        writer.error(error);
-        None
+        Ok(!statement.is_last())
     }
 }
 

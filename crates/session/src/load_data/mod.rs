@@ -27,7 +27,7 @@ use squall_instrumentation::process::Transfer;
 use squall_parser::ast::{Expr, Ident, LoadData, LoadDuplicates, LoadSource, VariableTarget};
 use squall_planner::Binder;
 use squall_planner::bind::RowTable;
-use squall_planner::dml::InsertPlan;
+use squall_planner::dml::{InsertPlan, RowEvent, WayOptions, Ways};
 use squall_planner::needs;
 use squall_server_state::variables::{Values, ids};
 use squall_types::collation::Charset;
