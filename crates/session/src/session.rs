@@ -337,12 +337,14 @@ impl Session {
                 Ok(Some(statement)) => statement,
                 Ok(None) => return self.end_command(writer).await.map(|()| None),
                 Err(unread) => {
-                    return self.refuse_unread("Query", &unread, statements.rest(), writer).await.map(|()| None);
+                    self.refuse_unread("Query", &unread, statements.rest(), writer);
+                    return self.end_command(writer).await.map(|()| None);
                 }
             };
             if !statement.is_last() && !self.multi_statements {
                 let unread = Unread::Failed(statement.unexpected_next());
-                return self.refuse_unread("Query", &unread, statement.text, writer).await.map(|()| None);
+                self.refuse_unread("Query", &unread, statement.text, writer);
+                return self.end_command(writer).await.map(|()| None);
             }
             self.begin_command("Query", statement.text);
             let request = Request {
@@ -367,14 +369,14 @@ impl Session {
         }
     }
 
-    /// Ends a command whose next statement cannot be read.
-    pub(crate) async fn refuse_unread(
+    /// Tells a client that the next statement of its command cannot be read.
+    pub(crate) fn refuse_unread(
         &mut self,
         command: &'static str,
         unread: &Unread,
         text: &[u8],
         writer: &mut dyn ResultWriter,
-    ) -> std::io::Result<()> {
+    ) {
         let is_unparsed = matches!(unread, Unread::Unparsed(_));
         if is_unparsed {
             self.begin_command(command, text);
@@ -385,7 +387,6 @@ impl Session {
             self.count_unparsed(text);
         }
         writer.error(unread.error());
-        self.end_command(writer).await
     }
 
     /// Runs something that may wait for a lock or a disk where blocking is allowed.

@@ -16,36 +16,48 @@ impl Session {
         writer: &mut dyn ResultWriter,
     ) -> io::Result<()> {
         let TextRequest { command, sql, values } = text;
-        let whole = Text::shared(sql);
-        let (mut statements, mut values) = (Statements::of(&whole), values.into_iter());
-        loop {
-            let statement = match self.next_statement(&mut statements).await {
-                Ok(Some(statement)) => statement,
-                Ok(None) => return self.end_command(writer).await,
-                Err(unread) => return self.refuse_unread(command, &unread, statements.rest(), writer).await,
-            };
-            self.begin_command(command, statement.text);
-            let own = match own_values(&mut values, statement.parsed.placeholders as usize, statement.is_last()) {
-                Ok(own) => own,
-                Err(error) => {
-                    self.finish_with_error(&error, None);
-                    writer.error(&error);
-                    return self.end_command(writer).await;
-                }
-            };
-            let keeps = keeps_diagnostics(&statement.parsed.statement);
-            let request = Request::of_text(&statement);
-            let succeeded = self.run_with_values(request, &own, !statement.is_last(), writer).await?;
-            if succeeded && !keeps && self.diagnostics.total() > 0 {
-                writer.conditions(self.diagnostics.rows());
-            }
-            if !succeeded || statement.is_last() {
-                return self.end_command(writer).await;
-            }
+        let (whole, mut values) = (Text::shared(sql), values.into_iter());
+        let mut statements = Statements::of(&whole);
+        while self.run_next(command, &mut statements, &mut values, writer).await? {
             if writer.needs_flush() {
                 writer.flush().await?;
             }
         }
+        self.end_command(writer).await
+    }
+
+    /// Runs the next statement; tells whether another one is to be run.
+    async fn run_next(
+        &mut self,
+        command: &'static str,
+        statements: &mut Statements<'_, '_>,
+        values: &mut std::vec::IntoIter<Value>,
+        writer: &mut dyn ResultWriter,
+    ) -> io::Result<bool> {
+        let statement = match self.next_statement(statements).await {
+            Ok(Some(statement)) => statement,
+            Ok(None) => return Ok(false),
+            Err(unread) => {
+                self.refuse_unread(command, &unread, statements.rest(), writer);
+                return Ok(false);
+            }
+        };
+        self.begin_command(command, statement.text);
+        let own = match own_values(values, statement.parsed.placeholders as usize, statement.is_last()) {
+            Ok(own) => own,
+            Err(error) => {
+                self.finish_with_error(&error, None);
+                writer.error(&error);
+                return Ok(false);
+            }
+        };
+        if !self.run_with_values(Request::of_text(&statement), &own, !statement.is_last(), writer).await? {
+            return Ok(false);
+        }
+        if !keeps_diagnostics(&statement.parsed.statement) && self.diagnostics.total() > 0 {
+            writer.conditions(self.diagnostics.rows());
+        }
+        Ok(!statement.is_last())
     }
 }
 
