@@ -47,6 +47,11 @@ pub enum Statement {
         endpoint: Box<HttpEndpoint>,
     },
     AlterHttpEndpoint(Box<HttpEndpoint>),
+    CreateApiToken(Box<CreateApiToken>),
+    DropApiToken {
+        if_exists: bool,
+        id: Box<str>,
+    },
     DropHttpEndpoint {
         if_exists: bool,
         name: Ident,
@@ -238,6 +243,7 @@ traits! {
     S::DropServer { .. } => K::DropServer, ServerDefinition, Super;
     // The module that keeps them asks.
     S::CreateHttpEndpoint { .. } | S::AlterHttpEndpoint(_) | S::DropHttpEndpoint { .. } => K::Other, ModuleDefinition, Nothing;
+    S::CreateApiToken(_) | S::DropApiToken { .. } => K::Other, ModuleDefinition, Nothing;
 
     S::CreateUser(user) => if user.alter { K::AlterUser } else { K::CreateUser }, Account, OnObjects;
     S::DropUser(_) => K::DropUser, Account, OnObjects;

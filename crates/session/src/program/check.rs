@@ -121,6 +121,8 @@ fn refused_in_program(statement: &Statement) -> Option<&'static str> {
         Statement::CreateView(view) if view.alter => "ALTER VIEW",
         // What a program says is kept and shown as it is, secrets too.
         Statement::CreateHttpEndpoint { .. } | Statement::AlterHttpEndpoint(_) => "HTTP ENDPOINT",
+        // Its answer has a secret.
+        Statement::CreateApiToken(_) => "API TOKEN",
         _ => return None,
     })
 }

@@ -141,9 +141,13 @@ impl Session {
             }
             Show::FunctionStatus(filter) => (self.show_routines(RoutineKind::Function, context), 1, filter),
             Show::ProcedureStatus(filter) => (self.show_routines(RoutineKind::Procedure, context), 1, filter),
-            Show::HttpEndpoints(filter) => {
+            Show::HttpEndpoints(filter) | Show::ApiTokens(filter) => {
                 let shown = self.show_of_module(show, context);
-                (shown.ok_or_else(|| SqlError::unsupported("SHOW HTTP ENDPOINTS without its module"))??, 0, filter)
+                (
+                    shown.ok_or_else(|| SqlError::unsupported("SHOW of objects of a module that is not there"))??,
+                    0,
+                    filter,
+                )
             }
             _ => return Ok(None),
         }))

@@ -10,7 +10,7 @@ mod streams;
 
 use client::{Answer, Web};
 use mysql::prelude::Queryable;
-use squall_test_support::TestServer;
+use squall_test_support::server::TestServer;
 use std::path::Path;
 
 /// A server that answers HTTP, and a client of MySQL's protocol.
