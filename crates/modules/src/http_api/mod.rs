@@ -11,7 +11,6 @@ use squall_http_api::{HttpProtocol, HttpServer, PRIVILEGE};
 use squall_logs::error_log::{Severity, error_log};
 use squall_registry::Registry;
 use squall_session::{Database, Module, ModuleObjects, WeakDatabase};
-use squall_session::{Database, Module, WeakDatabase};
 use squall_system_variables::VariableId;
 use squall_system_variables::definition::text_of;
 use squall_types::{SqlResult, Value};

@@ -6,7 +6,7 @@ use super::ways::{RowEvent, WayOptions};
 use squall_catalog::{ForeignKey, ReferencedColumns, ReferentialAction, TableDef, TriggerEvent, TriggerTime};
 use squall_functions::expr::BoundExpr;
 use squall_registry::{Coercibility, ExprType};
-use squall_types::{SqlType, Value};
+use squall_types::{CollationId, SqlType, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -103,7 +103,7 @@ fn key(on_delete: ReferentialAction, on_update: ReferentialAction) -> ForeignKey
 fn child(on_delete: ReferentialAction, on_update: ReferentialAction) -> Child {
     Child {
         database: "test".into(),
-        def: Arc::new(TableDef::new("child")),
+        def: Arc::new(TableDef::empty("child", CollationId::UTF8MB4_0900_AI_CI, false, 0)),
         key: key(on_delete, on_update),
         columns: vec![1],
         parent_columns: vec![0],
