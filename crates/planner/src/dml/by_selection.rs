@@ -87,10 +87,16 @@ fn find_in_segments(
         return Ok(Found::Other);
     }
     let (path, _) = choose_path(context, target, selection)?;
-    Ok(match find_by_columns(context, target, selection, &path)? {
-        Some(found) if found.are_many() && context.ways(target, event, one_by_one)?.at_once => Found::Many(found),
-        Some(found) => Found::Few(found),
-        None => Found::Other,
+    let Some(found) = find_by_columns(context, target, selection, &path)? else { return Ok(Found::Other) };
+    if !found.are_many() {
+        return Ok(Found::Few(found));
+    }
+    let moves = matches!(event, RowEvent::Update(assigned) if !target.rules.keeps_primary_key(assigned));
+    Ok(match context.ways(target, event, one_by_one)?.at_once {
+        true => Found::Many(found),
+        // Keys of all rows would be kept.
+        false if moves || one_by_one => Found::Other,
+        false => Found::Few(found),
     })
 }
 

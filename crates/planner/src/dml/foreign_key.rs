@@ -77,8 +77,9 @@ pub(super) fn update_row_as(
     context.transaction.update(&target.table, row, &stored)?;
     if context.options.foreign_key_checks {
         check_parents(context, target, updated, Some(old))?;
-        let children = context.children(target)?;
-        parent_updated(context, target, &children, (old, updated), cause)?;
+        if let Some(children) = context.children(target)? {
+            parent_updated(context, target, &children, (old, updated), cause)?;
+        }
     }
     Ok(true)
 }
@@ -91,10 +92,7 @@ pub(super) fn delete_row_as(
     cause: &Cause<'_>,
 ) -> StoreResult<()> {
     context.transaction.delete(&target.table, row)?;
-    let children = context.children(target)?;
-    if children.is_empty() {
-        return Ok(());
-    }
+    let Some(children) = context.children(target)? else { return Ok(()) };
     let old = target.read_row(row, &context.env.context.settings.time_zone)?;
     parent_deleted(context, target, &children, &old, cause)
 }

@@ -106,12 +106,13 @@ pub struct DmlContext<'a> {
 }
 
 impl DmlContext<'_> {
-    /// Foreign keys that refer to a table, and are to be checked.
-    pub(crate) fn children(&mut self, target: &Target) -> SqlResult<Arc<[Child]>> {
+    /// Foreign keys that refer to a table, and are to be checked; `None` if there are none.
+    pub(crate) fn children(&mut self, target: &Target) -> SqlResult<Option<Arc<[Child]>>> {
         if !self.options.foreign_key_checks {
-            return Ok(Arc::default());
+            return Ok(None);
         }
-        Ok(self.rules_of(target)?.referenced_by.clone())
+        let children = &self.rules_of(target)?.referenced_by;
+        Ok((!children.is_empty()).then(|| children.clone()))
     }
 
     /// The ways in which rows of a table may be changed: every statement asks here before it leaves the slow one.

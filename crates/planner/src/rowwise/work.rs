@@ -5,7 +5,6 @@ use squall_functions::expr::{BoundExpr, Call};
 use squall_functions::fulltext::MatchKernel;
 use squall_functions::vector::DistanceKernel;
 use squall_types::SqlType;
-use std::any::Any;
 
 /// Work on a byte of a row, as cheap as the cheapest: it is copied and compared.
 const BYTES_READ_MAX: usize = 4 << 20;
@@ -44,16 +43,14 @@ pub(super) fn measures(expr: &BoundExpr) -> bool {
     let mut measures = false;
     expr.visit(&mut |node| {
         if let BoundExpr::Call(call) = node {
-            let kernel: &dyn Any = call.kernel.as_ref();
-            measures |= kernel.is::<DistanceKernel>();
+            measures |= call.kernel_as::<DistanceKernel>().is_some();
         }
     });
     measures
 }
 
 fn bytes_max_of(call: &Call) -> usize {
-    let kernel: &dyn Any = call.kernel.as_ref();
-    if kernel.is::<MatchKernel>() {
+    if call.kernel_as::<MatchKernel>().is_some() {
         BYTES_OF_WORDS_MAX
     } else if call.args.iter().any(is_long_of_row) {
         BYTES_LOOKED_AT_MAX

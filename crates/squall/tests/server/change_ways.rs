@@ -78,7 +78,7 @@ const RULES: &[Rules] = &[
         ],
         ..PLAIN
     },
-    Rules { name: "partitions", behind: "PARTITION BY HASH (id) PARTITIONS 3", ..PLAIN },
+    Rules { name: "partitions", behind: "PARTITION BY HASH (id) PARTITIONS 3", of_columns: false, ..PLAIN },
     Rules {
         name: "view",
         definitions: &["CREATE VIEW V_T AS SELECT * FROM T WHERE v < 500 WITH CHECK OPTION"],
