@@ -235,6 +235,10 @@ fn time_is_bounded() {
         "({toString() { for(;;); }})",
         "throw {toString() { for(;;); }}",
         "throw {get stack() { for(;;); }}",
+        // Left by a jump while the server asks what was thrown: then the server asks for nothing more.
+        "var a = 'a'.repeat(2e7), b = 'a'.repeat(9e6) + 'b'; \
+         throw {toString() { for (;;) a.lastIndexOf(b) }, get stack() { return [1, 2].map(x => x + new Error(x).stack).join() }}",
+        "var a = 'a'.repeat(2e7), b = 'a'.repeat(9e6) + 'b'; throw {get stack() { for (;;) a.lastIndexOf(b) }}",
         "new Proxy({}, {get() { for(;;); }}) + ''",
         "async function f() { for(;;) await 1 } f()",
         "function* g() { for(;;) yield 1 } [...g()].length",

@@ -61,6 +61,17 @@ enum Stop {
 
 type Step<T> = Result<T, Stop>;
 
+/// The engine was left by a jump: it must not be called again before its memory is set back.
+struct Jumped;
+
+/// What a step gives, if anything.
+fn tried<T>(step: Step<T>) -> Result<Option<T>, Jumped> {
+    match step {
+        Err(Stop::Jumped) => Err(Jumped),
+        step => Ok(step.ok()),
+    }
+}
+
 /// A runtime of the engine with one global object, for one call at a time on any thread.
 pub struct Realm {
     arena: Arena,
@@ -498,11 +509,11 @@ impl Realm {
     fn exception(&mut self) -> (String, String) {
         // SAFETY: the context is there.
         let thrown = unsafe { js::JS_GetException(self.context) };
-        self.described(thrown)
+        self.described(thrown).unwrap_or_default()
     }
 
     /// Text and trace of what was thrown.
-    fn described(&mut self, thrown: js::JSValue) -> (String, String) {
+    fn described(&mut self, thrown: js::JSValue) -> Result<(String, String), Jumped> {
         let context = self.context;
         let shortened = |bytes: Option<&[u8]>, most: usize| {
             let bytes = bytes.unwrap_or_default();
@@ -510,37 +521,37 @@ impl Realm {
             text.truncate(text.floor_char_boundary(most));
             text
         };
-        let message = match self.text(thrown, usize::MAX) {
-            Ok(text) => shortened(text, MESSAGE_BYTES_MAX),
-            Err(_) => "an exception that has no text".to_owned(),
+        let message = match tried(self.text(thrown, usize::MAX))? {
+            Some(text) => shortened(text, MESSAGE_BYTES_MAX),
+            None => "an exception that has no text".to_owned(),
         };
         // SAFETY: it is a value of this context.
         let trace = match unsafe { js::JS_IsObject(thrown) } {
             // SAFETY: as above.
-            true => self.value(|| unsafe { js::JS_GetPropertyStr(context, thrown, c"stack".as_ptr()) }),
-            false => Err(Stop::Thrown),
+            true => tried(self.value(|| unsafe { js::JS_GetPropertyStr(context, thrown, c"stack".as_ptr()) }))?,
+            false => None,
         };
         let trace = match trace {
             // SAFETY: as above.
-            Ok(trace) if unsafe { js::JS_IsString(trace) } => self.text(trace, usize::MAX).ok().flatten(),
+            Some(trace) if unsafe { js::JS_IsString(trace) } => tried(self.text(trace, usize::MAX))?.flatten(),
             _ => None,
         };
-        (message, shortened(trace, TRACE_BYTES_MAX))
+        Ok((message, shortened(trace, TRACE_BYTES_MAX)))
     }
 
     /// The stack trace of the exception that was pending last, which may be any value: the engine keeps it beside it. Empty where it has none.
-    fn place_of_exception(&mut self) -> String {
+    fn place_of_exception(&mut self) -> Result<String, Jumped> {
         let mut trace = js::JS_UNDEFINED;
         // SAFETY: the engine gives the value away, whose one reference is ours.
         unsafe { js_std_cmd(ERROR_BACK_TRACE, self.context, &raw mut trace) };
         // SAFETY: it is a value.
         if !unsafe { js::JS_IsString(trace) } {
-            return String::new();
+            return Ok(String::new());
         }
-        let bytes = self.text(trace, usize::MAX).ok().flatten().unwrap_or_default();
+        let bytes = tried(self.text(trace, usize::MAX))?.flatten().unwrap_or_default();
         let mut text = String::from_utf8_lossy(&bytes[..bytes.len().min(TRACE_BYTES_MAX)]).into_owned();
         text.truncate(text.floor_char_boundary(TRACE_BYTES_MAX));
-        text
+        Ok(text)
     }
 
     /// Sets the realm back and runs something in it under a task's limits.
@@ -599,18 +610,23 @@ impl Realm {
 
     /// What has stopped a call.
     fn failure(&mut self, stop: Stop) -> Failure {
+        self.told(stop).unwrap_or_else(|Jumped| {
+            // Why it was, the engine was not asked.
+            self.host().must_stop();
+            self.stopped().unwrap_or(Failure::Time)
+        })
+    }
+
+    /// The same, which asks the engine. An exception may be the script's own object, whose text and trace are functions of it.
+    fn told(&mut self, stop: Stop) -> Result<Failure, Jumped> {
         let thrown = match stop {
-            Stop::Other(failure) => return failure,
-            Stop::Jumped => {
-                // Why it was, the engine was not asked.
-                self.host().must_stop();
-                return self.stopped().unwrap_or(Failure::Time);
-            }
+            Stop::Other(failure) => return Ok(failure),
+            Stop::Jumped => return Err(Jumped),
             Stop::Thrown => None,
             Stop::Value(value) => Some(value),
         };
         if let Some(failure) = self.stopped() {
-            return failure;
+            return Ok(failure);
         }
         let is_pending = thrown.is_none();
         let thrown = match thrown {
@@ -618,18 +634,18 @@ impl Realm {
             None => unsafe { js::JS_GetException(self.context) },
             Some(value) => value,
         };
-        if let Some(error) = self.statement_error(thrown) {
-            return Failure::Statement(error);
+        if let Some(error) = self.statement_error(thrown)? {
+            return Ok(Failure::Statement(error));
         }
-        let (message, mut trace) = self.described(thrown);
+        let (message, mut trace) = self.described(thrown)?;
         if trace.is_empty() && is_pending {
-            trace = self.place_of_exception();
+            trace = self.place_of_exception()?;
         }
         // The exception's own text may have been the script's doing, and that may have been stopped.
         if let Some(failure) = self.stopped() {
-            return failure;
+            return Ok(failure);
         }
-        Failure::Exception { line: line_of(&trace), message, trace }
+        Ok(Failure::Exception { line: line_of(&trace), message, trace })
     }
 
     /// Why the engine was told to stop, if it was.
@@ -646,29 +662,34 @@ impl Realm {
     }
 
     /// The error of a statement, if that is what was thrown.
-    fn statement_error(&mut self, thrown: js::JSValue) -> Option<SqlError> {
+    fn statement_error(&mut self, thrown: js::JSValue) -> Result<Option<SqlError>, Jumped> {
         // Most scripts run none.
-        self.host().error.as_ref()?;
+        if self.host().error.is_none() {
+            return Ok(None);
+        }
         let (context, function, mut arguments) = (self.context, self.kept.error_of, [thrown]);
         let (place, none) = (arguments.as_mut_ptr(), js::JS_UNDEFINED);
         // SAFETY: the values are this context's, and the engine leaves the arguments to the caller.
-        let parts = self.value(|| unsafe { js::JS_Call(context, function, none, 1, place) }).ok()?;
+        let parts = tried(self.value(|| unsafe { js::JS_Call(context, function, none, 1, place) }))?;
         // SAFETY: it is a value.
-        if !unsafe { js::JS_IsObject(parts) } {
-            return None;
-        }
-        let part = |realm: &mut Self, at: u32| {
+        let Some(parts) = parts.filter(|parts| unsafe { js::JS_IsObject(*parts) }) else { return Ok(None) };
+        let part = |realm: &mut Self, at: u32| -> Result<Option<String>, Jumped> {
             // SAFETY: as above.
-            let value = realm.value(|| unsafe { js::JS_GetPropertyUint32(context, parts, at) }).ok()?;
-            realm.text(value, usize::MAX).ok().flatten().map(|text| String::from_utf8_lossy(text).into_owned())
+            let value = tried(realm.value(|| unsafe { js::JS_GetPropertyUint32(context, parts, at) }))?;
+            let Some(value) = value else { return Ok(None) };
+            let text = tried(realm.text(value, usize::MAX))?.flatten();
+            Ok(text.map(|text| String::from_utf8_lossy(text).into_owned()))
         };
-        let (code, state, message) = (part(self, 1)?.parse().ok()?, part(self, 2)?, part(self, 3)?);
-        let state: [u8; 5] = state.as_bytes().try_into().ok()?;
+        let (code, state, message) = (part(self, 1)?, part(self, 2)?, part(self, 3)?);
+        let (Some(code), Some(state), Some(message)) = (code.and_then(|code| code.parse().ok()), state, message) else {
+            return Ok(None);
+        };
+        let Ok(state) = <[u8; 5]>::try_from(state.as_bytes()) else { return Ok(None) };
         // The last one is here with all that it tells.
-        match self.host().error.take() {
-            Some(error) if error.code == code && error.message == message => Some(error),
-            _ => Some(SqlError::of_parts(code, state, message)),
-        }
+        Ok(Some(match self.host().error.take() {
+            Some(error) if error.code == code && error.message == message => error,
+            _ => SqlError::of_parts(code, state, message),
+        }))
     }
 }
 
