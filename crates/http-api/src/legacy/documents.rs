@@ -142,8 +142,9 @@ async fn show(exchange: Exchange, mut session: RequestSession, place: &Place, ke
     sink.set_write_timeout(session.write_timeout());
     let form = DocumentsForm::new(place.failing(&session, &statement.sql));
     let mut writer = AnswerWriter::new(form, sink, u64::MAX, start);
-    session.run(&Bytes::from(statement.sql), statement.values, &mut writer).await;
-    let _gone = writer.finish(session.problem()).await;
+    let ran = session.run(&Bytes::from(statement.sql), statement.values, &mut writer).await;
+    let problem = session.problem(ran, writer.has_failed());
+    let _gone = writer.finish(problem).await;
     drop(running);
 }
 
