@@ -162,18 +162,25 @@ impl RequestSession {
         self.rows_with(sql, values).await.map(|_| ())
     }
 
-    /// What has ended the request beside its statements.
-    pub fn problem(&self) -> Option<Problem> {
-        let (_, timeout) = self.deadline.filter(|_| self.has_timed_out)?;
-        let detail = format!("the request took longer than {} ms", timeout.as_millis());
-        Some(Problem::new(StatusCode::GATEWAY_TIMEOUT, detail))
+    /// What has ended statements that did not end by themselves: `ran` is what [`RequestSession::run`] said, `has_error` whether there is a
+    /// statement's error.
+    pub fn problem(&self, ran: bool, has_error: bool) -> Option<Problem> {
+        if ran && !has_error {
+            return None;
+        }
+        if let Some((_, timeout)) = self.deadline.filter(|_| self.has_timed_out) {
+            let detail = format!("the request took longer than {} ms", timeout.as_millis());
+            return Some(Problem::new(StatusCode::GATEWAY_TIMEOUT, detail));
+        }
+        (!has_error).then(|| Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the statement was ended"))
     }
 
     /// Runs statements and ends their answer.
     pub async fn answer<F: Form>(mut self, sql: &Bytes, values: Vec<Value>, mut writer: AnswerWriter<F>) {
-        self.run(sql, values, &mut writer).await;
+        let ran = self.run(sql, values, &mut writer).await;
+        let problem = self.problem(ran, writer.has_failed());
         // A client that has gone needs no answer.
-        let _gone = writer.finish(self.problem()).await;
+        let _gone = writer.finish(problem).await;
     }
 }
 

@@ -2,11 +2,13 @@
 
 mod browsers;
 mod client;
+mod legacy;
 mod listener;
 mod login;
 mod raw;
 mod sql;
 mod streams;
+mod tokens;
 
 use client::{Answer, Web};
 use mysql::prelude::Queryable;
