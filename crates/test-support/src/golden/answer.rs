@@ -263,11 +263,11 @@ fn floating(column: &Column, shortest: impl FnOnce(&mut Vec<u8>), value: f64) ->
 
 /// The text of EXPLAIN ANALYZE without what is never the same twice.
 fn without_times(text: &str) -> String {
-    const TIME: &str = "actual time=";
+    const TIMES: [&str; 2] = ["actual time=", "\"actual_last_row_ms\": "];
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find(TIME) {
-        let (before, after) = rest.split_at(at + TIME.len());
+    while let Some(at) = TIMES.iter().filter_map(|time| rest.find(time).map(|at| at + time.len())).min() {
+        let (before, after) = rest.split_at(at);
         out.push_str(before);
         out.push('…');
         rest = after.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
