@@ -42,5 +42,5 @@ pub mod writer;
 
 pub use protocol::HttpProtocol;
 pub use running::PRIVILEGE;
-pub use server::HttpServer;
+pub use server::{HttpServer, TokenAccount, TokenSource};
 pub use settings::{AuthMethods, HttpSettings, TlsRule};

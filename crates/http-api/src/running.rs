@@ -4,13 +4,14 @@ use crate::caller::Caller;
 use crate::credentials::Credentials;
 use crate::forms::Form;
 use crate::problem::Problem;
+use crate::secrets::{digest_of_bytes, is_same_digest};
 use crate::writer::AnswerWriter;
 use bytes::Bytes;
 use hyper::StatusCode;
 use squall_session::Database;
 use squall_session::api::{
     Account, Backend as _, Connection, ConnectionInfo, Credentials as Login, FrontEndContext as _, ResultWriter,
-    TextRequest, log_in, log_in_confirmed,
+    TextRequest, host_matches, log_in, log_in_confirmed,
 };
 use squall_session::collector::Collector;
 use squall_types::{ErrorCode, SqlError, Value};
@@ -80,10 +81,13 @@ impl RequestSession {
                 (session, account)
             }
             other => {
-                let account = confirmed(caller, &database, other, is_reading)?;
+                let (account, read_only) = confirmed(caller, &database, other, is_reading)?;
                 let (info, host) = (info(&account.user), caller.peer.host());
                 let is_secure = caller.is_secure();
-                let session = log_in_confirmed(&database, id, info, &account, &host, is_secure, on_kill)?;
+                let mut session = log_in_confirmed(&database, id, info, &account, &host, is_secure, on_kill)?;
+                if read_only {
+                    session.set_read_only();
+                }
                 (session, Some(account))
             }
         };
@@ -179,26 +183,28 @@ impl std::fmt::Debug for RequestSession {
     }
 }
 
-/// The account that credentials without a password mean.
+/// The account that credentials without a password mean, and whether it may change nothing.
 fn confirmed(
     caller: &Caller,
     database: &Database,
     credentials: &Credentials,
     is_reading: bool,
-) -> Result<Account, Problem> {
+) -> Result<(Account, bool), Problem> {
     let settings = caller.server.settings();
     let unauthorized = |detail: &str| Problem::new(StatusCode::UNAUTHORIZED, detail);
-    let address = caller.address();
+    let named = |user: &str, host: &str| {
+        database.account_named(user, host).filter(|account| host_matches(&account.host, caller.address()))
+    };
     match credentials {
         Credentials::Nobody => {
             let missing = || unauthorized("credentials are missing");
             let (user, host) = settings.anonymous_account.as_ref().ok_or_else(missing)?;
-            database.account_named(user, host, address).ok_or_else(missing)
+            named(user, host).map(|account| (account, false)).ok_or_else(missing)
         }
         Credentials::Session { cookie, csrf } if settings.auth.session => {
             let over = || unauthorized("the login of this page is over");
             let login = caller.server.page_sessions.find(cookie).ok_or_else(over)?;
-            let account = database.account_named(&login.user, &login.host, address).ok_or_else(over)?;
+            let account = named(&login.user, &login.host).ok_or_else(over)?;
             if !login.is_of(&account) {
                 caller.server.page_sessions.end(cookie);
                 return Err(over());
@@ -207,7 +213,16 @@ fn confirmed(
             if !is_reading && !login.has_token(csrf.as_deref()) {
                 return Err(Problem::new(StatusCode::FORBIDDEN, "the header X-CSRF-Token is not that of the login"));
             }
-            Ok(account)
+            Ok((account, false))
+        }
+        Credentials::Bearer(token) if settings.auth.bearer => {
+            let invalid = || unauthorized("the API token is not valid");
+            let found = caller.server.tokens.find(token)?.ok_or_else(invalid)?;
+            let account = named(&found.user, &found.host).ok_or_else(invalid)?;
+            if !is_same_digest(&digest_of_bytes(&account.authentication), &found.verifier) {
+                return Err(invalid());
+            }
+            Ok((account, found.read_only))
         }
         _ => Err(unauthorized("json_server_auth does not have this way of authentication")),
     }

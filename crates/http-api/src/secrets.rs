@@ -22,9 +22,19 @@ pub fn digest(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
 }
 
+/// The digest of bytes that are to be recognized.
+pub fn digest_of_bytes(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
+/// Whether two digests are the same, in a time that does not tell how far they are.
+pub fn is_same_digest(one: &[u8], other: &[u8]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
+}
+
 /// Whether two secrets are the same, in a time that does not tell how far they are.
 pub fn is_same(one: &str, other: &str) -> bool {
-    digest(one).iter().zip(digest(other)).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
+    is_same_digest(&digest(one), &digest(other))
 }
 
 #[cfg(test)]

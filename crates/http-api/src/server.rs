@@ -6,7 +6,8 @@ use crate::settings::HttpSettings;
 use hyper::StatusCode;
 use parking_lot::RwLock;
 use squall_session::{Database, WeakDatabase};
-use squall_types::{ErrorCode, SqlError};
+use squall_types::{ErrorCode, SqlError, SqlResult};
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -16,10 +17,34 @@ use tokio::time::timeout;
 /// How long a request waits for a place among those that run.
 const PLACE_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The account that an API token proves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenAccount {
+    /// User of the account.
+    pub user: String,
+    /// Host of the account.
+    pub host: String,
+    /// The digest of the account's verifier ([`digest_of_bytes`](crate::secrets::digest_of_bytes)): with another one the token means nothing.
+    pub verifier: Vec<u8>,
+    /// Its requests may change nothing.
+    pub read_only: bool,
+}
+
+/// Knows API tokens.
+pub trait TokenSource: Debug + Send + Sync {
+    /// What a token means; `None` for one that is not valid now. Takes as long as a look-up by key.
+    ///
+    /// # Errors
+    /// When it cannot be looked up.
+    fn find(&self, token: &str) -> SqlResult<Option<TokenAccount>>;
+}
+
 /// What all connections share.
 #[derive(Debug)]
 pub struct HttpServer {
     database: WeakDatabase,
+    /// Knows API tokens.
+    pub tokens: Arc<dyn TokenSource>,
     settings: RwLock<Arc<HttpSettings>>,
     places: Arc<Places>,
     /// Logins of pages.
@@ -32,9 +57,10 @@ pub struct HttpServer {
 
 impl HttpServer {
     /// A server of a database.
-    pub fn new(database: WeakDatabase) -> HttpServer {
+    pub fn new(database: WeakDatabase, tokens: Arc<dyn TokenSource>) -> HttpServer {
         HttpServer {
             database,
+            tokens,
             settings: RwLock::default(),
             places: Arc::default(),
             page_sessions: PageSessions::default(),

@@ -11,11 +11,11 @@ pub use crate::result::writer::{
 };
 use bytes::Bytes;
 pub use login::{Credentials, log_in, log_in_confirmed};
+pub use squall_catalog::account::host_matches;
 pub use squall_front_end::{Account, FrontEndContext, FrontEndSettings, Listeners};
 pub use squall_instrumentation::{KillCallback, SocketUse, TlsUse};
 pub use squall_types::RowWriter;
 use squall_types::SqlError;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 /// The answer to COM_STMT_PREPARE.
@@ -173,8 +173,8 @@ pub trait Backend: FrontEndContext {
         info: ConnectionInfo,
         on_kill: KillCallback,
     ) -> Result<Box<dyn Connection>, SqlError>;
-    /// The account of this name and host, if there is one and clients from `address` may be it.
-    fn account_named(&self, _user: &str, _host: &str, _address: Option<IpAddr>) -> Option<Account> {
+    /// The account of this name and host, if there is one. Only clients whose address is one of its host ([`host_matches`]) may be it.
+    fn account_named(&self, _user: &str, _host: &str) -> Option<Account> {
         None
     }
     /// A client could not log in; for the logs.

@@ -7,7 +7,6 @@ use crate::api::{
 use crate::database::Database;
 use crate::result::writer::ConnectionInfo;
 use crate::session::{Session, client};
-use squall_catalog::account::host_matches;
 use squall_catalog::{AccountDef, AccountKey};
 use squall_logs::Client;
 use squall_server_state::now_micros;
@@ -97,10 +96,9 @@ impl Backend for Database {
         Ok(Box::new(session))
     }
 
-    fn account_named(&self, user: &str, host: &str, address: Option<IpAddr>) -> Option<Account> {
+    fn account_named(&self, user: &str, host: &str) -> Option<Account> {
         let accounts = self.0.accounts.load_full();
-        let account = accounts.get(&AccountKey::new(user.to_owned(), host.to_owned()))?;
-        host_matches(&account.host, address).then(|| account_of(account))
+        accounts.get(&AccountKey::new(user.to_owned(), host.to_owned())).map(|account| account_of(account))
     }
 
     fn front_end_started(&self, listeners: &Listeners) {

@@ -4,7 +4,7 @@ use crate::database::ModuleObjects;
 use crate::result::{Outcome, ResultSet, typed_column};
 use crate::session::Session;
 use squall_parser::ast::{Show, Statement};
-use squall_registry::StatementContext;
+use squall_registry::{NestedResult, StatementContext};
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
 
@@ -31,15 +31,17 @@ impl Session {
             keeper.define(&statement, &context)
         })
         .await
-        .map(|()| Outcome::done())
+        .map(|rows| rows.map_or_else(Outcome::done, |rows| Outcome::Rows(result_set(rows))))
     }
 
     /// What a module shows; `None` if none knows what is to be shown.
     pub(crate) fn show_of_module(&self, show: &Show, context: &StatementContext) -> Option<SqlResult<ResultSet>> {
         let shown = self.module_objects().find_map(|objects| objects.show(show, context))?;
-        Some(shown.map(|shown| ResultSet {
-            columns: shown.columns.into_iter().map(|(name, sql_type)| typed_column(&name, sql_type, false)).collect(),
-            rows: shown.rows,
-        }))
+        Some(shown.map(result_set))
     }
+}
+
+fn result_set(rows: NestedResult) -> ResultSet {
+    let columns = rows.columns.into_iter().map(|(name, sql_type)| typed_column(&name, sql_type, false)).collect();
+    ResultSet { columns, rows: rows.rows }
 }

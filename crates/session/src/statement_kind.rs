@@ -114,7 +114,11 @@ pub(crate) fn is_server_definition(statement: &Statement) -> bool {
 pub(crate) fn is_module_definition(statement: &Statement) -> bool {
     matches!(
         statement,
-        Statement::CreateHttpEndpoint { .. } | Statement::AlterHttpEndpoint(_) | Statement::DropHttpEndpoint { .. }
+        Statement::CreateHttpEndpoint { .. }
+            | Statement::AlterHttpEndpoint(_)
+            | Statement::DropHttpEndpoint { .. }
+            | Statement::CreateApiToken(_)
+            | Statement::DropApiToken { .. }
     )
 }
 

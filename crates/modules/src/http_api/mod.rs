@@ -2,6 +2,7 @@
 //! `docs/decisions/0065-http-api.md` has the reasons.
 
 mod settings;
+mod tokens;
 
 use parking_lot::Mutex;
 use settings::{Place, Reader, Setting, VARIABLES, addresses};
@@ -10,12 +11,13 @@ use squall_http_api::{HttpProtocol, HttpServer, PRIVILEGE};
 use squall_logs::error_log::{Severity, error_log};
 use squall_registry::variables::definition::text_of;
 use squall_registry::{Registry, VariableId};
-use squall_session::{Database, Module, WeakDatabase};
+use squall_session::{Database, Module, ModuleObjects, WeakDatabase};
 use squall_types::{SqlResult, Value};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
+use tokens::Tokens;
 
 /// The name of the listener.
 const NAME: &str = "http";
@@ -26,6 +28,7 @@ pub struct HttpApi {
     variables: OnceLock<Vec<VariableId>>,
     database: OnceLock<WeakDatabase>,
     server: OnceLock<Arc<HttpServer>>,
+    tokens: Arc<Tokens>,
     /// Known once there is a front end, which may be never.
     listeners: OnceLock<Listeners>,
     limit: Arc<OwnLimit>,
@@ -45,6 +48,7 @@ impl Default for HttpApi {
             variables: OnceLock::new(),
             database: OnceLock::new(),
             server: OnceLock::new(),
+            tokens: Arc::default(),
             listeners: OnceLock::new(),
             limit: Arc::new(OwnLimit::new(1)),
             open: Mutex::default(),
@@ -121,11 +125,17 @@ impl Module for HttpApi {
         // No other registry declares them for this module.
         let _first = self.variables.set(ids);
         registry.register_privilege(PRIVILEGE);
+        registry.register_privilege(tokens::ADMIN);
+    }
+
+    fn objects(&self) -> Option<Arc<dyn ModuleObjects>> {
+        Some(self.tokens.clone())
     }
 
     fn start(&self, database: &Database) -> SqlResult<()> {
         let _first = self.database.set(database.downgrade());
-        let _first = self.server.set(Arc::new(HttpServer::new(database.downgrade())));
+        self.tokens.start(database);
+        let _first = self.server.set(Arc::new(HttpServer::new(database.downgrade(), self.tokens.clone())));
         Ok(())
     }
 

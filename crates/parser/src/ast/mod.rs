@@ -7,6 +7,7 @@
 
 mod account;
 mod admin;
+mod api_token;
 mod column_name;
 mod ddl;
 mod deep;
@@ -30,6 +31,7 @@ mod visit;
 
 pub use account::*;
 pub use admin::*;
+pub use api_token::*;
 pub use ddl::*;
 pub use deep::{Deep, with_stack};
 pub use dml::*;

@@ -126,6 +126,8 @@ pub enum Show {
     /// MariaDB's.
     Authors,
     Contributors,
+    /// SHOW API TOKENS.
+    ApiTokens(Option<ShowFilter>),
     /// SHOW HTTP ENDPOINTS.
     HttpEndpoints(Option<ShowFilter>),
     /// MariaDB's `SHOW PACKAGE|USER_STATISTICS|…`: an information_schema table by its name.

@@ -47,6 +47,11 @@ pub enum Statement {
         endpoint: Box<HttpEndpoint>,
     },
     AlterHttpEndpoint(Box<HttpEndpoint>),
+    CreateApiToken(Box<CreateApiToken>),
+    DropApiToken {
+        if_exists: bool,
+        id: Box<str>,
+    },
     DropHttpEndpoint {
         if_exists: bool,
         name: Ident,

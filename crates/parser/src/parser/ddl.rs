@@ -51,6 +51,9 @@ impl Parser<'_> {
         if !prefix.temporary && self.accept_http("ENDPOINT") {
             return self.create_http_endpoint(or_replace);
         }
+        if !prefix.temporary && !or_replace && self.accept_api("TOKEN") {
+            return self.create_api_token();
+        }
         let start = self.current.start;
         self.advance();
         match keyword {
@@ -200,6 +203,9 @@ impl Parser<'_> {
         }
         if !temporary && self.accept_http("ENDPOINT") {
             return Ok(Statement::DropHttpEndpoint { if_exists: self.if_exists()?, name: self.ident()? });
+        }
+        if !temporary && self.accept_api("TOKEN") {
+            return self.drop_api_token();
         }
         let single = |parser: &mut Self| {
             parser.advance();

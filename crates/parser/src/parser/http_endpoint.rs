@@ -5,11 +5,16 @@ use super::*;
 impl Parser<'_> {
     /// Passes HTTP and the word behind it, if both come next.
     pub(super) fn accept_http(&mut self, word: &str) -> bool {
-        if !self.at_word("HTTP") {
+        self.accept_words("HTTP", word)
+    }
+
+    /// Passes two words, if both come next.
+    pub(super) fn accept_words(&mut self, first: &str, second: &str) -> bool {
+        if !self.at_word(first) {
             return false;
         }
         let next = self.peek(1);
-        let is_here = next.kind == TokenKind::Word && self.text(next).eq_ignore_ascii_case(word.as_bytes());
+        let is_here = next.kind == TokenKind::Word && self.text(next).eq_ignore_ascii_case(second.as_bytes());
         if is_here {
             self.advance();
             self.advance();

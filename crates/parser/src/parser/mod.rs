@@ -6,6 +6,7 @@
 mod account;
 mod admin;
 mod alter_table;
+mod api_token;
 mod call;
 mod column;
 mod create_table;

@@ -22,6 +22,9 @@ impl Parser<'_> {
         if self.accept_http("ENDPOINTS") {
             return Ok(Show::HttpEndpoints(self.show_filter()?));
         }
+        if self.accept_api("TOKENS") {
+            return Ok(Show::ApiTokens(self.show_filter()?));
+        }
         if matches!(keyword, K::Extended | K::Full) {
             return self.show_full();
         }

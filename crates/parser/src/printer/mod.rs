@@ -5,6 +5,7 @@
 
 mod account;
 mod admin;
+mod api_token;
 mod ddl;
 mod dml;
 mod expr;

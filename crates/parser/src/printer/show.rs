@@ -143,6 +143,7 @@ impl Printer {
             }
             Show::Authors => self.put("AUTHORS"),
             Show::Contributors => self.put("CONTRIBUTORS"),
+            Show::ApiTokens(filter) => self.filtered("API TOKENS", filter),
             Show::HttpEndpoints(filter) => self.filtered("HTTP ENDPOINTS", filter),
             Show::Information { name, filter } => self.filtered(name, filter),
             Show::ExplainFor(id) => {

@@ -69,6 +69,12 @@ impl Printer {
                 self.put("ALTER HTTP ENDPOINT ");
                 self.http_endpoint(endpoint);
             }
+            Statement::CreateApiToken(token) => self.create_api_token(token),
+            Statement::DropApiToken { if_exists, id } => {
+                self.put("DROP API TOKEN ");
+                self.put_if(*if_exists, "IF EXISTS ");
+                self.string(id);
+            }
             Statement::DropHttpEndpoint { if_exists, name } => {
                 self.put("DROP HTTP ENDPOINT ");
                 self.put_if(*if_exists, "IF EXISTS ");

@@ -15,7 +15,8 @@ pub(super) fn needs_of_show(show: &Show) -> Option<Need> {
             Some(Need::server(Privileges::REPLICATION_SLAVE, &[], "REPLICATION SLAVE"))
         }
         Show::Engine { .. } => Some(Need::server(Privileges::PROCESS, &[], "PROCESS")),
-        Show::CharacterSets(_)
+        Show::ApiTokens(_)
+        | Show::CharacterSets(_)
         | Show::Collations(_)
         | Show::Columns { .. }
         | Show::CreateDatabase { .. }

@@ -115,6 +115,7 @@ fn needs_of(security: &SecurityContext<'_>, statement: &Statement) -> SqlResult<
         Statement::CreateHttpEndpoint { .. } | Statement::AlterHttpEndpoint(_) | Statement::DropHttpEndpoint { .. } => {
             Ok(Vec::new())
         }
+        Statement::CreateApiToken(_) | Statement::DropApiToken { .. } => Ok(Vec::new()),
         Statement::Shutdown | Statement::Restart => Ok(vec![Need::server(Privileges::SHUTDOWN, &[], "SHUTDOWN")]),
         Statement::Show(show) => Ok(needs_of_show(show).into_iter().collect()),
         // What is seen depends on grants.

@@ -27,11 +27,11 @@ pub trait ModuleObjects: Debug + Send + Sync {
     fn defines(&self, statement: &Statement) -> bool;
 
     /// Carries out such a statement, on a thread that may wait, with no other definition beside it; the session has ended its transaction. It asks for
-    /// the privileges itself. What it has changed is durable when it returns.
+    /// the privileges itself. What it has changed is durable when it returns: the rows that the statement answers with, if it has some.
     ///
     /// # Errors
     /// The statement's; nothing has changed then.
-    fn define(&self, statement: &Statement, context: &StatementContext) -> SqlResult<()>;
+    fn define(&self, statement: &Statement, context: &StatementContext) -> SqlResult<Option<NestedResult>>;
 
     /// The rows of a SHOW that is about these objects, before LIKE and WHERE; `None` for any other.
     fn show(&self, show: &Show, context: &StatementContext) -> Option<SqlResult<NestedResult>>;

@@ -132,6 +132,8 @@ impl<'a> Names<'a> {
             Statement::CreateHttpEndpoint { .. } | Statement::AlterHttpEndpoint(_) => {
                 Err(SqlError::new(ErrorCode::SpBadStatement, &[&"HTTP ENDPOINT"]))
             }
+            // Its answer has a secret.
+            Statement::CreateApiToken(_) => Err(SqlError::new(ErrorCode::SpBadStatement, &[&"API TOKEN"])),
             Statement::CreateEvent(_) | Statement::DropEvent(_) if matches!(self.kind, ProgramKind::Event) => {
                 Err(SqlError::new(ErrorCode::EventRecursionForbidden, &[]))
             }

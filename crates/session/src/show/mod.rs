@@ -143,9 +143,10 @@ impl Session {
                 return Err(SqlError::unsupported("SHOW PROCEDURE CODE and SHOW FUNCTION CODE"));
             }
             Show::CreateTrigger(name) => show_create_trigger(&self.security(), name, context)?,
-            Show::HttpEndpoints(filter) => {
+            Show::HttpEndpoints(filter) | Show::ApiTokens(filter) => {
                 let shown = self.show_of_module(show, context);
-                let shown = shown.ok_or_else(|| SqlError::unsupported("SHOW HTTP ENDPOINTS without its module"))?;
+                let shown =
+                    shown.ok_or_else(|| SqlError::unsupported("SHOW of objects of a module that is not there"))?;
                 return self.filtered(shown?, filter, context).await;
             }
             Show::CreateHttpEndpoint(_) => {

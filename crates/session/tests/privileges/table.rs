@@ -45,7 +45,7 @@ macro_rules! kinds {
 kinds! {
     Query Insert Update Delete LoadData Do Call Handler CreateDatabase AlterDatabase DropDatabase CreateTable AlterTable
     DropTable TruncateTable RenameTable CreateIndex DropIndex CreateView DropView CreateSequence AlterSequence DropSequence
-    CreateServer AlterServer DropServer CreateHttpEndpoint AlterHttpEndpoint DropHttpEndpoint CreateProcedure CreateFunction CreateLoadableFunction AlterProcedure AlterFunction
+    CreateServer AlterServer DropServer CreateHttpEndpoint AlterHttpEndpoint DropHttpEndpoint CreateApiToken DropApiToken CreateProcedure CreateFunction CreateLoadableFunction AlterProcedure AlterFunction
     DropProcedure DropFunction CreateTrigger DropTrigger CreateEvent DropEvent Program CreateUser DropUser RenameUser
     CreateRole DropRole Grant Revoke Empty Transaction LockTables UnlockTables LockInstance UnlockInstance Backup Set Use Show Explain
     DescribeTable Help Prepare Execute ExecuteImmediate ExecuteText Deallocate Kill Flush Reset TableMaintenance CacheIndex LoadIndex
@@ -560,6 +560,8 @@ pub const ROWS: &[Row] = &[
     refused("CreateHttpEndpoint", "CREATE HTTP ENDPOINT e URL 'https://example.com'", &[], 1235),
     refused("AlterHttpEndpoint", "ALTER HTTP ENDPOINT e SECRET 's'", &[], 1235),
     refused("DropHttpEndpoint", "DROP HTTP ENDPOINT IF EXISTS e", &[], 1235),
+    refused("CreateApiToken", "CREATE API TOKEN FOR u", &[], 1235),
+    refused("DropApiToken", "DROP API TOKEN 'x'", &[], 1235),
     refused("Restart", "RESTART", &[("SHUTDOWN ON *.*", 1227)], 3707),
     reads("GetDiagnostics", "GET DIAGNOSTICS @n = NUMBER", &[]),
     refused("Signal", "SIGNAL SQLSTATE '45000'", &[], 1644),

@@ -3,7 +3,8 @@
 use super::client::{Web, read_answer};
 use super::{Served, http_port};
 use mysql::prelude::Queryable;
-use squall_test_support::{TestServer, free_port, let_work};
+use squall_test_support::let_work;
+use squall_test_support::server::{TestServer, free_port};
 use std::io::BufReader;
 use std::net::TcpStream;
 use std::path::Path;

@@ -2,15 +2,17 @@
 
 mod browsers;
 mod client;
+mod legacy;
 mod listener;
 mod login;
 mod raw;
 mod sql;
 mod streams;
+mod tokens;
 
 use client::{Answer, Web};
 use mysql::prelude::Queryable;
-use squall_test_support::TestServer;
+use squall_test_support::server::TestServer;
 use std::path::Path;
 
 /// A server that answers HTTP, and a client of MySQL's protocol.

@@ -20,7 +20,7 @@ fn a_million_rows_are_streamed_within_bounds() {
     let served = Served::start();
     let body = format!("{{\"sql\":\"{MILLION}\",\"database\":\"d\"}}");
     let before = served.server.resident_bytes().unwrap_or(0);
-    let mut most = 0;
+    let mut most: u64 = 0;
     for (accept, least) in [
         ("application/json", 110_000_000),
         ("application/x-ndjson", 120_000_000),

@@ -41,9 +41,9 @@ impl ModuleObjects for EndpointObjects {
         )
     }
 
-    fn define(&self, statement: &Statement, context: &StatementContext) -> SqlResult<()> {
+    fn define(&self, statement: &Statement, context: &StatementContext) -> SqlResult<Option<NestedResult>> {
         context.demand_privilege(ENDPOINT_PRIVILEGE)?;
-        match statement {
+        let done = match statement {
             Statement::CreateHttpEndpoint { or_replace: true, if_not_exists: true, .. } => {
                 Err(SqlError::new(ErrorCode::WrongUsage, &[&"OR REPLACE", &"IF NOT EXISTS"]))
             }
@@ -53,7 +53,8 @@ impl ModuleObjects for EndpointObjects {
             Statement::AlterHttpEndpoint(endpoint) => self.alter(endpoint, context),
             Statement::DropHttpEndpoint { if_exists, name } => self.drop_named(name, *if_exists, context),
             _ => Err(SqlError::internal("not a statement about HTTP endpoints")),
-        }
+        };
+        done.map(|()| None)
     }
 
     fn show(&self, show: &Show, context: &StatementContext) -> Option<SqlResult<NestedResult>> {

@@ -1,0 +1,16 @@
+//! CREATE and DROP API TOKEN.
+
+use super::{AccountName, IntervalUnit};
+
+/// `CREATE API TOKEN FOR account [EXPIRE INTERVAL n unit] [READ ONLY] [COMMENT '…']`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateApiToken {
+    /// Whose requests it proves.
+    pub account: AccountName,
+    /// How long it lives; for good without it.
+    pub expire: Option<(u64, IntervalUnit)>,
+    /// Its requests may change nothing.
+    pub read_only: bool,
+    /// What it is for.
+    pub comment: Option<Box<str>>,
+}

@@ -1,0 +1,81 @@
+//! API tokens.
+
+use super::Served;
+use super::client::Web;
+use mysql::prelude::Queryable;
+
+const ONE: &str = r#"{"sql":"SELECT CURRENT_USER()"}"#;
+
+impl Served {
+    fn token(&mut self, sql: &str) -> (String, String) {
+        self.root.query_first(sql).expect(sql).expect("a row")
+    }
+}
+
+#[test]
+fn tokens_prove_accounts_until_they_end() {
+    let mut served = Served::start();
+    let port = served.port;
+    let ask = |token: &str, body: &str| {
+        Web::new(port).with("Authorization", &format!("Bearer {token}")).post("/1.0/sql", body)
+    };
+    let (id, token) = served.token("CREATE API TOKEN FOR web COMMENT 'reports'");
+    assert!(token.starts_with(&format!("sqt_{id}_")), "{token}");
+    let answer = ask(&token, ONE);
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert!(answer.text().contains("web@%"));
+    let wrong = format!("{}x", &token[..token.len() - 1]);
+    for bad in [wrong.as_str(), "", "sqt_", &id, "sqt_a_b"] {
+        assert!([400, 401].contains(&ask(bad, ONE).status), "{bad}");
+    }
+    // Nobody can read the secret again.
+    let shown: Vec<mysql::Row> = served.root.query("SHOW API TOKENS").expect("a list");
+    let text = format!("{shown:?}");
+    assert!(
+        shown.len() == 1 && text.contains(&id) && text.contains("reports") && !text.contains(&token[20..]),
+        "{text}"
+    );
+
+    let (_, reads) = served.token("CREATE API TOKEN FOR web READ ONLY");
+    served.run("CREATE TABLE d.t (a INT)");
+    assert_eq!(ask(&token, r#"{"sql":"INSERT INTO d.t VALUES (1)"}"#).status, 200);
+    let refused = ask(&reads, r#"{"sql":"COMMIT; START TRANSACTION READ WRITE; INSERT INTO d.t VALUES (1)"}"#);
+    assert!(refused.text().contains("\"error_code\":1792"), "{}", refused.text());
+
+    let (_, short) = served.token("CREATE API TOKEN FOR web EXPIRE INTERVAL 1 SECOND");
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    assert_eq!(ask(&short, ONE).status, 401);
+    served.run(&format!("DROP API TOKEN '{id}'"));
+    assert_eq!(ask(&token, ONE).status, 401);
+    assert!(served.root.query_drop(format!("DROP API TOKEN '{id}'")).is_err());
+    served.run(&format!("DROP API TOKEN IF EXISTS '{id}'"));
+    // They survive a restart, and end with the password that there was.
+    let (_, lasting) = served.token("CREATE API TOKEN FOR web EXPIRE INTERVAL 1 DAY");
+    assert_eq!(ask(&lasting, ONE).status, 200);
+    served.run("ALTER USER web ACCOUNT LOCK");
+    assert_eq!(ask(&lasting, ONE).status, 401);
+    served.run("ALTER USER web ACCOUNT UNLOCK IDENTIFIED BY 'pw'");
+    assert_eq!(ask(&lasting, ONE).status, 401);
+}
+
+#[test]
+fn accounts_manage_their_own_tokens() {
+    let mut served = Served::start();
+    served.run("CREATE USER other IDENTIFIED BY 'pw'");
+    let (id, _) = served.token("CREATE API TOKEN FOR other");
+    let web = served.web();
+    let sql = |text: &str| web.post("/1.0/sql", &format!("{{\"sql\":\"{text}\"}}")).text();
+    assert!(sql("CREATE API TOKEN FOR other").contains("\"error_code\":1227"));
+    assert!(sql("CREATE API TOKEN FOR root@localhost").contains("\"error_code\":1227"));
+    assert!(sql(&format!("DROP API TOKEN '{id}'")).contains("\"error_code\":50450"));
+    assert!(sql("CREATE API TOKEN FOR CURRENT_USER()").contains("sqt_"));
+    let shown = sql("SHOW API TOKENS");
+    assert!(shown.contains("'web'@'%'") && !shown.contains("'other'@'%'"), "{shown}");
+    served.run("GRANT API_TOKEN_ADMIN ON *.* TO web");
+    assert!(sql("SHOW API TOKENS").contains("'other'@'%'"));
+    assert!(sql("CREATE API TOKEN FOR missing").contains("\"error_code\":3162"));
+    for wrong in ["EXPIRE INTERVAL 1 MONTH", "EXPIRE INTERVAL 0 DAY", "EXPIRE INTERVAL 99999999999999 WEEK"] {
+        let answer = sql(&format!("CREATE API TOKEN FOR web {wrong}"));
+        assert!(answer.contains("\"error_code\":1235") || answer.contains("\"error_code\":1210"), "{wrong}: {answer}");
+    }
+}
