@@ -33,6 +33,8 @@ export interface Drawing {
   unit?: (value: number) => string;
   /** Ticks at powers of two: for bytes. */
   binary?: boolean;
+  /** A logarithmic axis of values, which are greater than 0. */
+  log?: boolean;
   height: number;
 }
 
@@ -57,7 +59,7 @@ function axes(drawing: Drawing): uPlot.Axis[] {
     [60, "{HH}:{mm}", null, null, null, null, null, null, 1],
     [1, "{HH}:{mm}:{ss}", null, null, null, null, null, null, 1],
   ];
-  return [x, { ...look, size: 58, incrs: drawing.binary ? POWERS : undefined, values: (_, splits) => splits.map((at) => (at === null ? "" : unit(at))) }];
+  return [x, { ...look, size: 58, incrs: drawing.binary ? POWERS : undefined, splits: drawing.log ? powersOfTen : undefined, values: (_, splits) => splits.map((at) => (at === null ? "" : unit(at))) }];
 }
 
 function options(drawing: Drawing, width: number, hover: (at: number | null) => void): uPlot.Options {
@@ -69,7 +71,7 @@ function options(drawing: Drawing, width: number, hover: (at: number | null) => 
     height: drawing.height,
     legend: { show: false },
     cursor: { y: false, points: { size: 6 }, drag: { x: true, y: false } },
-    scales: { x: { time: drawing.time, range: drawing.names || drawing.bars ? (_u, low, high) => [low - 0.6 * step(drawing.x), high + 0.6 * step(drawing.x)] : undefined }, y: { range: (_u, low, high) => spread(low ?? 0, high ?? 1) } },
+    scales: { x: { time: drawing.time, range: drawing.names || drawing.bars ? (_u, low, high) => [low - 0.6 * step(drawing.x), high + 0.6 * step(drawing.x)] : undefined }, y: drawing.log ? { distr: 3, range: (_u, low, high) => decades(low, high) } : { range: (_u, low, high) => spread(low ?? 0, high ?? 1) } },
     axes: axes(drawing),
     series: [
       {},
@@ -104,6 +106,22 @@ function step(x: readonly number[]): number {
 function spread(low: number, high: number): [number, number] {
   if (low === high && high === 0) return [0, 1];
   return [Math.min(0, low * 1.05), high > 0 ? high * 1.08 : 0];
+}
+
+/** The places of lines and labels of a logarithmic axis: few, whatever its height. */
+function powersOfTen(_plot: uPlot, _axis: number, low: number, high: number): number[] {
+  const first = Math.round(Math.log10(low));
+  const last = Math.round(Math.log10(high));
+  const step = Math.max(1, Math.ceil((last - first) / 5));
+  const places = [];
+  for (let power = first; power <= last; power += step) places.push(10 ** power);
+  return places;
+}
+
+/** Logarithmic axes go from a power of ten to another. */
+function decades(low: number | null, high: number | null): [number, number] {
+  const from = 10 ** Math.floor(Math.log10(low && low > 0 ? low : 0.01));
+  return [from, 10 ** Math.max(Math.ceil(Math.log10(high && high > 0 ? high : 1)), Math.log10(from) + 1)];
 }
 
 /** A chart in an element that it fills in width. */

@@ -78,7 +78,8 @@ async function latency(when: Moments): Promise<Drawing> {
   for (const [ts, bucket, high, count] of rows) at.get(String(ts))?.set(Number(bucket), { high: Number(high), count: Number(count) });
   const histograms = some.texts.map((text) => at.get(text) ?? new Map());
   const line = (part: number): (number | null)[] => histograms.slice(1).map((now, i) => percentile(histograms[i], now, part));
-  return drawing("Latency of statements", some.seconds.slice(1), [{ label: "p50", values: line(0.5) }, { label: "p95", values: line(0.95) }, { label: "p99", values: line(0.99) }], duration);
+  const lines = [{ label: "p50", values: line(0.5) }, { label: "p95", values: line(0.95) }, { label: "p99", values: line(0.99) }];
+  return { ...drawing("Latency of statements", some.seconds.slice(1), lines, duration), log: true };
 }
 
 async function waits(when: Moments): Promise<Drawing> {

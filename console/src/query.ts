@@ -11,6 +11,7 @@ import type { Command, Page } from "./page";
 import { placeOf, type Range } from "./position";
 import { Results } from "./results";
 import { plainName, quoteName, schemaOfUse, statements } from "./split";
+import { splitter } from "./splitter";
 import * as store from "./store";
 import { SchemaTree } from "./tree";
 
@@ -64,7 +65,7 @@ export class QueryPage implements Page {
       h("label", { class: "check", title: "The server refuses statements that change something" }, this.readOnly, "Read only"),
       iconButton("history", "History (Alt+H)", () => this.history()),
     );
-    const work = h("div", { class: "work" }, h("div", { class: "tab-bar" }, this.bar, iconButton("plus", "New tab (Alt+T)", () => this.newTab())), tools, this.editorPlace, this.splitter(), this.output);
+    const work = h("div", { class: "work" }, h("div", { class: "tab-bar" }, this.bar, iconButton("plus", "New tab (Alt+T)", () => this.newTab())), tools, this.editorPlace, splitter(this.editorPlace), this.output);
     this.element = h("div", { class: "page query-page" }, h("aside", { class: "sidebar", "aria-label": "Schema" }, tree.element), work);
     catalog.changed.add(() => {
       // The first of the person's schemas, until one is chosen.
@@ -383,35 +384,4 @@ export class QueryPage implements Page {
     const failed = statements(chosen.text)[(problem.statement ?? 1) - 1];
     return (failed && moved(placeOf(failed.text, message), failed.from)) ?? moved(placeOf(chosen.text, message), 0);
   }
-
-  /** The bar between editor and results, moved by pointer or arrow keys. */
-  private splitter(): HTMLElement {
-    const bar = h("div", { class: "splitter", role: "separator", tabindex: 0, "aria-orientation": "horizontal", "aria-label": "Height of the editor", "aria-valuemin": 15, "aria-valuemax": 80 });
-    let part = store.preference("split", 38);
-    const set = (to: number): void => {
-      part = Math.max(15, Math.min(80, to));
-      bar.setAttribute("aria-valuenow", String(Math.round(part)));
-      this.editorPlace.style.flexBasis = part + "%";
-      store.setPreference("split", part);
-    };
-    set(part);
-    bar.addEventListener("pointerdown", (event) => {
-      bar.setPointerCapture(event.pointerId);
-      event.preventDefault();
-    });
-    bar.addEventListener("pointermove", (event) => {
-      if (!bar.hasPointerCapture(event.pointerId)) return;
-      const box = this.editorPlace.parentElement?.getBoundingClientRect();
-      const top = this.editorPlace.getBoundingClientRect().top;
-      if (box) set(((event.clientY - top) / box.height) * 100);
-    });
-    bar.addEventListener("keydown", (event) => {
-      if (event.key === "ArrowUp") set(part - 4);
-      else if (event.key === "ArrowDown") set(part + 4);
-      else return;
-      event.preventDefault();
-    });
-    return bar;
-  }
 }
-
