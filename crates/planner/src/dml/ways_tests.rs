@@ -161,7 +161,11 @@ fn slow_steps(of: &[Rule], event: RowEvent<'_>) -> BTreeSet<Step> {
     let moves = assigned.is_some_and(|assigned| assigned.contains(&0));
     let checks_keys = !of.contains(&Rule::NoForeignKeyChecks);
     let mut steps = BTreeSet::new();
-    let mut add = |does: bool, step: Step| drop(does.then(|| steps.insert(step)));
+    let mut add = |does: bool, step: Step| {
+        if does {
+            steps.insert(step);
+        }
+    };
     add(matches!(event, RowEvent::Replace | RowEvent::InsertOrUpdate(_)), Step::ChangeExisting);
     add(moves, Step::MoveRow);
     for rule in of {
