@@ -206,7 +206,7 @@ fn events_and_queued_statements_run_it() {
     let there =
         "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'conference' AND table_name = 'schedule'";
     let begin = Instant::now();
-    while conn.query_first(there).unwrap() != Some(1) || slots(&mut conn).is_empty() {
+    while conn.query_first::<u64, _>(there).unwrap() != Some(1) || slots(&mut conn).is_empty() {
         assert!(begin.elapsed() < Duration::from_secs(60), "the queued statement has not run");
         std::thread::sleep(Duration::from_millis(50));
     }
