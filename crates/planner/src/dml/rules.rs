@@ -72,7 +72,7 @@ pub struct TableRules {
     /// Whether it is a TEMPORARY table.
     pub temporary: bool,
     /// The latest version of the catalog that is known to have the same `referenced_by`.
-    catalog_version: AtomicU64,
+    pub(super) catalog_version: AtomicU64,
 }
 
 impl TableRules {

@@ -6,7 +6,7 @@ use super::ways::{RowEvent, WayOptions};
 use squall_catalog::{ForeignKey, ReferencedColumns, ReferentialAction, TableDef, TriggerEvent, TriggerTime};
 use squall_functions::expr::BoundExpr;
 use squall_registry::{Coercibility, ExprType};
-use squall_types::{SqlType, Value};
+use squall_types::{CollationId, SqlType, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -103,7 +103,7 @@ fn key(on_delete: ReferentialAction, on_update: ReferentialAction) -> ForeignKey
 fn child(on_delete: ReferentialAction, on_update: ReferentialAction) -> Child {
     Child {
         database: "test".into(),
-        def: Arc::new(TableDef::new("child")),
+        def: Arc::new(TableDef::empty("child", CollationId::BINARY, false, 0)),
         key: key(on_delete, on_update),
         columns: vec![1],
         parent_columns: vec![0],
@@ -161,7 +161,7 @@ fn slow_steps(of: &[Rule], event: RowEvent<'_>) -> BTreeSet<Step> {
     let moves = assigned.is_some_and(|assigned| assigned.contains(&0));
     let checks_keys = !of.contains(&Rule::NoForeignKeyChecks);
     let mut steps = BTreeSet::new();
-    let mut add = |does: bool, step: Step| drop(does.then(|| steps.insert(step)));
+    let mut add = |does: bool, step: Step| steps.extend(does.then_some(step));
     add(matches!(event, RowEvent::Replace | RowEvent::InsertOrUpdate(_)), Step::ChangeExisting);
     add(moves, Step::MoveRow);
     for rule in of {
