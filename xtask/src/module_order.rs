@@ -163,8 +163,7 @@ fn absolute(module: &[String], path: ModulePath) -> Option<ModulePath> {
 fn expand(text: &str) -> Vec<(ModulePath, String)> {
     let mut path = Vec::new();
     let mut rest = text;
-    loop {
-        let Some(name) = word(rest) else { break };
+    while let Some(name) = word(rest) {
         rest = &rest[name.len()..];
         path.push(name);
         let Some(behind) = rest.strip_prefix("::") else { break };

@@ -63,6 +63,7 @@ mod store;
 mod table;
 mod table_files;
 mod table_part;
+mod table_store;
 mod ticket;
 mod transaction;
 mod trigger_codec;
@@ -100,13 +101,14 @@ pub use statistics::TableStatistics;
 pub use store::{
     BACKUP_LOCK, COMMIT_LOCK, DdlChanges, EngineWork, Engines, FileIo, GLOBAL_LOCK, GlobalReadLock, HeldTable,
     LevelBytes, LevelFault, LevelPlace, Optimized, ReplacedEngine, RowStore, SessionLocks, SystemChange, TableEngine,
-    TableFileIo, TableStore, WorkFailed,
+    TableFileIo, WorkFailed,
 };
 pub use table::{
     BlockKeys, DeltaRow, EngineTraits, FixedColumn, ManifestEntry, Row, RowView, SegmentBlock, SegmentRowWriter,
     SegmentScan, SegmentSnapshot, SegmentSource, Table, TableFeature, UncommittedRows, ValueRef,
 };
 pub use table_part::TablePart;
+pub use table_store::TableStore;
 pub use ticket::CommitTicket;
 pub use transaction::{LockedRow, LockingScan, PiecewiseSearch, Savepoint, Transaction};
 pub use value_codec::{read_value, write_value};

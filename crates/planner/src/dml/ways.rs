@@ -76,13 +76,14 @@ impl TableRules {
     pub fn ways(&self, event: RowEvent<'_>, options: &WayOptions) -> Ways {
         let runs_triggers = event.of_triggers().iter().any(|event| self.has_trigger(*event));
         let is_referenced = options.foreign_key_checks && !self.referenced_by.is_empty();
+        let takes_long = runs_triggers
+            || options.calls_programs
+            || (event.inserts() && self.row_by_row)
+            || (options.foreign_key_checks && self.cascades(event));
         let is_plain = !runs_triggers && !self.row_by_row && !options.calls_programs;
         let bulk = is_plain && event == RowEvent::Insert && options.alone && !options.one_by_one && !self.temporary;
         Ways {
-            inline: !runs_triggers
-                && !options.calls_programs
-                && !(event.inserts() && self.row_by_row)
-                && !(options.foreign_key_checks && self.cascades(event)),
+            inline: !takes_long,
             at_once: is_plain
                 && options.engine_changes_at_once
                 && !is_referenced

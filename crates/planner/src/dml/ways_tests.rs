@@ -103,7 +103,7 @@ fn key(on_delete: ReferentialAction, on_update: ReferentialAction) -> ForeignKey
 fn child(on_delete: ReferentialAction, on_update: ReferentialAction) -> Child {
     Child {
         database: "test".into(),
-        def: Arc::new(TableDef::empty("child", CollationId::UTF8MB4_0900_AI_CI, false, 0)),
+        def: Arc::new(TableDef::empty("child", CollationId::BINARY, false, 0)),
         key: key(on_delete, on_update),
         columns: vec![1],
         parent_columns: vec![0],
@@ -161,11 +161,7 @@ fn slow_steps(of: &[Rule], event: RowEvent<'_>) -> BTreeSet<Step> {
     let moves = assigned.is_some_and(|assigned| assigned.contains(&0));
     let checks_keys = !of.contains(&Rule::NoForeignKeyChecks);
     let mut steps = BTreeSet::new();
-    let mut add = |does: bool, step: Step| {
-        if does {
-            steps.insert(step);
-        }
-    };
+    let mut add = |does: bool, step: Step| steps.extend(does.then_some(step));
     add(matches!(event, RowEvent::Replace | RowEvent::InsertOrUpdate(_)), Step::ChangeExisting);
     add(moves, Step::MoveRow);
     for rule in of {

@@ -8,7 +8,6 @@ mod maintenance;
 mod read_lock;
 pub(crate) mod recovery;
 mod table_engine;
-mod table_store;
 
 pub use self::ddl::{DdlChanges, SystemChange};
 pub use self::engines::{EngineWork, Engines};
@@ -19,7 +18,6 @@ pub(crate) use self::read_lock::is_temporary;
 pub use self::read_lock::{BACKUP_LOCK, COMMIT_LOCK, GLOBAL_LOCK, GlobalReadLock};
 use self::recovery::{Recovered, recover};
 pub use self::table_engine::{LevelBytes, LevelFault, LevelPlace, Optimized, ReplacedEngine, TableEngine, WorkFailed};
-pub use self::table_store::TableStore;
 use crate::batch::Batch;
 use crate::bytes::Malformed;
 use crate::commit::{Committer, HeldLocks};

@@ -1,7 +1,6 @@
 //! The part of a store that plans and changes use.
 
-use super::RowStore;
-use crate::{BulkLoad, ReadView, Row, Table, TableStatistics, Transaction, TransactionOptions};
+use crate::{BulkLoad, ReadView, Row, RowStore, Table, TableStatistics, Transaction, TransactionOptions};
 use squall_catalog::{IndexId, TableDef};
 use squall_types::SqlResult;
 use std::sync::Arc;
