@@ -116,6 +116,7 @@ pub fn status_of(error: &SqlError) -> StatusCode {
             | E::LockNowait,
         ) => StatusCode::CONFLICT,
         Some(E::PacketTooLarge) => StatusCode::PAYLOAD_TOO_LARGE,
+        Some(E::WrongArguments) => StatusCode::BAD_REQUEST,
         // A value does not fit its column, or breaks a rule of its table.
         Some(
             E::BadNull

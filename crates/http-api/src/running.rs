@@ -5,6 +5,7 @@ use crate::credentials::Credentials;
 use crate::forms::Form;
 use crate::problem::Problem;
 use crate::secrets::{digest_of_bytes, is_same_digest};
+use crate::server::RequestPlace;
 use crate::writer::AnswerWriter;
 use bytes::Bytes;
 use hyper::StatusCode;
@@ -47,6 +48,8 @@ pub(crate) struct RequestSession {
     gone: Arc<Notify>,
     deadline: Option<(Instant, Duration)>,
     has_timed_out: bool,
+    /// Its place among the requests that run.
+    place: Option<RequestPlace>,
 }
 
 impl RequestSession {
@@ -95,7 +98,21 @@ impl RequestSession {
             return Err(SqlError::new(ErrorCode::SpecificAccessDenied, &[&PRIVILEGE]).into());
         }
         let gone = ends.gone.clone();
-        Ok(RequestSession { connection, account, database, id, gone, deadline: None, has_timed_out: false })
+        Ok(RequestSession {
+            connection,
+            account,
+            database,
+            id,
+            gone,
+            deadline: None,
+            has_timed_out: false,
+            place: None,
+        })
+    }
+
+    /// It runs among others, as long as it lives.
+    pub fn with_place(self, place: RequestPlace) -> RequestSession {
+        RequestSession { place: Some(place), ..self }
     }
 
     /// From now on everything has to be over after this time.
@@ -186,7 +203,7 @@ impl RequestSession {
 
 impl std::fmt::Debug for RequestSession {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RequestSession").field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("RequestSession").field("id", &self.id).field("place", &self.place).finish_non_exhaustive()
     }
 }
 

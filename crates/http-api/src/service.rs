@@ -159,15 +159,11 @@ async fn run(caller: Rc<Caller>, request: Request<Incoming>, settings: &Arc<Http
     let ends = Ends::default();
     // Tells the task when the client goes while it waits for the head.
     let reader = Reader::new(ends.gone.clone());
-    let place = match caller.server.place().await {
-        Ok(place) => place,
-        Err(problem) => return of_problem(&problem),
-    };
     let (sender, head) = oneshot::channel();
     let sink = Sink::new(sender, ends.gone.clone(), ends.killed.clone());
     let (parts, body) = request.into_parts();
     let settings = settings.clone();
-    let exchange = Exchange { caller, settings, head: parts, body: Some(body), sink, ends, start, place };
+    let exchange = Exchange { caller, settings, head: parts, body: Some(body), sink, ends, start };
     tokio::task::spawn_local(async move {
         let _running = running;
         match route {

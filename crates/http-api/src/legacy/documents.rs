@@ -136,14 +136,13 @@ async fn show(exchange: Exchange, mut session: RequestSession, place: &Place, ke
         Some(key) => place.of_key("SELECT *", key),
         None => Statement { sql: format!("SELECT * FROM {}", place.name()), values: Vec::new() },
     };
-    let Exchange { mut sink, start, place: running, .. } = exchange;
+    let Exchange { mut sink, start, .. } = exchange;
     sink.set_write_timeout(session.write_timeout());
     let form = DocumentsForm::new(place.failing(&session, &statement.sql));
     let mut writer = AnswerWriter::new(form, sink, u64::MAX, start);
     let ran = session.run(&Bytes::from(statement.sql), statement.values, &mut writer).await;
     let problem = session.problem(ran, writer.has_failed());
     let _gone = writer.finish(problem).await;
-    drop(running);
 }
 
 async fn delete(exchange: Exchange, session: RequestSession, place: &Place, key: &Key) {

@@ -27,7 +27,7 @@ async fn prepare(exchange: &mut Exchange) -> Result<(RequestSession, Bytes), Pro
 }
 
 async fn run(exchange: Exchange, mut session: RequestSession, body: Bytes) {
-    let Exchange { mut sink, settings, start, place, .. } = exchange;
+    let Exchange { mut sink, settings, start, .. } = exchange;
     sink.set_write_timeout(session.write_timeout());
     // Without it, or the right to it, names are written with their schemas.
     let _chosen = session.connection.use_database(&settings.schema);
@@ -46,5 +46,4 @@ async fn run(exchange: Exchange, mut session: RequestSession, body: Bytes) {
         Err(problem) => Some(problem),
     };
     let _gone = writer.finish(problem).await;
-    drop(place);
 }
