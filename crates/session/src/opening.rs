@@ -143,7 +143,6 @@ impl Database {
             crate::server_tables::register(&mut registry, weak);
             modules.iter().for_each(|module| module.declare_derived(&mut registry));
             let state = ServerState {
-                key_caches: Arc::default(),
                 directory,
                 column_cache,
                 store,
