@@ -1,6 +1,7 @@
 //! Global variables: the current values, and the persisted ones.
 
 use crate::check::check_kept;
+use crate::key_caches::KeyCaches;
 use crate::variables::{Values, alias, ids};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
@@ -20,6 +21,8 @@ pub struct GlobalVariables {
     /// Held while new values are made.
     change: Mutex<()>,
     persisted: Mutex<BTreeMap<String, String>>,
+    /// Key caches with names.
+    pub key_caches: Arc<KeyCaches>,
 }
 
 impl GlobalVariables {
@@ -41,6 +44,7 @@ impl GlobalVariables {
             values: ArcSwap::from_pointee(values),
             change: Mutex::new(()),
             persisted: Mutex::new(persisted),
+            key_caches: Arc::default(),
         })
     }
 

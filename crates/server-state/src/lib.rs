@@ -1,7 +1,7 @@
 //! [`ServerState`]: the state that all sessions of a server share.
 //!
 //! From the bottom up: [`charset`], [`random`], [`variables`] (names and values of system variables), [`locales`], [`mod@check`] (their
-//! allowed values), [`globals`], [`key_caches`], [`accounts`], [`event_definition`], [`state`], [`log_settings`].
+//! allowed values), [`key_caches`], [`globals`], [`accounts`], [`event_definition`], [`state`], [`log_settings`].
 //!
 //! Knows: the store, the catalog, the query runtime, jobs, logs. Must not know: sessions, statements, modules.
 

@@ -2,7 +2,6 @@
 
 use crate::accounts::AccountStore;
 use crate::globals::GlobalVariables;
-use crate::key_caches::KeyCaches;
 use crate::variables::{Values, ids};
 use parking_lot::Mutex;
 use squall_catalog::{AccessMap, AccountKey, CatalogCell};
@@ -47,8 +46,6 @@ pub struct ServerState {
     pub registry: Arc<Registry>,
     /// Values of global variables.
     pub globals: Arc<GlobalVariables>,
-    /// Key caches with names.
-    pub key_caches: Arc<KeyCaches>,
     /// Work done later.
     pub jobs: JobSystem,
     /// The connections.

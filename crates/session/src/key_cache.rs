@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// CACHE INDEX.
 pub(crate) fn cache_index(security: &SecurityContext<'_>, tables: &[CachedTable], cache: &Ident) -> SqlResult<Outcome> {
-    if !security.shared.key_caches.has(cache) {
+    if !security.shared.globals.key_caches.has(cache) {
         return Err(SqlError::new(ErrorCode::UnknownKeyCache, &[&cache.as_str()]));
     }
     key_cache_answer(security, tables, "assign_to_keycache")

@@ -146,7 +146,6 @@ impl Database {
             squall_system_tables::register(&mut registry, &server);
             modules.iter().for_each(|module| module.declare_derived(&mut registry));
             let state = ServerState {
-                key_caches: Arc::default(),
                 directory,
                 column_cache,
                 store,

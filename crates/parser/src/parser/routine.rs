@@ -389,7 +389,7 @@ impl Parser<'_> {
     }
 
     /// MariaDB's `FOR`, `WHILE`, `IF` and the like as statements of their own, as in a `BEGIN NOT ATOMIC … END`.
-    pub(super) fn compound_statement(&mut self) -> Result<Statement> {
+    pub(super) fn compound(&mut self) -> Result<Statement> {
         let outer = std::mem::replace(&mut self.in_program, true);
         let statement = self.nested(Self::program_statement);
         self.in_program = outer;

@@ -13,9 +13,7 @@ impl Parser<'_> {
             K::Select | K::Table | K::Values => return Ok(Statement::Query(Box::new(self.query()?))),
             K::With => return self.with_statement(),
             K::Begin if !self.in_program && self.peek_is(1, K::Not) => return self.anonymous_block(),
-            K::If | K::Case | K::For | K::While | K::Loop | K::Repeat if !self.in_program => {
-                return self.compound_statement();
-            }
+            K::If | K::Case | K::For | K::While | K::Loop | K::Repeat if !self.in_program => return self.compound(),
             K::None => return Err(self.unexpected()),
             _ => {}
         }

@@ -326,7 +326,7 @@ impl Session {
                 }
                 Assignment::KeyCache { cache, variable, value } => {
                     session_changed = true;
-                    if !self.shared.key_caches.set(&cache, variable, value) {
+                    if !self.shared.globals.key_caches.set(&cache, variable, value) {
                         return Err(SqlError::unsupported("more than 1024 key caches"));
                     }
                 }
