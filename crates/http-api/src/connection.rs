@@ -1,6 +1,7 @@
 //! A connection: TLS or not, HTTP/1.1 or 2, until it ends.
 
 use crate::caller::Caller;
+use crate::impatient::ImpatientStream;
 use crate::server::HttpServer;
 use crate::service;
 use crate::settings::TlsRule;
@@ -111,7 +112,8 @@ async fn serve_requests(client: &Client, caller: &Rc<Caller>, stream: CountedStr
             connection.await.map_err(io::Error::other)
         }};
     }
-    let stream = TokioIo::new(stream);
+    let write_timeout = client.services.context().front_end_settings().net_write_timeout_seconds.max(1);
+    let stream = TokioIo::new(ImpatientStream::new(stream, Duration::from_secs(write_timeout)));
     if is_http2 {
         let mut builder = http2::Builder::new(OnThisLoop);
         builder

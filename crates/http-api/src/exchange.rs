@@ -6,7 +6,6 @@ use crate::caller::Caller;
 use crate::credentials::Credentials;
 use crate::problem::Problem;
 use crate::running::{Ends, RequestSession};
-use crate::server::RequestPlace;
 use crate::settings::HttpSettings;
 use crate::sink::Sink;
 use bytes::Bytes;
@@ -27,20 +26,19 @@ pub(crate) struct Exchange {
     pub sink: Sink,
     pub ends: Ends,
     pub start: Instant,
-    /// The request's place among those that run.
-    pub place: RequestPlace,
 }
 
 impl Exchange {
-    /// Logs the client in.
+    /// Logs the client in, and waits for a place among the requests that run: who may not ask takes none.
     ///
     /// # Errors
-    /// See [`RequestSession::open`].
+    /// See [`RequestSession::open`]; 503 without a place.
     pub async fn session(&self) -> Result<RequestSession, Problem> {
         let credentials = Credentials::of(&self.head.headers)?;
         let program = self.head.headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let is_reading = matches!(self.head.method, Method::GET | Method::HEAD);
-        RequestSession::open(&self.caller, &credentials, (program, is_reading), &self.ends).await
+        let session = RequestSession::open(&self.caller, &credentials, (program, is_reading), &self.ends).await?;
+        Ok(session.with_place(self.caller.server.place().await?))
     }
 
     /// The body.

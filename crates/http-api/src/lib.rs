@@ -2,7 +2,7 @@
 //!
 //! A request goes down this list once:
 //! - [`protocol`]: HTTP among the protocols of the front end; `connection`: a client from its first byte to its last, by `hyper`;
-//!   `caller`: the connection as its requests see it;
+//!   `impatient`: a stream whose client has to read; `caller`: the connection as its requests see it;
 //! - `service`: from the head of a request to what answers it; [`origin`]: names of the server, and pages that may ask;
 //! - `exchange`: the request on its way; [`credentials`], [`page_sessions`], [`secrets`], `running`: its session; [`body`] and [`query`]: its input;
 //! - `sql` ([`sql_request`]), `session_path`, `metrics`, `health`, `legacy` (those of Drizzle), [`console`]: the paths;
@@ -22,6 +22,7 @@ pub mod credentials;
 mod exchange;
 pub mod forms;
 mod health;
+mod impatient;
 mod legacy;
 mod metrics;
 pub mod origin;

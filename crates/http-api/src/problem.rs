@@ -2,7 +2,7 @@
 
 use hyper::StatusCode;
 use squall_file_formats::text::push_json_string;
-use squall_types::SqlError;
+use squall_types::{ErrorCode, SqlError};
 use std::io::Write as _;
 
 /// What is wrong with a request, or what has failed.
@@ -70,24 +70,74 @@ impl From<SqlError> for Problem {
 
 /// The status of an answer that is an error of MySQL's: by its number, else by its SQLSTATE's class.
 pub fn status_of(error: &SqlError) -> StatusCode {
-    match error.code {
-        // A login was refused; the password has to be changed.
-        1045 | 1820 | 1862 | 3118 | 3955 => StatusCode::UNAUTHORIZED,
-        // A privilege is missing, or the server or the transaction is read-only.
-        1044 | 1142 | 1143 | 1227 | 1370 | 1419 | 1290 | 1792 | 1836 | 3159 => StatusCode::FORBIDDEN,
-        // An object is missing.
-        1049 | 1051 | 1109 | 1146 | 1305 | 1360 | 1539 => StatusCode::NOT_FOUND,
-        // Others were there first.
-        1007 | 1020 | 1022 | 1050 | 1061 | 1062 | 1169 | 1205 | 1213 | 1216 | 1217 | 1304 | 1451 | 1452 | 1557
-        | 1586 | 3572 => StatusCode::CONFLICT,
-        1153 => StatusCode::PAYLOAD_TOO_LARGE,
-        // A value does not fit its column, or breaks a rule of its table.
-        1048 | 1136 | 1263 | 1264 | 1265 | 1292 | 1364 | 1365 | 1366 | 1406 | 1411 | 1441 | 1690 | 3140 | 3819 => {
-            StatusCode::UNPROCESSABLE_ENTITY
+    use ErrorCode as E;
+    match error.known() {
+        // A login was refused, or the password has to be changed.
+        Some(E::AccessDenied | E::MustChangePassword | E::MustChangePasswordLogin | E::AccountLocked) => {
+            StatusCode::UNAUTHORIZED
         }
-        1040 | 1203 | 1226 => StatusCode::TOO_MANY_REQUESTS,
-        1053 | 1317 | 3032 => StatusCode::SERVICE_UNAVAILABLE,
-        3024 => StatusCode::GATEWAY_TIMEOUT,
+        // A privilege is missing, or the server or the transaction is read-only.
+        Some(
+            E::DbAccessDenied
+            | E::TableAccessDenied
+            | E::ColumnAccessDenied
+            | E::SpecificAccessDenied
+            | E::ProcAccessDenied
+            | E::OptionPreventsStatement
+            | E::ReadOnlyTransaction
+            | E::CantExecuteInReadOnly
+            | E::SecureTransportRequired,
+        ) => StatusCode::FORBIDDEN,
+        // An object is missing.
+        Some(
+            E::DbDropExists
+            | E::BadDatabase
+            | E::BadTable
+            | E::UnknownTable
+            | E::NoSuchTable
+            | E::SpDoesNotExist
+            | E::TriggerDoesNotExist
+            | E::NoSuchEvent,
+        ) => StatusCode::NOT_FOUND,
+        // Others were there first.
+        Some(
+            E::DbCreateExists
+            | E::RecordChanged
+            | E::TableExists
+            | E::DuplicateKeyName
+            | E::DuplicateEntry
+            | E::LockWaitTimeout
+            | E::Deadlock
+            | E::NoReferencedRow
+            | E::RowIsReferenced
+            | E::SpAlreadyExists
+            | E::RowIsReferenced2
+            | E::NoReferencedRow2
+            | E::LockNowait,
+        ) => StatusCode::CONFLICT,
+        Some(E::PacketTooLarge) => StatusCode::PAYLOAD_TOO_LARGE,
+        Some(E::WrongArguments) => StatusCode::BAD_REQUEST,
+        // A value does not fit its column, or breaks a rule of its table.
+        Some(
+            E::BadNull
+            | E::WrongValueCountOnRow
+            | E::WarnNullToNotNull
+            | E::DataOutOfRange
+            | E::DataTruncated
+            | E::TruncatedWrongValue
+            | E::NoDefaultForField
+            | E::DivisionByZero
+            | E::TruncatedWrongValueForField
+            | E::DataTooLong
+            | E::WrongValueForType
+            | E::DatetimeFunctionOverflow
+            | E::DataOutOfRangeExpr
+            | E::InvalidJsonText
+            | E::CheckConstraintViolated,
+        ) => StatusCode::UNPROCESSABLE_ENTITY,
+        Some(E::TooManyConnections | E::TooManyUserConnections) => StatusCode::TOO_MANY_REQUESTS,
+        Some(E::ServerShutdown | E::QueryInterrupted | E::ServerOfflineMode) => StatusCode::SERVICE_UNAVAILABLE,
+        Some(E::QueryTimeout) => StatusCode::GATEWAY_TIMEOUT,
         _ => match &error.sqlstate {
             [b'2', b'2' | b'3', ..] | [b'4', b'5', ..] => StatusCode::UNPROCESSABLE_ENTITY,
             [b'4', b'0', ..] => StatusCode::CONFLICT,
@@ -101,7 +151,6 @@ pub fn status_of(error: &SqlError) -> StatusCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use squall_types::ErrorCode;
 
     #[test]
     fn errors_have_their_statuses() {

@@ -5,6 +5,7 @@ use crate::credentials::Credentials;
 use crate::forms::Form;
 use crate::problem::Problem;
 use crate::secrets::{digest_of_bytes, is_same_digest};
+use crate::server::RequestPlace;
 use crate::writer::AnswerWriter;
 use bytes::Bytes;
 use hyper::StatusCode;
@@ -47,6 +48,8 @@ pub(crate) struct RequestSession {
     gone: Arc<Notify>,
     deadline: Option<(Instant, Duration)>,
     has_timed_out: bool,
+    /// Its place among the requests that run.
+    place: Option<RequestPlace>,
 }
 
 impl RequestSession {
@@ -95,7 +98,21 @@ impl RequestSession {
             return Err(SqlError::new(ErrorCode::SpecificAccessDenied, &[&PRIVILEGE]).into());
         }
         let gone = ends.gone.clone();
-        Ok(RequestSession { connection, account, database, id, gone, deadline: None, has_timed_out: false })
+        Ok(RequestSession {
+            connection,
+            account,
+            database,
+            id,
+            gone,
+            deadline: None,
+            has_timed_out: false,
+            place: None,
+        })
+    }
+
+    /// It runs among others, as long as it lives.
+    pub fn with_place(self, place: RequestPlace) -> RequestSession {
+        RequestSession { place: Some(place), ..self }
     }
 
     /// From now on everything has to be over after this time.
@@ -162,24 +179,31 @@ impl RequestSession {
         self.rows_with(sql, values).await.map(|_| ())
     }
 
-    /// What has ended the request beside its statements.
-    pub fn problem(&self) -> Option<Problem> {
-        let (_, timeout) = self.deadline.filter(|_| self.has_timed_out)?;
-        let detail = format!("the request took longer than {} ms", timeout.as_millis());
-        Some(Problem::new(StatusCode::GATEWAY_TIMEOUT, detail))
+    /// What has ended statements that did not end by themselves: `ran` is what [`RequestSession::run`] said, `has_error` whether there is a
+    /// statement's error.
+    pub fn problem(&self, ran: bool, has_error: bool) -> Option<Problem> {
+        if ran && !has_error {
+            return None;
+        }
+        if let Some((_, timeout)) = self.deadline.filter(|_| self.has_timed_out) {
+            let detail = format!("the request took longer than {} ms", timeout.as_millis());
+            return Some(Problem::new(StatusCode::GATEWAY_TIMEOUT, detail));
+        }
+        (!has_error).then(|| Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the statement was ended"))
     }
 
     /// Runs statements and ends their answer.
     pub async fn answer<F: Form>(mut self, sql: &Bytes, values: Vec<Value>, mut writer: AnswerWriter<F>) {
-        self.run(sql, values, &mut writer).await;
+        let ran = self.run(sql, values, &mut writer).await;
+        let problem = self.problem(ran, writer.has_failed());
         // A client that has gone needs no answer.
-        let _gone = writer.finish(self.problem()).await;
+        let _gone = writer.finish(problem).await;
     }
 }
 
 impl std::fmt::Debug for RequestSession {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RequestSession").field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("RequestSession").field("id", &self.id).field("place", &self.place).finish_non_exhaustive()
     }
 }
 

@@ -1,6 +1,6 @@
 //! From a request's head to what answers it.
 
-use crate::answer::{Answer, AnswerBody, Reader, empty, of_problem};
+use crate::answer::{Answer, Reader, empty, of_problem};
 use crate::caller::Caller;
 use crate::exchange::Exchange;
 use crate::origin::{self, Origin};
@@ -58,7 +58,6 @@ impl Route {
 /// Answers a request.
 pub(crate) async fn answer(caller: Rc<Caller>, request: Request<Incoming>) -> Result<Answer, Infallible> {
     let settings = caller.server.settings();
-    let is_head = request.method() == Method::HEAD;
     let is_scripted = request.headers().contains_key("x-requested-with");
     let is_fixed = console::File::of(request.uri().path()).is_some();
     let is_encrypted = caller.tls.is_some();
@@ -80,9 +79,6 @@ pub(crate) async fn answer(caller: Rc<Caller>, request: Request<Incoming>) -> Re
     }
     if let Ok(origin) = &origin {
         origin::allow(origin, &settings, answer.headers_mut());
-    }
-    if is_head {
-        *answer.body_mut() = AnswerBody::Whole(Default::default());
     }
     Ok(answer)
 }
@@ -163,15 +159,11 @@ async fn run(caller: Rc<Caller>, request: Request<Incoming>, settings: &Arc<Http
     let ends = Ends::default();
     // Tells the task when the client goes while it waits for the head.
     let reader = Reader::new(ends.gone.clone());
-    let place = match caller.server.place().await {
-        Ok(place) => place,
-        Err(problem) => return of_problem(&problem),
-    };
     let (sender, head) = oneshot::channel();
     let sink = Sink::new(sender, ends.gone.clone(), ends.killed.clone());
     let (parts, body) = request.into_parts();
     let settings = settings.clone();
-    let exchange = Exchange { caller, settings, head: parts, body: Some(body), sink, ends, start, place };
+    let exchange = Exchange { caller, settings, head: parts, body: Some(body), sink, ends, start };
     tokio::task::spawn_local(async move {
         let _running = running;
         match route {

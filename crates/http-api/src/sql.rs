@@ -100,12 +100,11 @@ async fn run(exchange: Exchange, mut session: RequestSession, request: SqlReques
 }
 
 async fn send<F: Form>(exchange: Exchange, session: RequestSession, request: SqlRequest, form: F) {
-    let Exchange { mut sink, start, place, .. } = exchange;
+    let Exchange { mut sink, start, .. } = exchange;
     sink.set_write_timeout(session.write_timeout());
     let rows_max = request.rows_max.unwrap_or(u64::MAX);
     let writer = AnswerWriter::new(form, sink, rows_max, start);
     session.answer(&Bytes::from(request.sql), request.params, writer).await;
-    drop(place);
 }
 
 #[cfg(test)]

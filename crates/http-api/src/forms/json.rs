@@ -7,7 +7,8 @@ use crate::problem::Problem;
 use squall_file_formats::text::push_json_string;
 use squall_session::api::{ColumnMeta, OkInfo};
 use squall_session::type_text;
-use squall_types::{Level, SqlResult, SqlType, Warning};
+use squall_types::{IntWidth, Level, SqlResult, SqlType, Warning};
+use std::borrow::Cow;
 use std::io::Write as _;
 use std::time::Duration;
 
@@ -126,11 +127,24 @@ impl Form for JsonForm {
     }
 }
 
+/// An integer's width says how literals were written; it is a part of the type where it means something to clients.
+fn without_width(sql_type: &SqlType) -> Cow<'_, SqlType> {
+    match sql_type {
+        SqlType::Int { width, unsigned, zerofill: false, display_width: Some(digits) }
+            if *digits != 1 || *width != IntWidth::Tiny =>
+        {
+            let (width, unsigned) = (*width, *unsigned);
+            Cow::Owned(SqlType::Int { width, unsigned, zerofill: false, display_width: None })
+        }
+        other => Cow::Borrowed(other),
+    }
+}
+
 fn push_columns(columns: &[ColumnMeta], out: &mut Vec<u8>) {
     for (at, column) in columns.iter().enumerate() {
         out.extend_from_slice(if at == 0 { b"{\"name\":" } else { b",{\"name\":" });
         push_json_string(&column.name, out);
-        let sql_type = type_text(&column.sql_type);
+        let sql_type = type_text(&without_width(&column.sql_type));
         let name = match is_binary(&column.sql_type) {
             true => "binary",
             false => sql_type.split([' ', '(']).next().unwrap_or_default(),

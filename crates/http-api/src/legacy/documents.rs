@@ -12,14 +12,12 @@ use crate::writer::AnswerWriter;
 use bytes::Bytes;
 use hyper::{Method, StatusCode};
 use serde_json::{Map, Value as Json};
-use squall_types::Value;
+use squall_types::{ErrorCode, Value};
 
 /// The name of the key's column.
 const KEY: &str = "_id";
 const NO_KEY: &str = "_id must be specified in URI query string or set --json_server.allow_drop_table =true";
 const NO_TABLE: &str = "table must be specified in URI query string.";
-const UNKNOWN_COLUMN: u16 = 1054;
-const UNKNOWN_TABLE: u16 = 1146;
 
 /// A name as SQL has it.
 fn quoted(name: &str) -> String {
@@ -138,13 +136,13 @@ async fn show(exchange: Exchange, mut session: RequestSession, place: &Place, ke
         Some(key) => place.of_key("SELECT *", key),
         None => Statement { sql: format!("SELECT * FROM {}", place.name()), values: Vec::new() },
     };
-    let Exchange { mut sink, start, place: running, .. } = exchange;
+    let Exchange { mut sink, start, .. } = exchange;
     sink.set_write_timeout(session.write_timeout());
     let form = DocumentsForm::new(place.failing(&session, &statement.sql));
     let mut writer = AnswerWriter::new(form, sink, u64::MAX, start);
-    session.run(&Bytes::from(statement.sql), statement.values, &mut writer).await;
-    let _gone = writer.finish(session.problem()).await;
-    drop(running);
+    let ran = session.run(&Bytes::from(statement.sql), statement.values, &mut writer).await;
+    let problem = session.problem(ran, writer.has_failed());
+    let _gone = writer.finish(problem).await;
 }
 
 async fn delete(exchange: Exchange, session: RequestSession, place: &Place, key: &Key) {
@@ -175,7 +173,7 @@ async fn store(mut exchange: Exchange, mut session: RequestSession, place: &Plac
     let code = |done: &Result<(), Problem>| done.as_ref().err().and_then(|problem| problem.sql).map(|(code, _)| code);
     let keys: Vec<&String> = query.keys().filter(|name| *name != KEY).collect();
     let mut shown = statement.sql.clone();
-    if code(&done) == Some(UNKNOWN_TABLE) {
+    if code(&done) == Some(ErrorCode::NoSuchTable.number()) {
         let columns: String = keys.iter().map(|name| format!(", {} JSON", quoted(name))).collect();
         shown = format!(
             "CREATE TABLE IF NOT EXISTS {} (`{KEY}` BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY{columns})",
@@ -187,7 +185,7 @@ async fn store(mut exchange: Exchange, mut session: RequestSession, place: &Plac
             done = session.run_command(&statement.sql, statement.values.clone()).await;
         }
     }
-    if code(&done) == Some(UNKNOWN_COLUMN) && exchange.settings.add_columns {
+    if code(&done) == Some(ErrorCode::BadField.number()) && exchange.settings.add_columns {
         done = add_columns(&mut session, place, &keys).await;
         if done.is_ok() {
             done = session.run_command(&statement.sql, statement.values).await;
@@ -258,12 +256,15 @@ pub(crate) async fn answer_ddl(mut exchange: Exchange, is_drop: bool) {
         Ok(()) => Object::new().text("sql_state", "00000").answer(StatusCode::OK),
         Err(problem) => {
             let (code, sqlstate) = problem.sql.unwrap_or((0, *b"HY000"));
-            let message = match code {
-                1007 => format!("Can't create schema '{name}'; schema exists"),
-                1008 => format!("Can't drop schema '{name}'; schema doesn't exist"),
-                _ => problem.detail,
+            let is_missing = code == ErrorCode::DbDropExists.number();
+            let message = if is_missing {
+                format!("Can't drop schema '{name}'; schema doesn't exist")
+            } else if code == ErrorCode::DbCreateExists.number() {
+                format!("Can't create schema '{name}'; schema exists")
+            } else {
+                problem.detail
             };
-            let status = status(if code == 1008 { StatusCode::NOT_FOUND } else { problem.status }, has_legacy_status);
+            let status = status(problem.status, has_legacy_status);
             Object::new()
                 .text("error_message", &message)
                 .number("error_no", code)

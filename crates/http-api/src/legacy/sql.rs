@@ -27,7 +27,7 @@ async fn prepare(exchange: &mut Exchange) -> Result<(RequestSession, Bytes), Pro
 }
 
 async fn run(exchange: Exchange, mut session: RequestSession, body: Bytes) {
-    let Exchange { mut sink, settings, start, place, .. } = exchange;
+    let Exchange { mut sink, settings, start, .. } = exchange;
     sink.set_write_timeout(session.write_timeout());
     // Without it, or the right to it, names are written with their schemas.
     let _chosen = session.connection.use_database(&settings.schema);
@@ -35,16 +35,15 @@ async fn run(exchange: Exchange, mut session: RequestSession, body: Bytes) {
     let form = LastSetForm::new(query, settings.schema.clone(), settings.legacy_status, settings.body_bytes_max);
     let mut writer = AnswerWriter::new(form, sink, u64::MAX, start);
     let begun = session.run_command("START TRANSACTION", Vec::new()).await;
-    let ended = match begun {
+    let problem = match begun {
         Ok(()) => {
-            session.run(&body, Vec::new(), &mut writer).await;
-            let end = if writer.has_failed() { "ROLLBACK" } else { "COMMIT" };
-            session.run_command(end, Vec::new()).await
+            let ran = session.run(&body, Vec::new(), &mut writer).await;
+            let has_failed = !ran || writer.has_failed();
+            let ended = session.run_command(if has_failed { "ROLLBACK" } else { "COMMIT" }, Vec::new()).await;
+            // What ended the statements goes before what ended the transaction.
+            session.problem(ran, writer.has_failed()).or_else(|| ended.err().filter(|_| !has_failed))
         }
-        problem => problem,
+        Err(problem) => Some(problem),
     };
-    // An error of a statement goes before one of the transaction's end.
-    let problem = session.problem().or_else(|| ended.err().filter(|_| !writer.has_failed()));
     let _gone = writer.finish(problem).await;
-    drop(place);
 }

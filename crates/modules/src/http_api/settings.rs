@@ -10,7 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 /// The ways to log in, as `json_server_auth` names them.
-const METHODS: &[&str] = &["basic", "bearer", "session", "client_certificate"];
+const METHODS: &[&str] = &["basic", "bearer", "session"];
 
 /// Which of the variables is which.
 #[derive(Clone, Copy)]

@@ -68,7 +68,7 @@ fn a_connection_follows_changes_of_its_account() {
     served.run("GRANT JSON_API ON *.* TO web");
     served.run("ALTER USER web ACCOUNT LOCK");
     assert_eq!(ask(&web), 401);
-    served.run("ALTER USER web ACCOUNT UNLOCK IDENTIFIED BY 'new'");
+    served.run("ALTER USER web IDENTIFIED BY 'new' ACCOUNT UNLOCK");
     assert_eq!(ask(&web), 401);
     assert_eq!(ask(&web.clone().user("web", "new")), 200);
     // Another account on the same connection.

@@ -10,7 +10,7 @@ fn statements_answer_with_columns_rows_and_warnings() {
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert_eq!(answer.header("content-type"), Some("application/json; charset=utf-8"));
     let columns = concat!(
-        r#"[{"name":"one","type":"int","sql_type":"int","nullable":false},"#,
+        r#"[{"name":"one","type":"bigint","sql_type":"bigint","nullable":false},"#,
         r#"{"name":"x","type":"varchar","sql_type":"varchar(1)","nullable":false},"#,
         r#"{"name":"NULL","type":"null","sql_type":"null","nullable":true}]"#
     );

@@ -54,6 +54,7 @@ fn a_million_rows_are_streamed_within_bounds() {
 #[test]
 fn clients_that_do_not_read_hold_only_themselves_up() {
     let mut served = Served::start();
+    served.run("SET GLOBAL net_write_timeout = 3600");
     let body = format!("{{\"sql\":\"{MILLION}\",\"database\":\"d\"}}");
     let before = served.server.resident_bytes().unwrap_or(0);
     let silent: Vec<_> = (0..8)

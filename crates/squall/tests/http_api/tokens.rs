@@ -29,7 +29,8 @@ fn tokens_prove_accounts_until_they_end() {
         assert!([400, 401].contains(&ask(bad, ONE).status), "{bad}");
     }
     // Nobody can read the secret again.
-    let shown: Vec<mysql::Row> = served.root.query("SHOW API TOKENS").expect("a list");
+    type Shown = (String, String, String, Option<String>, String, String);
+    let shown: Vec<Shown> = served.root.query("SHOW API TOKENS").expect("a list");
     let text = format!("{shown:?}");
     assert!(
         shown.len() == 1 && text.contains(&id) && text.contains("reports") && !text.contains(&token[20..]),
@@ -54,7 +55,7 @@ fn tokens_prove_accounts_until_they_end() {
     assert_eq!(ask(&lasting, ONE).status, 200);
     served.run("ALTER USER web ACCOUNT LOCK");
     assert_eq!(ask(&lasting, ONE).status, 401);
-    served.run("ALTER USER web ACCOUNT UNLOCK IDENTIFIED BY 'pw'");
+    served.run("ALTER USER web IDENTIFIED BY 'pw' ACCOUNT UNLOCK");
     assert_eq!(ask(&lasting, ONE).status, 401);
 }
 

@@ -30,6 +30,7 @@ const fn asks(sql: &'static str, needs: &'static [(&'static str, u16)]) -> Row {
 const HTTP: (&str, u16) = ("HTTP_CLIENT ON *.*", DENIED);
 const JS: (&str, u16) = ("JAVASCRIPT_EXECUTE ON *.*", DENIED);
 const DYNAMIC: (&str, u16) = ("DYNAMIC_EXECUTE ON *.*", DENIED);
+const TOKENS: (&str, u16) = ("API_TOKEN_ADMIN ON *.*", DENIED);
 const ENDPOINTS: (&str, u16) = ("HTTP_ENDPOINT_ADMIN ON *.*", DENIED);
 
 /// What the statements find there; `of_` is somebody's who has all privileges, `by_` the caller's.
@@ -96,6 +97,11 @@ const ROWS: &[Row] = &[
     runs("EXECUTE IMMEDIATE 'ALTER HTTP ENDPOINT new FOR NONE'", &[ENDPOINTS]),
     runs("DROP HTTP ENDPOINT new", &[ENDPOINTS]),
     runs("DROP HTTP ENDPOINT IF EXISTS new", &[ENDPOINTS]),
+    // ---- API tokens: an account's own are its own ----
+    runs("CREATE API TOKEN FOR CURRENT_USER()", &[]),
+    runs("CREATE API TOKEN FOR 'root'@'localhost'", &[TOKENS]),
+    runs("SHOW API TOKENS", &[]),
+    runs("DROP API TOKEN IF EXISTS 'x'", &[]),
     // ---- JAVASCRIPT_EXECUTE ----
     runs("SELECT JS('1 + 1')", &[JS]),
     runs("EXPLAIN SELECT JS('1 + 1')", &[]),
