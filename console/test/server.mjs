@@ -1,5 +1,5 @@
 // Starts what the browser tests look at: a server with the demo's data, with its own HTTP listener if it has one, else behind the mock.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -43,12 +43,14 @@ async function connected(port) {
   throw new Error("the server does not start");
 }
 
-async function ownListener(sql, port) {
-  const [rows] = await sql.query("SHOW GLOBAL VARIABLES LIKE 'json_server_enabled'");
-  if (rows.length === 0 || process.env.CONSOLE_MOCK) return undefined;
-  await sql.query(`SET GLOBAL json_server_port = ${port}; SET GLOBAL json_server_enabled = ON`);
+/** Whether the program has a listener for HTTP. */
+function hasListener() {
+  return !process.env.CONSOLE_MOCK && spawnSync(binary(), ["serve", "--help"], { encoding: "utf8" }).stdout.includes("--http");
+}
+
+async function ownListener(port) {
   const url = `http://127.0.0.1:${port}`;
-  const page = await fetch(url + "/app.js").then((answer) => answer.text());
+  const page = await fetch(url + "/app.js", { signal: AbortSignal.timeout(20_000) }).then((answer) => answer.text());
   const built = readFileSync(join(here, "../../crates/http-api/console/app.js"), "utf8");
   if (page !== built && !process.env.CONSOLE_FILES) throw new Error("the server has another console than this one: build it again");
   return url;
@@ -59,10 +61,11 @@ export async function startServer() {
   const folder = mkdtempSync(join(tmpdir(), "console-data-"));
   const port = Number(process.env.SQUALL_PORT) || (await freePort());
   const http = Number(process.env.CONSOLE_PORT) || (await freePort());
-  const server = spawn(binary(), ["serve", "--datadir", folder, "--port", String(port)], { stdio: "ignore" });
+  const listens = hasListener();
+  const server = spawn(binary(), ["serve", "--datadir", folder, "--port", String(port), ...(listens ? ["--http", String(http)] : [])], { stdio: "ignore" });
   const sql = await connected(port);
   await sql.query(readFileSync(join(here, "demo.sql"), "utf8"));
-  const own = await ownListener(sql, http);
+  const own = listens ? await ownListener(http) : undefined;
   const mock = own ? undefined : await startMock({ port: http, target: { host: "127.0.0.1", port } });
   return {
     sql,
