@@ -127,18 +127,35 @@ fn exports(module: &[String], code: &str) -> BTreeMap<String, ModulePath> {
 
 /// The paths that a module's code names from the crate's root, from itself or from what stands above it.
 fn paths(module: &[String], code: &str) -> Vec<ModulePath> {
-    let mut found = Vec::new();
-    for start in ["crate::", "super::", "self::"] {
-        for (at, _) in code.match_indices(start) {
-            // `squall_crate::` is none, and `super::super::` is found at its beginning.
-            let before = code[..at].chars().next_back();
-            if before.is_some_and(|before| before.is_alphanumeric() || matches!(before, '_' | ':')) {
-                continue;
-            }
-            found.extend(expand(&code[at..]).into_iter().filter_map(|(path, _)| absolute(module, path)));
+    let starts = ["crate::", "super::", "self::"];
+    let mut places: Vec<usize> = starts.iter().flat_map(|start| code.match_indices(start)).map(|(at, _)| at).collect();
+    places.sort_unstable();
+    let (mut found, mut end) = (Vec::new(), 0);
+    for at in places {
+        // `squall_crate::` is none, and parts of a path are found with its beginning.
+        let before = code[..at].chars().next_back();
+        if at < end || before.is_some_and(|before| before.is_alphanumeric() || before == '_') {
+            continue;
         }
+        end = at + length(&code[at..]);
+        found.extend(expand(&code[at..]).into_iter().filter_map(|(path, _)| absolute(module, path)));
     }
     found
+}
+
+/// Bytes of the path that a text begins with, with its list in braces.
+fn length(text: &str) -> usize {
+    let mut depth = 0u32;
+    for (at, character) in text.char_indices() {
+        match character {
+            '{' => depth += 1,
+            '}' if depth <= 1 => return at,
+            '}' => depth -= 1,
+            _ if depth > 0 || character.is_alphanumeric() || matches!(character, '_' | ':') => {}
+            _ => return at,
+        }
+    }
+    text.len()
 }
 
 /// A path from the crate's root; `None` if it does not begin with `crate`, `super` or `self`.
