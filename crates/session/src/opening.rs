@@ -116,9 +116,8 @@ impl Database {
         let (mut registry, procedures) = declared(options.registry, &modules);
         // The cache's size is a variable of the store's own records, so they are read first with the default.
         let column_cache = Arc::new(ColumnCache::new(0));
-        let store_options = store_options(options.keep_freed_memory);
         let engines = storage_engines(&directory, &column_cache, &modules);
-        let (store, branches) = open_store(&directory, store_options, engines)?;
+        let (store, branches) = open_store(&directory, store_options(options.keep_freed_memory), engines)?;
         let globals = Arc::new(GlobalVariables::load(&registry.variables, &store)?);
         for (name, value) in options.startup_variables {
             globals.set_startup(&registry.variables, &name, value)?;
@@ -142,8 +141,7 @@ impl Database {
         let listeners = Listeners::new(modules.iter().flat_map(|module| module.listeners()).collect());
         let events = EventScheduler::new(&store);
         let shared = Arc::new_cyclic(|weak: &Weak<Shared>| {
-            let server: Weak<dyn Server> = weak.clone();
-            squall_system_tables::register(&mut registry, &server);
+            register_tables(&mut registry, weak.clone());
             modules.iter().for_each(|module| module.declare_derived(&mut registry));
             let state = ServerState {
                 directory,
@@ -226,6 +224,11 @@ fn open_store(
     let store = RowStore::open_with(directory.join(ROWS_FOLDER), options, engines)?;
     let branches = Branches::recover(&store)?;
     Ok((Arc::new(store), branches))
+}
+
+/// Declares the tables about the server.
+fn register_tables(registry: &mut Registry, server: Weak<dyn Server>) {
+    squall_system_tables::register(registry, &server);
 }
 
 /// The storage engines beside that of rows: that of column tables, and those of modules.

@@ -176,16 +176,7 @@ impl Parser<'_> {
                 self.advance();
                 self.alter_rename()?
             }
-            K::Convert => {
-                self.advance();
-                self.expect(K::To)?;
-                if !self.accept_charset_words()? {
-                    return Err(self.unexpected());
-                }
-                let charset = if self.accept(K::Default) { None } else { Some(self.charset_name()?) };
-                let collation = if self.accept(K::Collate) { Some(self.collation_name()?) } else { None };
-                AlterAction::ConvertCharset { charset, collation }
-            }
+            K::Convert => self.alter_charset()?,
             K::Order => AlterAction::OrderBy(self.order_by_columns()?),
             K::Enable | K::Disable if self.peek_is(1, K::Keys) => {
                 self.advance();
@@ -196,21 +187,7 @@ impl Parser<'_> {
                 self.advance();
                 AlterAction::Force
             }
-            K::Discard | K::Import => {
-                self.advance();
-                let discard = keyword == K::Discard;
-                if self.accept(K::Partition) {
-                    let names = self.all_or_partitions()?;
-                    self.expect(K::Tablespace)?;
-                    return Ok(if discard {
-                        AlterAction::DiscardPartitionTablespace(names)
-                    } else {
-                        AlterAction::ImportPartitionTablespace(names)
-                    });
-                }
-                self.expect(K::Tablespace)?;
-                if discard { AlterAction::DiscardTablespace } else { AlterAction::ImportTablespace }
-            }
+            K::Discard | K::Import => self.alter_tablespace()?,
             K::SecondaryLoad => {
                 self.advance();
                 AlterAction::SecondaryLoad
@@ -231,6 +208,30 @@ impl Parser<'_> {
             }
         };
         Ok(action)
+    }
+
+    fn alter_charset(&mut self) -> Result<AlterAction> {
+        self.advance();
+        self.expect(K::To)?;
+        if !self.accept_charset_words()? {
+            return Err(self.unexpected());
+        }
+        let charset = if self.accept(K::Default) { None } else { Some(self.charset_name()?) };
+        let collation = if self.accept(K::Collate) { Some(self.collation_name()?) } else { None };
+        Ok(AlterAction::ConvertCharset { charset, collation })
+    }
+
+    /// DISCARD or IMPORT of tablespaces.
+    fn alter_tablespace(&mut self) -> Result<AlterAction> {
+        let discards = self.advance().keyword == K::Discard;
+        let partitions = if self.accept(K::Partition) { Some(self.all_or_partitions()?) } else { None };
+        self.expect(K::Tablespace)?;
+        Ok(match (discards, partitions) {
+            (true, None) => AlterAction::DiscardTablespace,
+            (true, Some(names)) => AlterAction::DiscardPartitionTablespace(names),
+            (false, None) => AlterAction::ImportTablespace,
+            (false, Some(names)) => AlterAction::ImportPartitionTablespace(names),
+        })
     }
 
     /// A verb before PARTITION, except those that have other forms too. `None`: it is no such verb, and nothing is passed.

@@ -40,13 +40,7 @@ impl Parser<'_> {
             }
             K::Match => self.match_against()?,
             K::Date | K::Time | K::Timestamp if self.peek_kind(1, TokenKind::String) => {
-                let kind = match keyword {
-                    K::Date => TemporalKind::Date,
-                    K::Time => TemporalKind::Time,
-                    _ => TemporalKind::Timestamp,
-                };
-                self.advance();
-                Expr::Literal(Literal::Temporal { kind, text: self.string()? })
+                self.temporal_literal(keyword)?
             }
             K::Char if paren => self.char_function()?,
             K::CurrentDate
@@ -83,21 +77,7 @@ impl Parser<'_> {
                 let operation = if keyword == K::Next { SequenceOperation::Next } else { SequenceOperation::Previous };
                 Expr::Sequence { operation, sequence: Box::new(self.object_name()?) }
             }
-            K::Nextval | K::Lastval if paren => {
-                self.advance();
-                let operation =
-                    if keyword == K::Nextval { SequenceOperation::Next } else { SequenceOperation::Previous };
-                Expr::Sequence { operation, sequence: Box::new(self.parenthesized(Self::object_name)?) }
-            }
-            K::Setval if paren => {
-                self.advance();
-                self.expect_kind(TokenKind::LeftParen)?;
-                let sequence = Box::new(self.object_name()?);
-                self.expect_kind(TokenKind::Comma)?;
-                let values = self.expr_list()?;
-                self.expect_kind(TokenKind::RightParen)?;
-                Expr::Sequence { operation: SequenceOperation::Set(values), sequence }
-            }
+            K::Nextval | K::Lastval | K::Setval if paren => self.sequence_function(keyword)?,
             K::Grouping if paren => {
                 self.advance();
                 Expr::Grouping(self.parenthesized_list(Self::expr)?)
@@ -105,6 +85,34 @@ impl Parser<'_> {
             _ => return self.aggregate_or_window(keyword, paren),
         };
         Ok(Some(expr))
+    }
+
+    /// `DATE 'text'` and its relatives.
+    fn temporal_literal(&mut self, keyword: K) -> Result<Expr> {
+        let kind = match keyword {
+            K::Date => TemporalKind::Date,
+            K::Time => TemporalKind::Time,
+            _ => TemporalKind::Timestamp,
+        };
+        self.advance();
+        Ok(Expr::Literal(Literal::Temporal { kind, text: self.string()? }))
+    }
+
+    /// `NEXTVAL(sequence)`, `LASTVAL(sequence)` and `SETVAL(sequence, …)`.
+    fn sequence_function(&mut self, keyword: K) -> Result<Expr> {
+        self.advance();
+        self.expect_kind(TokenKind::LeftParen)?;
+        let sequence = Box::new(self.object_name()?);
+        let operation = match keyword {
+            K::Nextval => SequenceOperation::Next,
+            K::Lastval => SequenceOperation::Previous,
+            _ => {
+                self.expect_kind(TokenKind::Comma)?;
+                SequenceOperation::Set(self.expr_list()?)
+            }
+        };
+        self.expect_kind(TokenKind::RightParen)?;
+        Ok(Expr::Sequence { operation, sequence })
     }
 
     /// `POSITION(needle IN hay)`, which is LOCATE.

@@ -36,18 +36,7 @@ impl Parser<'_> {
                 }
             }
             K::Varchar | K::Varcharacter => self.varchar(None)?,
-            K::Nchar => {
-                if self.accept(K::Varchar) || self.accept(K::Varying) {
-                    self.varchar(Some("utf8mb3"))?
-                } else {
-                    self.char(Some("utf8mb3"))?
-                }
-            }
-            K::Nvarchar => self.varchar(Some("utf8mb3"))?,
-            K::National => match self.expect_any(&[K::Char, K::Character, K::Varchar, K::Varcharacter])? {
-                K::Char | K::Character if !self.accept(K::Varying) => self.char(Some("utf8mb3"))?,
-                _ => self.varchar(Some("utf8mb3"))?,
-            },
+            K::Nchar | K::Nvarchar | K::National => self.national_type(keyword)?,
             K::Tinytext => self.text_type(LobSize::Tiny)?,
             K::Text => self.text_type(LobSize::Plain)?,
             K::Mediumtext => self.text_type(LobSize::Medium)?,
@@ -87,6 +76,19 @@ impl Parser<'_> {
                 None => return Err(self.syntax_error(token.start)),
             },
         })
+    }
+
+    /// The part behind NCHAR, NVARCHAR and NATIONAL: types whose character set is utf8mb3.
+    fn national_type(&mut self, keyword: K) -> Result<DataType> {
+        let varies = match keyword {
+            K::Nchar => self.accept(K::Varchar) || self.accept(K::Varying),
+            K::Nvarchar => true,
+            _ => match self.expect_any(&[K::Char, K::Character, K::Varchar, K::Varcharacter])? {
+                K::Char | K::Character => self.accept(K::Varying),
+                _ => true,
+            },
+        };
+        if varies { self.varchar(Some("utf8mb3")) } else { self.char(Some("utf8mb3")) }
     }
 
     /// The part behind DOUBLE, FLOAT8 and REAL.

@@ -8,10 +8,7 @@ impl Printer {
         match show {
             Show::BinaryLogs => self.put("BINARY LOGS"),
             Show::BinaryLogStatus => self.put("BINARY LOG STATUS"),
-            Show::BinlogEvents { log, position, limit } => {
-                self.put("BINLOG EVENTS");
-                self.events(log, *position, limit);
-            }
+            Show::BinlogEvents { log, position, limit } => self.events("BINLOG EVENTS", log, *position, limit),
             Show::CharacterSets(filter) => self.filtered("CHARACTER SET", filter),
             Show::Collations(filter) => self.filtered("COLLATION", filter),
             Show::Columns { extended, full, table, filter } => self.show_columns(*extended, *full, table, filter),
@@ -31,10 +28,7 @@ impl Printer {
             Show::Databases(filter) => self.filtered("DATABASES", filter),
             Show::Engine { name, what } => self.show_engine(name, *what),
             Show::Engines => self.put("ENGINES"),
-            Show::Errors(limit) => {
-                self.put("ERRORS");
-                self.limit(limit);
-            }
+            Show::Errors(limit) => self.limited("ERRORS", limit),
             Show::ErrorCount => self.put("COUNT(*) ERRORS"),
             Show::Events { schema, filter } => self.in_schema("EVENTS", schema, filter),
             Show::FunctionCode(name) => self.named_object("FUNCTION CODE ", name),
@@ -54,8 +48,7 @@ impl Printer {
             Show::Profile { types, query, limit } => self.show_profile(types, query, limit),
             Show::Profiles => self.put("PROFILES"),
             Show::RelaylogEvents { log, position, limit, channel } => {
-                self.put("RELAYLOG EVENTS");
-                self.events(log, *position, limit);
+                self.events("RELAYLOG EVENTS", log, *position, limit);
                 self.optional_string(" FOR CHANNEL ", channel);
             }
             Show::Replicas => self.put("REPLICAS"),
@@ -63,10 +56,7 @@ impl Printer {
                 self.put(if *all { "ALL REPLICAS STATUS" } else { "REPLICA STATUS" });
                 self.optional_string(" FOR CHANNEL ", channel);
             }
-            Show::Status { scope, filter } => {
-                self.scope(*scope);
-                self.filtered("STATUS", filter);
-            }
+            Show::Status { scope, filter } => self.scoped(*scope, "STATUS", filter),
             Show::TableStatus { schema, filter } => self.in_schema("TABLE STATUS", schema, filter),
             Show::Tables { extended, full, schema, filter } => {
                 self.put_if(*extended, "EXTENDED ");
@@ -74,14 +64,8 @@ impl Printer {
                 self.in_schema("TABLES", schema, filter);
             }
             Show::Triggers { schema, filter } => self.in_schema("TRIGGERS", schema, filter),
-            Show::Variables { scope, filter } => {
-                self.scope(*scope);
-                self.filtered("VARIABLES", filter);
-            }
-            Show::Warnings(limit) => {
-                self.put("WARNINGS");
-                self.limit(limit);
-            }
+            Show::Variables { scope, filter } => self.scoped(*scope, "VARIABLES", filter),
+            Show::Warnings(limit) => self.limited("WARNINGS", limit),
             Show::WarningCount => self.put("COUNT(*) WARNINGS"),
             Show::ParseTree(statement) => {
                 self.put("PARSE_TREE ");
@@ -197,7 +181,18 @@ impl Printer {
         }
     }
 
-    fn events(&mut self, log: &Option<Box<str>>, position: Option<u64>, limit: &Option<Limit>) {
+    fn limited(&mut self, words: &str, limit: &Option<Limit>) {
+        self.put(words);
+        self.limit(limit);
+    }
+
+    fn scoped(&mut self, scope: Option<VariableScope>, words: &str, filter: &Option<ShowFilter>) {
+        self.scope(scope);
+        self.filtered(words, filter);
+    }
+
+    fn events(&mut self, words: &str, log: &Option<Box<str>>, position: Option<u64>, limit: &Option<Limit>) {
+        self.put(words);
         self.optional_string(" IN ", log);
         if let Some(position) = position {
             self.put(" FROM ");

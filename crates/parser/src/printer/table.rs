@@ -492,10 +492,7 @@ impl Printer {
                 self.change_column(*if_exists, old, column, position)
             }
             AlterAction::ModifyColumn { if_exists, column, position } => {
-                self.put("MODIFY COLUMN ");
-                self.put_if(*if_exists, "IF EXISTS ");
-                self.column_definition(column);
-                self.position(position);
+                self.modify_column(*if_exists, column, position)
             }
             AlterAction::DropColumn { if_exists, name, behavior } => {
                 self.drop_named("DROP COLUMN ", *if_exists, name);
@@ -524,10 +521,7 @@ impl Printer {
             AlterAction::SetConstraintEnforced { name, enforced } => {
                 self.altered("ALTER CONSTRAINT ", name, if *enforced { " ENFORCED" } else { " NOT ENFORCED" });
             }
-            AlterAction::RenameTable(name) => {
-                self.put("RENAME TO ");
-                self.object_name(name);
-            }
+            AlterAction::RenameTable(name) => self.rename_to(name),
             AlterAction::RenameColumn { old, new } => self.renamed("RENAME COLUMN ", old, new),
             AlterAction::RenameIndex { old, new } => self.renamed("RENAME INDEX ", old, new),
             AlterAction::ConvertCharset { charset, collation } => self.convert_charset(charset, collation),
@@ -550,11 +544,7 @@ impl Printer {
             }
             AlterAction::ReorganizePartition { names, definitions } => self.reorganize_partition(names, definitions),
             AlterAction::CoalescePartition(count) => self.counted("COALESCE PARTITION ", *count),
-            AlterAction::ExchangePartition { partition, table } => {
-                self.worded("EXCHANGE PARTITION ", partition);
-                self.put(" WITH TABLE ");
-                self.object_name(table);
-            }
+            AlterAction::ExchangePartition { partition, table } => self.exchange_partition(partition, table),
             AlterAction::TruncatePartition(names) => self.partition_names("TRUNCATE PARTITION ", names),
             AlterAction::AnalyzePartition(names) => self.partition_names("ANALYZE PARTITION ", names),
             AlterAction::CheckPartition(names) => self.partition_names("CHECK PARTITION ", names),
@@ -610,6 +600,24 @@ impl Printer {
             self.put(" INTO ");
             self.paren_list(definitions, Self::partition);
         }
+    }
+
+    fn rename_to(&mut self, name: &ObjectName) {
+        self.put("RENAME TO ");
+        self.object_name(name);
+    }
+
+    fn exchange_partition(&mut self, partition: &Ident, table: &ObjectName) {
+        self.worded("EXCHANGE PARTITION ", partition);
+        self.put(" WITH TABLE ");
+        self.object_name(table);
+    }
+
+    fn modify_column(&mut self, if_exists: bool, column: &ColumnDefinition, position: &Option<ColumnPosition>) {
+        self.put("MODIFY COLUMN ");
+        self.put_if(if_exists, "IF EXISTS ");
+        self.column_definition(column);
+        self.position(position);
     }
 
     fn altered(&mut self, words: &str, name: &Ident, change: &str) {
