@@ -467,7 +467,7 @@ impl<'a> DmlBinder<'a> {
                     alias: alias.clone(),
                     hints: Vec::new(),
                 };
-                let named = ast::ObjectName { schema: None, name: alias.clone().unwrap_or(table.name.clone()) };
+                let named = factor_name(&factor);
                 (vec![named], vec![ast::TableReference::Table(Box::new(factor))])
             }
             ast::DeleteTarget::Multiple { tables, from } => (tables.clone(), from.clone()),
