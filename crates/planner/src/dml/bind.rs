@@ -386,7 +386,7 @@ impl DmlBinder<'_> {
                     alias: alias.clone(),
                     hints: Vec::new(),
                 };
-                let named = ast::ObjectName { schema: None, name: alias.clone().unwrap_or(table.name.clone()) };
+                let named = factor_name(&factor);
                 (vec![named], vec![ast::TableReference::Table(Box::new(factor))])
             }
             ast::DeleteTarget::Multiple { tables, from } => (tables.clone(), from.clone()),
