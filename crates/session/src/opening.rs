@@ -29,7 +29,7 @@ use squall_server_state::globals::GlobalVariables;
 use squall_server_state::log_settings::default_file;
 use squall_server_state::variables::{Values, ids};
 use squall_server_state::{AllocatedMemory, ServerState, now_micros};
-use squall_system_tables::Server;
+use squall_system_tables::{Server, virtual_database, virtual_databases};
 use squall_types::durable_files::create_own_folder;
 use squall_types::{CollationId, SqlError, SqlResult, Value};
 use std::path::Path;
@@ -323,12 +323,19 @@ fn server_uuid(store: &RowStore) -> SqlResult<String> {
 /// A new directory has the database `mysql`, for what clients expect there, and those of the modules.
 fn bootstrap_catalog(store: &RowStore, of_modules: &[&str]) -> SqlResult<()> {
     let mut catalog: Catalog = store.load_catalog();
-    let missing = |name: &&str| !catalog.databases().contains_key(*name);
+    // Directories of older servers have some: a database without storage is in no catalog.
+    let mut removed = false;
+    for name in virtual_databases() {
+        if catalog.database(name).is_some_and(|database| database.tables.is_empty()) {
+            removed |= catalog.remove_database(name).is_some();
+        }
+    }
+    let missing = |name: &&str| !catalog.databases().contains_key(*name) && virtual_database(name).is_none();
     let missing: Vec<&str> = std::iter::once("mysql").chain(of_modules.iter().copied()).filter(missing).collect();
     let has_jobs = catalog.table("mysql", "job").is_some();
     let of_jobs = ["job", "job_output"].into_iter().filter_map(|name| catalog.table("mysql", name));
     let changed: Vec<TableDef> = of_jobs.filter_map(|table| squall_jobs::with_missing_columns(table)).collect();
-    if missing.is_empty() && has_jobs && changed.is_empty() {
+    if missing.is_empty() && has_jobs && changed.is_empty() && !removed {
         return Ok(());
     }
     catalog.next_database_id = catalog.next_database_id.max(1);

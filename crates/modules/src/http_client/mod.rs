@@ -106,10 +106,6 @@ impl Module for HttpClient {
         "http-client"
     }
 
-    fn databases(&self) -> &[&str] {
-        &[DATABASE]
-    }
-
     fn declare(&self, registry: &mut Registry) {
         let ids = VARIABLES.iter().map(|definition| registry.variables.declare(*definition)).collect();
         // No other registry declares them for this module.
