@@ -15,7 +15,7 @@ use std::time::Instant;
 /// Past this many bytes a result is sent on before more of it is made.
 const FLUSH_BYTES: usize = 64 << 10;
 
-/// Writes results into an answer. Up to [`FLUSH_BYTES`] are kept, so that the status of a short answer tells whether all has succeeded.
+/// Writes results into an answer. Up to 64 KiB are kept, so that the status of a short answer tells whether all has succeeded.
 #[derive(Debug)]
 pub struct AnswerWriter<F> {
     form: F,

@@ -14,6 +14,7 @@ use std::task::{Context, Poll, Waker};
 
 /// The result of a statement that was expected to be brief.
 #[must_use = "a session whose statement was given up is of no more use"]
+#[expect(clippy::large_enum_variant, reason = "there is one for each statement, and it is not kept")]
 pub enum Brief {
     /// It has been answered, maybe by an error. The changes are the caller's to commit.
     Answered(Option<Transaction>),

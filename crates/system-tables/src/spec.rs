@@ -22,7 +22,7 @@ pub struct TableSpec {
     pub name: &'static str,
     /// Its columns.
     pub columns: &'static [ColumnSpec],
-    /// Makes its rows; [`no_rows`] where [`register_table`](crate::register_table) is given a function that does.
+    /// Makes its rows; [`no_rows`] where `register_table` is given a function that does.
     pub rows: MakeRows,
 }
 

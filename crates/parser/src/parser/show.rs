@@ -85,16 +85,19 @@ impl Parser<'_> {
             K::ParseTree => Show::ParseTree(Box::new(self.nested(Self::statement)?)),
             K::Authors => Show::Authors,
             K::Contributors => Show::Contributors,
-            K::Explain | K::Analyze => {
-                if self.accept(K::Format) {
-                    self.accept_equal();
-                    self.any_word()?;
-                }
-                self.expect(K::For)?;
-                Show::ExplainFor(self.expr()?)
-            }
+            K::Explain | K::Analyze => self.show_explain()?,
             _ => self.show_information(start)?,
         })
+    }
+
+    /// SHOW EXPLAIN [FORMAT = …] FOR id, behind the first word.
+    fn show_explain(&mut self) -> Result<Show> {
+        if self.accept(K::Format) {
+            self.accept_equal();
+            self.any_word()?;
+        }
+        self.expect(K::For)?;
+        Ok(Show::ExplainFor(self.expr()?))
     }
 
     /// TABLE STATUS, OPEN TABLES, TRIGGERS and EVENTS of a database, behind the first word.

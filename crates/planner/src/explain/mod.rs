@@ -1,6 +1,6 @@
 //! EXPLAIN in MySQL's forms: the table, JSON, and the tree. EXPLAIN ANALYZE adds measured rows and times to the tree.
 //!
-//! Reading order: [`table`], [`json`], [`tree`], `key_parts` (names in it).
+//! Reading order: [`table`], [`json`], `tree`, `key_parts` (names in it).
 
 pub mod change;
 mod condition;
