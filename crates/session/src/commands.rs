@@ -280,14 +280,22 @@ impl Session {
         self.dispatch_inner(request, run, writer).await
     }
 
-    /// Dispatches a statement as if it stood in the place of the one that executes it: same context, same transaction.
+    /// Dispatches a statement as if it stood in the place of the one that executes it, in the same transaction: in its context, or in
+    /// one of its own if values that do not fit are errors in one of the two only.
     pub(crate) async fn dispatch_inner(
         &mut self,
         request: Request<'_>,
         run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
-        Box::pin(self.dispatch(&run.with_request(request), writer)).await
+        let own = self.statement_context(request.statement);
+        if own.strict_write == run.context.strict_write {
+            return Box::pin(self.dispatch(&run.with_request(request), writer)).await;
+        }
+        let inner = run.with_context(Arc::new(own));
+        let result = Box::pin(self.dispatch(&inner.with_request(request), writer)).await;
+        run.context.take_over(&inner.context);
+        result
     }
 
     /// ANALYZE, CHECK, CHECKSUM, OPTIMIZE and REPAIR TABLE.

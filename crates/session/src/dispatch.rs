@@ -17,7 +17,7 @@ use crate::result::{Failure, Outcome};
 use crate::session::{Session, StatementRun};
 use crate::state::locals::Locals;
 use crate::statement_kind::{
-    commits_first, is_definition, is_held_up_by_locks, is_module_definition, is_routine_definition,
+    changes_server, commits_first, is_definition, is_held_up_by_locks, is_module_definition, is_routine_definition,
     is_server_definition, never_read_only,
 };
 use squall_catalog::{Need, Privileges};
@@ -37,7 +37,10 @@ impl Session {
         self.check_inside(run.request.statement)?;
         self.check_branch(run.request.statement)?;
         self.check_backup_stage(run.request.statement)?;
-        if self.is_read_only_now() && never_read_only(run.request.statement) {
+        let statement = run.request.statement;
+        if (self.is_read_only_now() && never_read_only(statement))
+            || (self.nesting.is_within_read_only && changes_server(statement))
+        {
             return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]).into());
         }
         if commits_first(run.request.statement) {

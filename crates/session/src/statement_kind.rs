@@ -1,6 +1,6 @@
 //! What follows from the class of a statement: locks that stop it, implicit commits, and where it is refused.
 
-use squall_parser::ast::{MaintenanceKind, Statement, StatementClass, Transaction};
+use squall_parser::ast::{MaintenanceKind, Set, SetItem, Statement, StatementClass, Transaction, VariableScope};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
 /// Definitions of objects outside the catalog, and statements that rewrite tables: a global read lock and a backup lock also stop
@@ -33,7 +33,9 @@ pub(crate) fn commits_first(statement: &Statement) -> bool {
         // TEMPORARY tables are the session's own business.
         Statement::CreateTable(create) => !create.temporary,
         Statement::DropTable(drop) => !drop.temporary,
-        Statement::LockTables(_) | Statement::Flush(_) | Statement::TableMaintenance(_) | Statement::Backup(_) => true,
+        Statement::LockTables(_) | Statement::Flush(_) | Statement::Backup(_) => true,
+        Statement::CacheIndex { .. } | Statement::LoadIndex { .. } => true,
+        Statement::TableMaintenance(maintenance) => maintenance.kind != MaintenanceKind::Checksum,
         other => never_read_only(other),
     }
 }
@@ -113,4 +115,21 @@ pub(crate) fn is_routine_definition(statement: &Statement) -> bool {
 /// OPTIMIZE and REPAIR TABLE. Changes of rows are refused by the tables that they are made in.
 pub(crate) fn never_read_only(statement: &Statement) -> bool {
     is_definition(statement) || is_held_up_by_locks(statement)
+}
+
+/// Statements that change what other sessions see or do, though neither rows nor definitions. A READ ONLY transaction runs them, as in
+/// MySQL; a session that may change nothing does not.
+pub(crate) fn changes_server(statement: &Statement) -> bool {
+    let is_of_server = |scope: Option<VariableScope>| scope.is_some_and(|scope| scope != VariableScope::Session);
+    let sets_server = |item: &SetItem| match item {
+        SetItem::System { variable, .. } => variable.prefix.is_some() || is_of_server(variable.scope),
+        _ => false,
+    };
+    match statement {
+        Statement::Set(Set::Items(items) | Set::Statement { items, .. }) => items.iter().any(sets_server),
+        Statement::Set(Set::Transaction { scope, .. }) => is_of_server(*scope),
+        // A branch may be another session's.
+        Statement::Transaction(Transaction::Xa(_)) => true,
+        statement => statement.traits().class == StatementClass::Administration,
+    }
 }

@@ -10,6 +10,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use squall_server::Server;
 use squall_session::Database;
+use squall_test_support::wait_until;
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
@@ -136,14 +137,6 @@ impl Lines {
     fn log_in(mut self, line: &str) -> Lines {
         assert_eq!(self.ask(line), ["OK 0"]);
         self
-    }
-}
-
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !is_so() {
-        assert!(started.elapsed() < Duration::from_secs(20), "{what}");
-        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

@@ -29,6 +29,19 @@ pub fn let_work(time: Duration, mut is_done: impl FnMut() -> bool) {
     }
 }
 
+/// Waits until a condition holds, for a minute at most.
+///
+/// # Panics
+/// If it does not hold by then; the message names `what` was waited for.
+pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+    const WAIT_MAX: Duration = Duration::from_secs(60);
+    let started = Instant::now();
+    while !condition() {
+        assert!(started.elapsed() < WAIT_MAX, "not within {WAIT_MAX:?}: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// How many rounds a test of killed servers makes: `SQUALL_CRASH_ROUNDS`, for long runs, or else so many.
 pub fn crash_rounds(otherwise: u64) -> u64 {
     std::env::var("SQUALL_CRASH_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(otherwise)

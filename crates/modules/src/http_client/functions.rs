@@ -245,7 +245,8 @@ impl HttpKernel {
         context: &StatementContext,
     ) -> SqlResult<Option<Started>> {
         let Some(Planned { request, options }) = self.plan(arguments, settings, context)? else { return Ok(None) };
-        let running = self.shared.begin(self.spec.shown, request, options.limits, turn, (settings, context))?;
+        let how = (options.limits, options.fail_on_status);
+        let running = self.shared.begin(self.spec.shown, request, how, turn, (settings, context))?;
         Ok(Some(Started { running, fail_on_status: options.fail_on_status, is_binary: options.is_binary }))
     }
 

@@ -133,7 +133,7 @@ impl Shared {
         self: &Arc<Self>,
         function: &'static str,
         request: Request,
-        limits: Limits,
+        (limits, fail_on_status): (Limits, bool),
         turn: Option<Turn>,
         (settings, context): (&Settings, &StatementContext),
     ) -> SqlResult<Running> {
@@ -174,7 +174,8 @@ impl Shared {
                     fetched.map_err(|error| no_memory.take().unwrap_or_else(|| sql_error(function, &error)))
                 }
             };
-            if let (Err(_), Some((turns, row))) = (&fetched, &turn) {
+            let has_failed = fetched.as_ref().map_or(true, |answer| fail_on_status && answer.status.as_u16() >= 400);
+            if let (true, Some((turns, row))) = (has_failed, &turn) {
                 turns.note_failed(*row);
             }
             drop(place);

@@ -48,6 +48,7 @@ impl Context<'_> {
         exprs.order = self.bind_order_by(order_by, &exprs.items)?;
         if let Some(matched) = relevance_order(select, order_by)
             && (limit.is_some() || self.is_outermost_block())
+            && limit.as_ref().is_none_or(|limit| !limit.with_ties)
             && self.frame()?.aggregates.is_empty()
             && self.frame()?.windows.is_empty()
         {

@@ -328,7 +328,8 @@ impl DmlBinder<'_> {
         let mut changes: Vec<TableChange> = Vec::new();
         for assignment in &update.assignments {
             let (alias, target) = self.assigned_table(&tables, &assignment.column, "UPDATE")?;
-            let at = match changes.iter().position(|change| change.target.alias == target.alias) {
+            let is_same = |other: &Target| other.alias == target.alias && other.database == target.database;
+            let at = match changes.iter().position(|change| is_same(&change.target)) {
                 Some(at) => at,
                 None => {
                     changes.push(TableChange {

@@ -32,12 +32,11 @@ impl DmlBinder<'_> {
             let database = name.schema.as_ref().map(ast::Ident::as_str).or(self.binder.default_database);
             Ok(database.ok_or_else(|| SqlError::new(ErrorCode::NoDatabase, &[]))?.to_owned())
         };
-        let of_target = database(target)?;
         let mut found = None;
         for factor in factors {
             let is_named = match &factor.alias {
                 Some(alias) => target.schema.is_none() && **alias == *target.name,
-                None => *factor.name.name == *target.name && database(&factor.name)? == of_target,
+                None => *factor.name.name == *target.name && database(&factor.name)? == database(target)?,
             };
             if is_named && found.replace(*factor).is_some() {
                 return Err(SqlError::new(ErrorCode::NonUniqueTable, &[&target.name.as_str()]));

@@ -175,7 +175,10 @@ impl RulesCache {
         let rules = Arc::new(TableRules::bind(registry, catalog, database, def)?);
         let mut all = self.rules.lock();
         if all.len() >= FORGET_FROM && all.len() == all.capacity() {
-            all.retain(|_, known| known.def.strong_count() > 0);
+            // The rules of a table that refers to itself have its definition.
+            all.retain(|id, known| {
+                known.def.strong_count() > 0 && (known.rules.temporary || catalog.table_by_id(*id).is_some())
+            });
         }
         all.insert(def.id, KnownRules { def: Arc::downgrade(def), rules: rules.clone() });
         Ok(rules)

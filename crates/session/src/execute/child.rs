@@ -112,6 +112,10 @@ impl SessionStatements {
         context: &StatementContext,
     ) -> SqlResult<()> {
         let shared = self.may_open_child()?;
+        // It would run when the statement that must change nothing is over.
+        if context.is_read_only {
+            return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]));
+        }
         let background = shared.modules.iter().find_map(|module| module.background_statements());
         let background = background.ok_or_else(|| SqlError::unsupported("EXECUTE without WAIT in this server"))?;
         off_pool(|| background.queue(&self.child_image(&shared, context), list, parameters))

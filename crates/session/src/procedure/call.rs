@@ -58,6 +58,10 @@ impl Session {
         if self.nesting.inside.is_some() && matches!(callee, Callee::Own(_)) {
             return Err(SqlError::unsupported("CALL of the server's own procedures in stored functions").into());
         }
+        // Most of the server's procedures change something: settings, queues, histories.
+        if self.nesting.is_within_read_only && matches!(callee, Callee::Own(_)) {
+            return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]).into());
+        }
         if self.nesting.call_depth == CALLS_MAX {
             return Err(SqlError::new(ErrorCode::SpRecursionLimit, &[&CALLS_MAX, &name]).into());
         }

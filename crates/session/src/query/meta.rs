@@ -44,7 +44,8 @@ impl Session {
             Statement::Explain(explain) => {
                 if let ExplainTarget::Statement(explained) = &explain.target {
                     let request = Request { statement: explained, route: None, long: None, ..run.request };
-                    Box::pin(self.columns_without_values(request)).await?;
+                    let known = Box::pin(self.columns_without_values(request)).await;
+                    names_are_known(known.map(|_| ()))?;
                 }
                 Ok((Vec::new(), None))
             }
@@ -52,8 +53,8 @@ impl Session {
                 Err(SqlError::new(ErrorCode::ViewSelectVariable, &[]))
             }
             Statement::CreateView(view) => {
-                let bound = self.bind_query(&view.query, run.request.sql, &[], &catalog, &run.context, None)?;
-                self.security().authorize(bound)?;
+                let bound = self.bind_query(&view.query, run.request.sql, &[], &catalog, &run.context, None);
+                names_are_known(bound.map(|_| ()))?;
                 Ok((Vec::new(), None))
             }
             Statement::Query(query) => {
@@ -101,6 +102,13 @@ impl Session {
         }
         Ok(list)
     }
+}
+
+/// Of the query of a view, or of what EXPLAIN explains, PREPARE tells only that a name is not there. All else is told in its order when
+/// the statement is executed.
+fn names_are_known(bound: SqlResult<()>) -> SqlResult<()> {
+    const OF_NAMES: [ErrorCode; 3] = [ErrorCode::NoDatabase, ErrorCode::NoSuchTable, ErrorCode::BadField];
+    bound.or_else(|error| if OF_NAMES.iter().any(|code| error.is(*code)) { Err(error) } else { Ok(()) })
 }
 
 /// Whether a query reads base tables only: what views are made of, and what other tables hold, depends on the

@@ -37,6 +37,10 @@ impl Session {
         run: &StatementRun<'_>,
     ) -> SqlResult<Outcome> {
         self.check_virtual_change(&*table, run.request.statement)?;
+        // A READ ONLY transaction may, as it may change performance_schema in MySQL.
+        if self.nesting.is_within_read_only {
+            return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]));
+        }
         match run.request.statement {
             Statement::Insert(_) => {
                 table.change(VirtualChange::Insert, &run.context)?;

@@ -29,9 +29,11 @@ enum ValidFor {
 impl Session {
     /// Chooses how a statement is run. It begins neither a transaction nor a snapshot, and leaves errors to the chosen route.
     pub(crate) fn choose(&self, run: &Bindable<'_>) -> Route {
-        // Whether a cached plan may be used at all is looked at where it is kept.
-        if let Some(route @ (Route::PointChange(_) | Route::FullPlanner)) = run.request.route {
-            return route.clone();
+        // Whether a cached plan may be used at all is looked at where it is kept. What LOCK TABLES allows is asked when a change is bound.
+        match run.request.route {
+            Some(route @ Route::PointChange(_)) if self.held_locks.tables.is_none() => return route.clone(),
+            Some(route @ Route::FullPlanner) => return route.clone(),
+            _ => {}
         }
         match run.request.statement {
             Statement::Query(_) if run.request.long_statement().is_some() => Route::FullPlanner,

@@ -112,7 +112,7 @@ impl Session {
                 Err(failure)
             }
         };
-        match result {
+        let result = match result {
             Ok(outcome) => Ok(self.end_statement(run.request.statement).await.map(|()| outcome)?),
             Err(failure) => {
                 self.statement_failed().await;
@@ -121,7 +121,10 @@ impl Session {
                 }
                 Err(failure)
             }
-        }
+        };
+        // Programs can set variables of the session.
+        self.command.leaves_state |= run.context.programs.are_called();
+        result
     }
 
     /// Warnings, notes and errors of the statement before, as far as they were kept.

@@ -9,15 +9,11 @@ mod slow_disk;
 use mysql::prelude::{FromValue, Queryable};
 use squall_test_support::faults::Faults;
 use squall_test_support::server::TestServer;
-use squall_test_support::skip;
+use squall_test_support::{skip, wait_until};
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 const ERROR_DURING_COMMIT: u16 = 1180;
 const READ_ONLY: u16 = 1836;
-
-/// How long something that must come about may take. Far above what is expected, for busy machines.
-const WAIT_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// A server with the database `d`; `None`, and a line that says so, where there is no C compiler.
 fn start(test: &str) -> Option<(TestServer, Faults)> {
@@ -51,12 +47,4 @@ fn status(conn: &mut mysql::Conn, name: &str) -> String {
     let row: Option<(String, String)> =
         conn.query_first(format!("SHOW GLOBAL STATUS LIKE '{name}'")).expect("a status");
     row.expect("its row").1
-}
-
-fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !condition() {
-        assert!(started.elapsed() < WAIT_TIME_MAX, "not within {WAIT_TIME_MAX:?}: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }

@@ -3,8 +3,8 @@
 use super::client::{Web, read_answer};
 use super::{Served, http_port};
 use mysql::prelude::Queryable;
-use squall_test_support::let_work;
 use squall_test_support::server::{TestServer, free_port};
+use squall_test_support::wait_until;
 use std::io::BufReader;
 use std::net::TcpStream;
 use std::path::Path;
@@ -45,8 +45,8 @@ fn the_server_is_switched_and_moved_while_statements_run() {
     let mut idle = BufReader::new(web(first).connect());
     web(first).send(idle.get_mut(), "GET", "/health", None);
     assert_eq!(read_answer(&mut idle, "GET").expect("an answer").status, 200);
-    let busy = std::thread::spawn(move || web(first).post("/1.0/sql", r#"{"sql":"SELECT SLEEP(1)"}"#).status);
-    let_work(Duration::from_secs(30), || {
+    let busy = std::thread::spawn(move || web(first).post("/1.0/sql", r#"{"sql":"SELECT SLEEP(3)"}"#).status);
+    wait_until("a request that runs", || {
         let running: Option<u64> = root
             .query_first("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND = 'Http'")
             .expect("a count");

@@ -99,6 +99,22 @@ fn limits_of_a_request_hold() {
         "START TRANSACTION READ WRITE; DELETE FROM d.t",
         "DROP TABLE d.t",
         "CREATE TABLE d.u (a INT)",
+        // What is not said of rows, or is done later by another session.
+        "SET GLOBAL max_connections = 10",
+        "SET PERSIST max_connections = 10",
+        "SET STATEMENT sort_buffer_size = 100000 FOR SET GLOBAL max_connections = 10",
+        "SET GLOBAL TRANSACTION READ ONLY",
+        "SET PASSWORD = 'x'",
+        "CREATE API TOKEN FOR CURRENT_USER()",
+        "CALL async.queue('DELETE FROM d.t')",
+        "EXECUTE 'DELETE FROM d.t' CONCURRENT",
+        "EXECUTE 'DELETE FROM d.t'",
+        "UPDATE async.settings SET value = '1'",
+        "XA COMMIT 'x'",
+        "KILL 1",
+        "FLUSH PRIVILEGES",
+        "RESET PERSIST",
+        "SHUTDOWN",
     ] {
         let answer = served.sql(&format!(r#"{{"sql":"{sql}","read_only":true}}"#));
         assert_eq!(answer.status, 403, "{sql}: {}", answer.text());

@@ -3,7 +3,7 @@
 use super::Served;
 use super::client::{read_chunks, read_head};
 use mysql::prelude::Queryable;
-use squall_test_support::let_work;
+use squall_test_support::wait_until;
 use std::io::BufReader;
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ fn clients_that_do_not_read_hold_only_themselves_up() {
             stream
         })
         .collect();
-    let_work(Duration::from_secs(60), || requests(&mut served.root) == 8);
+    wait_until("eight requests that run", || requests(&mut served.root) == 8);
     assert_eq!(served.sql("{\"sql\":\"SELECT 1\"}").status, 200);
     std::thread::sleep(Duration::from_secs(1));
     assert_eq!(requests(&mut served.root), 8);
@@ -73,7 +73,7 @@ fn clients_that_do_not_read_hold_only_themselves_up() {
     assert!(grown < 200 << 20, "{} MiB more", grown >> 20);
     // They hang up, and their statements end.
     drop(silent);
-    let_work(Duration::from_secs(60), || requests(&mut served.root) == 0);
+    wait_until("the end of the requests", || requests(&mut served.root) == 0);
 }
 
 #[test]
@@ -82,9 +82,9 @@ fn a_statement_ends_when_its_client_goes() {
     let web = served.web();
     let mut stream = web.connect();
     web.send(&mut stream, "POST", "/1.0/sql", Some(br#"{"sql":"SELECT SLEEP(600)"}"#));
-    let_work(Duration::from_secs(60), || requests(&mut served.root) == 1);
+    wait_until("a request that runs", || requests(&mut served.root) == 1);
     drop(stream);
-    let_work(Duration::from_secs(60), || requests(&mut served.root) == 0);
+    wait_until("the end of the requests", || requests(&mut served.root) == 0);
 }
 
 #[test]

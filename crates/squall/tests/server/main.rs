@@ -36,10 +36,11 @@ mod two_ways;
 mod vectors;
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use squall_client::{Client, ClientError, ConnectOptions, Target};
 use squall_test_support::server::TestServer;
+use squall_test_support::wait_until;
 
 /// How long something that must come about may take. Far above what is expected, for busy machines.
 const WAIT_MAX: Duration = Duration::from_secs(60);
@@ -86,15 +87,6 @@ fn error(client: &mut Client, sql: &str) -> String {
 /// As much of a statement as a message can hold.
 fn beginning(sql: &str) -> String {
     sql.chars().take(120).collect()
-}
-
-/// Asks again and again until the answer is yes.
-fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !condition() {
-        assert!(started.elapsed() < WAIT_MAX, "{what}: not within {} s", WAIT_MAX.as_secs());
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// A statement that counts a million million pairs of numbers: it runs until it is killed.

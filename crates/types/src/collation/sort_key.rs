@@ -161,10 +161,7 @@ impl Collation {
 
     /// The part of a text that counts for a Unicode collation.
     fn unicode_text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if !self.pads_space {
-            return Cow::Borrowed(text);
-        }
-        let text = text.trim_end_matches(is_padding);
+        let text = if self.pads_space { text.trim_end_matches(is_padding) } else { text };
         // The families before 5.2.0 know the basic plane only: all other characters are one.
         let old = self.sort_length == 8 && !self.name.contains("_520_");
         if old && text.bytes().any(|byte| byte >= 0xF0) {

@@ -28,7 +28,7 @@ fn text_of(value: Value, source: &SqlType, charset: Charset) -> (String, Option<
     let decoded = charset.decode_padded(&bytes);
     match decoded.invalid_at {
         None => (decoded.text.into_owned(), None),
-        Some(at) => (charset.decode(&bytes[..at]).text.into_owned(), Some(bytes[at..].to_vec())),
+        Some(at) => (charset.decode_padded(&bytes[..at]).text.into_owned(), Some(bytes[at..].to_vec())),
     }
 }
 
