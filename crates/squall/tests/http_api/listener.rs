@@ -11,7 +11,6 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
 
 const ONE: &str = r#"{"sql":"SELECT 1"}"#;
 
