@@ -15,6 +15,8 @@ pub struct Account {
     pub authentication: Vec<u8>,
     /// The verifier of the password before, which RETAIN CURRENT PASSWORD keeps valid; empty for none.
     pub second_authentication: Vec<u8>,
+    /// When the password was set, microseconds since 1970 UTC.
+    pub password_changed_micros: i64,
     /// ACCOUNT LOCK.
     pub locked: bool,
     /// PASSWORD EXPIRE.

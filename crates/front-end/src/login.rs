@@ -196,6 +196,7 @@ mod tests {
             plugin: plugin.to_owned(),
             authentication: authentication.into_bytes(),
             second_authentication: Vec::new(),
+            password_changed_micros: 0,
             locked: false,
             password_expired: false,
             require_tls: false,

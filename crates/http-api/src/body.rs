@@ -6,11 +6,15 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use hyper::{HeaderMap, StatusCode};
+use squall_types::{SqlError, SqlResult};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 /// A client that sends fewer bytes each second than these is given up, after a while.
 const BYTES_PER_SECOND_MIN: u64 = 1 << 10;
+
+/// A body up to this length is taken apart at once.
+const QUICK_BYTES: usize = 64 << 10;
 
 /// Checks that a body is declared to be of one of these media types. A form of a browser cannot declare them without asking first.
 ///
@@ -36,6 +40,20 @@ pub fn check_type(headers: &HeaderMap, media_types: &[&str]) -> Result<(), Probl
         }
     }
     Ok(())
+}
+
+/// Takes a body apart, a long one on a thread of the pool: others wait on this event loop.
+///
+/// # Errors
+/// When the thread has ended in panic.
+pub async fn read_on_pool<T: Send + 'static>(
+    body: Bytes,
+    read: impl FnOnce(&[u8]) -> T + Send + 'static,
+) -> SqlResult<T> {
+    if body.len() <= QUICK_BYTES {
+        return Ok(read(&body));
+    }
+    tokio::task::spawn_blocking(move || read(&body)).await.map_err(SqlError::internal)
 }
 
 /// Reads a body. A client may rest for `read_timeout`, but not so often that it hardly sends anything.

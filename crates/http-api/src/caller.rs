@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::Notify;
+use tokio::time::{Duration, Instant, sleep_until};
 
 /// What the requests of a connection share.
 pub(crate) struct Caller {
@@ -20,6 +21,8 @@ pub(crate) struct Caller {
     pub counted: Arc<SocketUse>,
     /// Requests whose statements run.
     running: Cell<usize>,
+    /// When a request came or ended.
+    used: Cell<Instant>,
     ended: Notify,
 }
 
@@ -30,7 +33,8 @@ impl Caller {
         tls: Option<Arc<TlsUse>>,
         counted: Arc<SocketUse>,
     ) -> Caller {
-        Caller { server, peer, place, services, tls, counted, running: Cell::new(0), ended: Notify::new() }
+        let (running, used) = (Cell::new(0), Cell::new(Instant::now()));
+        Caller { server, peer, place, services, tls, counted, running, used, ended: Notify::new() }
     }
 
     /// Whether nobody can listen on the way.
@@ -48,10 +52,32 @@ impl Caller {
         self.peer.address.is_none_or(|address| address.ip().to_canonical().is_loopback())
     }
 
+    /// Notes that a request has come.
+    pub fn touch(&self) {
+        self.used.set(Instant::now());
+    }
+
+    /// Requests that run.
+    pub fn running(&self) -> usize {
+        self.running.get()
+    }
+
     /// Notes that a request runs until the guard is dropped.
     pub fn begin(self: &Rc<Caller>) -> Running {
         self.running.set(self.running.get() + 1);
         Running(self.clone())
+    }
+
+    /// Waits until no request has run or come for this time.
+    pub async fn wait_for_idle(&self, idle: Duration) {
+        loop {
+            self.wait_for_end().await;
+            let until = self.used.get() + idle;
+            if Instant::now() >= until {
+                return;
+            }
+            sleep_until(until).await;
+        }
     }
 
     /// Waits until no request runs any more.
@@ -75,6 +101,7 @@ pub(crate) struct Running(Rc<Caller>);
 impl Drop for Running {
     fn drop(&mut self) {
         self.0.running.set(self.0.running.get() - 1);
+        self.0.touch();
         self.0.ended.notify_one();
     }
 }

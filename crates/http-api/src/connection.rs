@@ -12,7 +12,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use squall_front_end::protocol::{Interrupted, before_session};
 use squall_front_end::{Client, CountedStream, Transport};
 use squall_session::api::SocketUse;
-use std::future::Future;
+use std::future::{Future, pending};
 use std::io;
 use std::pin::pin;
 use std::rc::Rc;
@@ -24,7 +24,7 @@ const HEAD_BYTES_MAX: usize = 64 << 10;
 /// Most headers of a request.
 const HEADERS_MAX: usize = 100;
 /// Requests of one HTTP/2 connection at once.
-const STREAMS_MAX: u32 = 64;
+pub(crate) const STREAMS_MAX: u32 = 64;
 /// The first byte of a TLS handshake.
 const TLS_HANDSHAKE: u8 = 22;
 /// How HTTP/2 begins without TLS, as far as no request of HTTP/1.1 does.
@@ -100,6 +100,8 @@ async fn serve_requests(client: &Client, caller: &Rc<Caller>, stream: CountedStr
         let caller = caller.clone();
         service_fn(move |request| service::answer(caller.clone(), request))
     };
+    let write_timeout = client.services.context().front_end_settings().net_write_timeout_seconds.max(1);
+    let write_timeout = Duration::from_secs(write_timeout);
     // The library has a type for each version, with the same methods.
     macro_rules! serve {
         ($connection:expr) => {{
@@ -107,13 +109,21 @@ async fn serve_requests(client: &Client, caller: &Rc<Caller>, stream: CountedStr
             tokio::select! {
                 served = connection.as_mut() => return served.map_err(io::Error::other),
                 () = ending(client) => {}
+                () = idle(caller, is_http2.then_some(idle_timeout)) => {
+                    connection.as_mut().graceful_shutdown();
+                    // Who takes the rest of its answers may do so, but nobody stays for ever.
+                    tokio::select! {
+                        served = connection.as_mut() => return served.map_err(io::Error::other),
+                        () = ending(client) => {}
+                        () = idle(caller, Some(idle_timeout + write_timeout)) => return Ok(()),
+                    }
+                }
             }
             connection.as_mut().graceful_shutdown();
             connection.await.map_err(io::Error::other)
         }};
     }
-    let write_timeout = client.services.context().front_end_settings().net_write_timeout_seconds.max(1);
-    let stream = TokioIo::new(ImpatientStream::new(stream, Duration::from_secs(write_timeout)));
+    let stream = TokioIo::new(ImpatientStream::new(stream, write_timeout));
     if is_http2 {
         let mut builder = http2::Builder::new(OnThisLoop);
         builder
@@ -132,6 +142,14 @@ async fn serve_requests(client: &Client, caller: &Rc<Caller>, stream: CountedStr
         .max_headers(HEADERS_MAX)
         .max_buf_size(HEAD_BYTES_MAX);
     serve!(builder.serve_connection(stream, service))
+}
+
+/// Waits until nothing has run for a time. HTTP/1.1 has a limit of its own.
+async fn idle(caller: &Caller, limit: Option<Duration>) {
+    match limit {
+        Some(limit) => caller.wait_for_idle(limit).await,
+        None => pending().await,
+    }
 }
 
 /// Waits until the connection has to end.

@@ -63,13 +63,19 @@ impl Credentials {
     }
 }
 
-fn of_cookie(headers: &HeaderMap) -> Credentials {
+/// The token of the page.
+pub fn csrf_of(headers: &HeaderMap) -> Option<&str> {
+    headers.get(CSRF_HEADER).and_then(|value| value.to_str().ok())
+}
+
+/// The cookie alone.
+pub fn of_cookie(headers: &HeaderMap) -> Credentials {
     let pairs = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok()).flat_map(|all| all.split(';'));
     let mut cookies = pairs.filter_map(|pair| pair.trim().split_once('=')).filter(|(name, _)| *name == COOKIE_NAME);
     match cookies.next() {
         None => Credentials::Nobody,
         Some((_, cookie)) => {
-            let csrf = headers.get(CSRF_HEADER).and_then(|value| value.to_str().ok()).map(str::to_owned);
+            let csrf = csrf_of(headers).map(str::to_owned);
             Credentials::Session { cookie: cookie.to_owned(), csrf }
         }
     }

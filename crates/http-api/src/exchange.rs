@@ -5,14 +5,15 @@ use crate::body;
 use crate::caller::Caller;
 use crate::credentials::Credentials;
 use crate::problem::Problem;
-use crate::running::{Ends, RequestSession};
+use crate::running::{Asked, Ends, RequestSession};
+use crate::session_path;
 use crate::settings::HttpSettings;
 use crate::sink::Sink;
 use bytes::Bytes;
-use hyper::Method;
 use hyper::body::Incoming;
 use hyper::header::USER_AGENT;
 use hyper::http::request::Parts;
+use hyper::{Method, StatusCode};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -32,13 +33,30 @@ impl Exchange {
     /// Logs the client in, and waits for a place among the requests that run: who may not ask takes none.
     ///
     /// # Errors
-    /// See [`RequestSession::open`]; 503 without a place.
+    /// See [`RequestSession::open`]; 503 without a place, and when the client goes.
     pub async fn session(&self) -> Result<RequestSession, Problem> {
         let credentials = Credentials::of(&self.head.headers)?;
-        let program = self.head.headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let is_reading = matches!(self.head.method, Method::GET | Method::HEAD);
-        let session = RequestSession::open(&self.caller, &credentials, (program, is_reading), &self.ends).await?;
-        Ok(session.with_place(self.caller.server.place().await?))
+        let asked = Asked {
+            program: self.program(),
+            is_reading: matches!(self.head.method, Method::GET | Method::HEAD),
+            is_login: self.head.method == Method::POST && self.head.uri.path() == session_path::PATH,
+        };
+        let begun = async {
+            let session = RequestSession::open(&self.caller, &credentials, asked, &self.ends).await?;
+            Ok(session.with_place(self.caller.server.place().await?))
+        };
+        tokio::select! {
+            begun = begun => begun,
+            // Else requests that nobody waits for would pile up.
+            () = self.ends.gone.notified() => {
+                Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the client is gone"))
+            }
+        }
+    }
+
+    /// What the client calls itself.
+    pub fn program(&self) -> &str {
+        self.head.headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
     /// The body.

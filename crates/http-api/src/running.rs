@@ -4,7 +4,7 @@ use crate::caller::Caller;
 use crate::credentials::Credentials;
 use crate::forms::Form;
 use crate::problem::Problem;
-use crate::secrets::{digest_of_bytes, is_same_digest};
+use crate::secrets::{digest_of_account, is_same_digest};
 use crate::server::RequestPlace;
 use crate::writer::AnswerWriter;
 use bytes::Bytes;
@@ -38,6 +38,17 @@ pub(crate) struct Ends {
     pub killed: Arc<Notify>,
 }
 
+/// What a request says beside its credentials.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked<'a> {
+    /// What the client calls itself.
+    pub program: &'a str,
+    /// It changes nothing.
+    pub is_reading: bool,
+    /// It logs a page in: for that a password is taken even if requests may not have one.
+    pub is_login: bool,
+}
+
 /// A session of a request.
 pub(crate) struct RequestSession {
     pub connection: Box<dyn Connection>,
@@ -60,7 +71,7 @@ impl RequestSession {
     pub async fn open(
         caller: &Rc<Caller>,
         credentials: &Credentials,
-        (program, is_reading): (&str, bool),
+        asked: Asked<'_>,
         ends: &Ends,
     ) -> Result<RequestSession, Problem> {
         let database = caller.server.database()?;
@@ -68,9 +79,11 @@ impl RequestSession {
         let id = database.next_connection_id();
         let killed = ends.killed.clone();
         let on_kill = Arc::new(move || killed.notify_one());
-        let info = |user: &str| info(caller, user, program);
+        let info = |user: &str| info(caller, user, asked.program);
         let (connection, account) = match credentials {
-            Credentials::Basic { user, password } if settings.auth.basic => {
+            Credentials::Basic { user, password }
+                if settings.auth.basic || (asked.is_login && settings.auth.session) =>
+            {
                 let login = Login {
                     peer: &caller.peer,
                     place: &caller.place,
@@ -84,7 +97,14 @@ impl RequestSession {
                 (session, account)
             }
             other => {
-                let (account, read_only) = confirmed(caller, &database, other, is_reading)?;
+                let mut user = String::new();
+                let confirmed = confirmed(caller, &database, other, asked.is_reading, &mut user);
+                let (account, read_only) = confirmed.inspect_err(|problem| {
+                    // Who sends no credentials has tried none.
+                    if *other != Credentials::Nobody {
+                        tell_refusal(caller, &user, asked.program, problem);
+                    }
+                })?;
                 let (info, host) = (info(&account.user), caller.peer.host());
                 let is_secure = caller.is_secure();
                 let mut session = log_in_confirmed(&database, id, info, &account, &host, is_secure, on_kill)?;
@@ -207,12 +227,28 @@ impl std::fmt::Debug for RequestSession {
     }
 }
 
-/// The account that credentials without a password mean, and whether it may change nothing.
+/// Counts and logs credentials that were refused, as those of other logins are.
+pub(crate) fn tell_refusal(caller: &Caller, user: &str, program: &str, problem: &Problem) {
+    let is_refused = matches!(problem.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+    let Some(database) = caller.server.database().ok().filter(|_| is_refused) else { return };
+    let message = format!("Access denied for user '{user}'@'{}' ({})", caller.peer.host(), problem.detail);
+    let error = SqlError::with_message(ErrorCode::AccessDenied, message);
+    database.connect_failed();
+    database.login_refused(database.next_connection_id(), &info(caller, user, program), &error);
+}
+
+/// The refusal of a page that does not know its login's token.
+pub(crate) fn wrong_token() -> Problem {
+    Problem::new(StatusCode::FORBIDDEN, "the header X-CSRF-Token is not that of the login")
+}
+
+/// The account that credentials without a password mean, and whether it may change nothing. `told` gets the user that they name.
 fn confirmed(
     caller: &Caller,
     database: &Database,
     credentials: &Credentials,
     is_reading: bool,
+    told: &mut String,
 ) -> Result<(Account, bool), Problem> {
     let settings = caller.server.settings();
     let unauthorized = |detail: &str| Problem::new(StatusCode::UNAUTHORIZED, detail);
@@ -228,6 +264,7 @@ fn confirmed(
         Credentials::Session { cookie, csrf } if settings.auth.session => {
             let over = || unauthorized("the login of this page is over");
             let login = caller.server.page_sessions.find(cookie).ok_or_else(over)?;
+            told.clone_from(&login.user);
             let account = named(&login.user, &login.host).ok_or_else(over)?;
             if !login.is_of(&account) {
                 caller.server.page_sessions.end(cookie);
@@ -235,15 +272,16 @@ fn confirmed(
             }
             // Another page may make a browser send the cookie, but it does not know the token.
             if !is_reading && !login.has_token(csrf.as_deref()) {
-                return Err(Problem::new(StatusCode::FORBIDDEN, "the header X-CSRF-Token is not that of the login"));
+                return Err(wrong_token());
             }
             Ok((account, false))
         }
         Credentials::Bearer(token) if settings.auth.bearer => {
             let invalid = || unauthorized("the API token is not valid");
             let found = caller.server.tokens.find(token)?.ok_or_else(invalid)?;
+            told.clone_from(&found.user);
             let account = named(&found.user, &found.host).ok_or_else(invalid)?;
-            if !is_same_digest(&digest_of_bytes(&account.authentication), &found.verifier) {
+            if !is_same_digest(&digest_of_account(&account), &found.verifier) {
                 return Err(invalid());
             }
             Ok((account, found.read_only))

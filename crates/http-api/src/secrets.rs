@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
+use squall_front_end::Account;
 
 /// Random bytes of a secret.
 const SECRET_BYTES: usize = 32;
@@ -22,9 +23,17 @@ pub fn digest(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
 }
 
-/// The digest of bytes that are to be recognized.
-pub fn digest_of_bytes(bytes: &[u8]) -> [u8; 32] {
-    Sha256::digest(bytes).into()
+/// The digest of what proves an account: both verifiers, and when the password was set. Any change of a password makes another one, and so
+/// does another account of the same name.
+pub fn digest_of_account(account: &Account) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for verifier in [&account.authentication, &account.second_authentication] {
+        // With the length: bytes of one verifier are none of the other's.
+        hash.update((verifier.len() as u64).to_le_bytes());
+        hash.update(verifier);
+    }
+    hash.update(account.password_changed_micros.to_le_bytes());
+    hash.finalize().into()
 }
 
 /// Whether two digests are the same, in a time that does not tell how far they are.

@@ -24,7 +24,7 @@ pub struct TokenAccount {
     pub user: String,
     /// Host of the account.
     pub host: String,
-    /// The digest of the account's verifier ([`digest_of_bytes`](crate::secrets::digest_of_bytes)): with another one the token means nothing.
+    /// The account's digest ([`digest_of_account`](crate::secrets::digest_of_account)): with another one the token means nothing.
     pub verifier: Vec<u8>,
     /// Its requests may change nothing.
     pub read_only: bool,

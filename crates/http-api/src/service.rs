@@ -2,6 +2,7 @@
 
 use crate::answer::{Answer, Reader, empty, of_problem};
 use crate::caller::Caller;
+use crate::connection::STREAMS_MAX;
 use crate::exchange::Exchange;
 use crate::origin::{self, Origin};
 use crate::problem::Problem;
@@ -49,7 +50,7 @@ impl Route {
             "/health" => (Route::Health, "GET, HEAD"),
             "/metrics" => (Route::Metrics, "GET"),
             "/1.0/sql" => (Route::Sql, "POST"),
-            "/1.0/session" => (Route::Session, "GET, POST, DELETE"),
+            session_path::PATH => (Route::Session, "GET, POST, DELETE"),
             _ => return None,
         })
     }
@@ -57,6 +58,7 @@ impl Route {
 
 /// Answers a request.
 pub(crate) async fn answer(caller: Rc<Caller>, request: Request<Incoming>) -> Result<Answer, Infallible> {
+    caller.touch();
     let settings = caller.server.settings();
     let is_scripted = request.headers().contains_key("x-requested-with");
     let is_fixed = console::File::of(request.uri().path()).is_some();
@@ -154,6 +156,11 @@ fn check_head(caller: &Caller, request: &Request<Incoming>, settings: &HttpSetti
 
 /// Runs a request's statements in a task of their own: a statement is not dropped in its middle when the client goes.
 async fn run(caller: Rc<Caller>, request: Request<Incoming>, settings: &Arc<HttpSettings>, route: Route) -> Answer {
+    // A stream that its client resets makes room for another, but its task may still run.
+    if caller.running() >= STREAMS_MAX as usize {
+        let detail = format!("more than {STREAMS_MAX} requests of the connection run");
+        return of_problem(&Problem::new(StatusCode::TOO_MANY_REQUESTS, detail));
+    }
     let start = Instant::now();
     let running = caller.begin();
     let ends = Ends::default();

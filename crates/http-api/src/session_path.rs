@@ -1,20 +1,24 @@
 //! `/1.0/session`: logs pages in and out.
 
 use crate::answer::{Answer, JSON, empty, whole};
-use crate::credentials::{COOKIE_NAME, Credentials};
+use crate::credentials::{COOKIE_NAME, Credentials, csrf_of, of_cookie};
 use crate::exchange::Exchange;
 use crate::page_sessions::{IDLE_MAX, PageSession};
 use crate::problem::Problem;
+use crate::running::{tell_refusal, wrong_token};
 use hyper::header::{HeaderValue, SET_COOKIE};
 use hyper::{Method, StatusCode};
 use squall_file_formats::text::push_json_string;
 use std::io::Write as _;
 
+/// The path.
+pub(crate) const PATH: &str = "/1.0/session";
+
 /// Answers a request.
 pub(crate) async fn answer(mut exchange: Exchange) {
     let answered = match exchange.head.method {
         Method::POST => begin(&exchange).await,
-        Method::DELETE => end(&exchange).await,
+        Method::DELETE => end(&exchange),
         _ => show(&exchange).await,
     };
     match answered {
@@ -36,23 +40,33 @@ async fn begin(exchange: &Exchange) -> Result<Answer, Problem> {
     let no_secret = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the system has no random bytes");
     let gone = || Problem::new(StatusCode::UNAUTHORIZED, "the account is gone");
     let account = session.account.as_ref().ok_or_else(gone)?;
-    let (cookie, login) = exchange.caller.server.page_sessions.begin(account).map_err(no_secret)?;
+    let sessions = &exchange.caller.server.page_sessions;
+    // The browser forgets the cookie that it had.
+    if let Credentials::Session { cookie, .. } = of_cookie(&exchange.head.headers) {
+        sessions.end(&cookie);
+    }
+    let (cookie, login) = sessions.begin(account).map_err(no_secret)?;
     let mut answer = whole(StatusCode::CREATED, JSON, shown(&login));
     set_cookie(exchange, &mut answer, &cookie, IDLE_MAX.as_secs());
     Ok(answer)
 }
 
 async fn show(exchange: &Exchange) -> Result<Answer, Problem> {
-    let (cookie, login) = login_of(exchange)?;
     exchange.session().await?;
+    let (cookie, login) = login_of(exchange)?;
     let mut answer = whole(StatusCode::OK, JSON, shown(&login));
     set_cookie(exchange, &mut answer, &cookie, IDLE_MAX.as_secs());
     Ok(answer)
 }
 
-async fn end(exchange: &Exchange) -> Result<Answer, Problem> {
-    let (cookie, _) = login_of(exchange)?;
-    exchange.session().await?;
+/// Ends a login even if its account could not log in now.
+fn end(exchange: &Exchange) -> Result<Answer, Problem> {
+    let (cookie, login) = login_of(exchange)?;
+    if !login.has_token(csrf_of(&exchange.head.headers)) {
+        let problem = wrong_token();
+        tell_refusal(&exchange.caller, &login.user, exchange.program(), &problem);
+        return Err(problem);
+    }
     exchange.caller.server.page_sessions.end(&cookie);
     let mut answer = empty(StatusCode::NO_CONTENT);
     set_cookie(exchange, &mut answer, "", 0);

@@ -3,12 +3,16 @@
 use crate::answer::{Answer, AnswerBody, Piece, Reader};
 use bytes::Bytes;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::http::response::Parts;
 use hyper::{Response, StatusCode};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::timeout;
+
+/// Longest body that is sent as a whole, and longest piece of a longer one.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// Where an answer goes, once. Its body may come in pieces: then the head is sent with the first of them, and a client that does not read
 /// holds its statement up.
@@ -47,18 +51,49 @@ impl Sink {
         }
     }
 
+    /// Sends a whole answer, unless another has begun. A long body goes in pieces: a client that does not take it is given up, and keeps
+    /// none of it in memory.
+    ///
+    /// # Errors
+    /// As for [`Sink::send`].
+    pub async fn send_answer(&mut self, answer: Answer) -> io::Result<()> {
+        let (head, body) = answer.into_parts();
+        match body {
+            AnswerBody::Whole(mut bytes) if bytes.len() > PIECE_BYTES => {
+                self.begin(head)?;
+                while !bytes.is_empty() {
+                    let piece = bytes.split_to(PIECE_BYTES.min(bytes.len()));
+                    self.push(Piece::More(piece)).await?;
+                }
+                self.end().await
+            }
+            body => {
+                self.answer(Response::from_parts(head, body));
+                Ok(())
+            }
+        }
+    }
+
+    /// Sends the head of a body that comes in pieces, unless an answer has begun.
+    fn begin(&mut self, head: Parts) -> io::Result<()> {
+        let Some(sender) = self.head.take() else { return Ok(()) };
+        let (pieces_sender, pieces) = mpsc::channel(1);
+        let body = AnswerBody::Pieces { pieces, reader: Reader::new(self.gone.clone()) };
+        sender.send(Response::from_parts(head, body)).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+        self.pieces = Some(pieces_sender);
+        Ok(())
+    }
+
     /// Sends a piece of the body, after the head with status 200 if it is the first one.
     ///
     /// # Errors
     /// When the client is gone, reads nothing for too long, or the session was killed.
     pub async fn send(&mut self, media_type: &'static str, bytes: Bytes) -> io::Result<()> {
-        if let Some(head) = self.head.take() {
-            let (sender, pieces) = mpsc::channel(1);
-            let mut answer = Response::new(AnswerBody::Pieces { pieces, reader: Reader::new(self.gone.clone()) });
-            *answer.status_mut() = StatusCode::OK;
-            answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
-            head.send(answer).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
-            self.pieces = Some(sender);
+        if !self.has_begun() {
+            let mut head = Response::new(()).into_parts().0;
+            head.status = StatusCode::OK;
+            head.headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+            self.begin(head)?;
         }
         self.push(Piece::More(bytes)).await
     }

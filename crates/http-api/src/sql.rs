@@ -1,6 +1,6 @@
 //! `POST /1.0/sql`: statements with parameters, and their results in one of several forms.
 
-use crate::body::check_type;
+use crate::body::{check_type, read_on_pool};
 use crate::exchange::Exchange;
 use crate::forms::Form;
 use crate::forms::arrow::ArrowForm;
@@ -76,7 +76,7 @@ async fn prepare(exchange: &mut Exchange) -> Result<(RequestSession, SqlRequest,
     // Who may not ask sends no body.
     let mut session = exchange.session().await?;
     let body = exchange.read_body(&session).await?;
-    let request = SqlRequest::parse(&body)?;
+    let request = read_on_pool(body, SqlRequest::parse).await??;
     if !request.database.is_empty() {
         session.connection.use_database(&request.database)?;
     }

@@ -3,14 +3,22 @@
 use crate::problem::Problem;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Map, Value as Json};
-use squall_types::{Decimal, Value};
+use hyper::StatusCode;
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use squall_file_formats::text::push_json_string;
+use squall_types::{Decimal, ErrorCode, SqlError, Value};
+use std::fmt::{self, Formatter};
 use std::time::Duration;
 
 /// The longest time that a client may ask for.
 const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 3600);
 /// The member of an object that stands for bytes.
 const BINARY: &str = "$binary";
+/// The library's name for a number whose text it keeps.
+const NUMBER: &str = "$serde_json::private::Number";
+/// Most parameters, as of prepared statements.
+const PARAMS_MAX: usize = 65_535;
 
 /// What is asked for.
 #[derive(Debug, Default)]
@@ -30,58 +38,387 @@ pub struct SqlRequest {
 }
 
 impl SqlRequest {
-    /// Reads a body.
+    /// Reads a body. It is never a tree in memory: a short text can stand for very many values.
     ///
     /// # Errors
     /// 400.
     pub fn parse(body: &[u8]) -> Result<SqlRequest, Problem> {
-        let members: Map<String, Json> = serde_json::from_slice(body)
-            .map_err(|error| Problem::bad_request(format!("the body is not a JSON object: {error}")))?;
-        let mut request = SqlRequest::default();
-        let mut has_sql = false;
-        for (name, value) in members {
-            match (name.as_str(), value) {
-                ("sql", Json::String(text)) => (request.sql, has_sql) = (text, true),
-                ("params", Json::Array(values)) => {
-                    request.params = values.into_iter().map(parameter).collect::<Result<_, _>>()?;
-                }
-                ("database", Json::String(text)) => request.database = text,
-                ("read_only", Json::Bool(is_so)) => request.read_only = is_so,
-                ("max_rows", value) if value.is_u64() => request.rows_max = value.as_u64(),
-                ("timeout_ms", value) if value.as_u64().is_some_and(|millis| millis > 0) => {
-                    let timeout = Duration::from_millis(value.as_u64().unwrap_or(u64::MAX));
-                    request.timeout = Some(timeout.min(TIMEOUT_MAX));
-                }
-                ("params" | "database" | "read_only" | "max_rows" | "timeout_ms", Json::Null) => {}
-                ("sql" | "params" | "database" | "read_only" | "max_rows" | "timeout_ms", _) => {
-                    return Err(Problem::bad_request(format!("the member '{name}' has a value of a wrong type")));
-                }
-                _ => return Err(Problem::bad_request(format!("there is no member '{name}'"))),
-            }
+        let mut reading = Reading::default();
+        let mut json = serde_json::Deserializer::from_slice(body);
+        let read = json.deserialize_map(Members(&mut reading)).and_then(|()| json.end());
+        if let Err(error) = read {
+            let broken = || Problem::bad_request(format!("the body is not a JSON object: {error}"));
+            return Err(reading.problem.unwrap_or_else(broken));
         }
-        match has_sql {
-            true => Ok(request),
+        match reading.has_sql {
+            true => Ok(reading.request),
             false => Err(Problem::bad_request("the member 'sql' is missing")),
         }
     }
 }
 
-/// A parameter as a value of SQL.
-///
-/// # Errors
-/// 400.
-pub fn parameter(json: Json) -> Result<Value, Problem> {
-    Ok(match json {
-        Json::Null => Value::Null,
-        Json::Bool(value) => Value::Int(i64::from(value)),
-        Json::Number(number) => number_value(&number.to_string()),
-        Json::String(text) => Value::String(text),
-        Json::Object(members) if members.len() == 1 && members.contains_key(BINARY) => {
-            let bytes = members.get(BINARY).and_then(Json::as_str).and_then(|text| STANDARD.decode(text).ok());
-            Value::Bytes(bytes.ok_or_else(|| Problem::bad_request("$binary is not a string in base64"))?)
+/// What has been read of a body.
+#[derive(Default)]
+struct Reading {
+    request: SqlRequest,
+    has_sql: bool,
+    /// What is wrong, if it is not the JSON.
+    problem: Option<Problem>,
+}
+
+/// Reads the members of the body.
+struct Members<'r>(&'r mut Reading);
+
+impl<'de> Visitor<'de> for Members<'_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        let Members(reading) = self;
+        while let Some(name) = members.next_key::<String>()? {
+            let read = match name.as_str() {
+                "params" => {
+                    let (params, is_list) = members.next_value_seed(ParamsSeed(&mut reading.problem))?;
+                    reading.request.params = params;
+                    is_list.then_some(())
+                }
+                _ => take_member(reading, &name, members.next_value_seed(ScalarSeed)?),
+            };
+            if read.is_none() {
+                let is_known =
+                    matches!(name.as_str(), "sql" | "params" | "database" | "read_only" | "max_rows" | "timeout_ms");
+                let detail = match is_known {
+                    true => format!("the member '{name}' has a value of a wrong type"),
+                    false => format!("there is no member '{name}'"),
+                };
+                reading.problem = Some(Problem::bad_request(detail));
+                return Err(A::Error::custom("a wrong member"));
+            }
         }
-        json => Value::String(json.to_string()),
-    })
+        Ok(())
+    }
+}
+
+/// Takes a member that is not `params`; `None` for one that there is not, or of a wrong type.
+fn take_member(reading: &mut Reading, name: &str, value: Scalar) -> Option<()> {
+    let request = &mut reading.request;
+    match (name, value) {
+        ("sql", Scalar::Text(text)) => (request.sql, reading.has_sql) = (text, true),
+        ("database", Scalar::Text(text)) => request.database = text,
+        ("read_only", Scalar::Bool(is_so)) => request.read_only = is_so,
+        ("max_rows", Scalar::Number(number)) => request.rows_max = Some(number.parse().ok()?),
+        ("timeout_ms", Scalar::Number(number)) => {
+            let millis = number.parse().ok().filter(|millis| *millis > 0)?;
+            request.timeout = Some(Duration::from_millis(millis).min(TIMEOUT_MAX));
+        }
+        ("database" | "read_only" | "max_rows" | "timeout_ms", Scalar::Null) => {}
+        _ => return None,
+    }
+    Some(())
+}
+
+/// A value of JSON, of which lists and objects are not kept.
+enum Scalar {
+    Null,
+    Bool(bool),
+    /// As it is written.
+    Number(String),
+    Text(String),
+    Other,
+}
+
+/// Takes numbers, however they are given, to the visitor's method `number`.
+macro_rules! visit_numbers {
+    () => {
+        fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
+            Ok(self.number(&number.to_string()))
+        }
+
+        fn visit_u64<E: Error>(self, number: u64) -> Result<Self::Value, E> {
+            Ok(self.number(&number.to_string()))
+        }
+
+        fn visit_f64<E: Error>(self, number: f64) -> Result<Self::Value, E> {
+            Ok(self.number(&number.to_string()))
+        }
+    };
+}
+
+/// The number that is behind the library's name for one. The name may come from a client, too.
+fn number_behind<'de, A: MapAccess<'de>>(members: &mut A) -> Result<String, A::Error> {
+    let text = members.next_value::<String>()?;
+    text.parse::<serde_json::Number>().map(|number| number.to_string()).map_err(A::Error::custom)
+}
+
+struct ScalarSeed;
+
+impl<'de> DeserializeSeed<'de> for ScalarSeed {
+    type Value = Scalar;
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Scalar, D::Error> {
+        json.deserialize_any(self)
+    }
+}
+
+impl ScalarSeed {
+    fn number(self, text: &str) -> Scalar {
+        Scalar::Number(text.to_owned())
+    }
+}
+
+impl<'de> Visitor<'de> for ScalarSeed {
+    type Value = Scalar;
+
+    fn expecting(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Scalar, E> {
+        Ok(Scalar::Null)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Scalar, E> {
+        Ok(Scalar::Bool(value))
+    }
+
+    visit_numbers!();
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Scalar, E> {
+        Ok(Scalar::Text(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Scalar, A::Error> {
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Scalar::Other)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Scalar, A::Error> {
+        while let Some(name) = members.next_key::<String>()? {
+            if name == NUMBER {
+                return number_behind(&mut members).map(Scalar::Number);
+            }
+            members.next_value::<IgnoredAny>()?;
+        }
+        Ok(Scalar::Other)
+    }
+}
+
+/// Reads the parameters, and whether they are a list or null.
+struct ParamsSeed<'p>(&'p mut Option<Problem>);
+
+impl<'de> DeserializeSeed<'de> for ParamsSeed<'_> {
+    type Value = (Vec<Value>, bool);
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Self::Value, D::Error> {
+        json.deserialize_any(self)
+    }
+}
+
+impl ParamsSeed<'_> {
+    /// It is no list.
+    fn number(self, _text: &str) -> (Vec<Value>, bool) {
+        (Vec::new(), false)
+    }
+}
+
+impl<'de> Visitor<'de> for ParamsSeed<'_> {
+    type Value = (Vec<Value>, bool);
+
+    fn expecting(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a list")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+        Ok((Vec::new(), true))
+    }
+
+    fn visit_bool<E: Error>(self, _value: bool) -> Result<Self::Value, E> {
+        Ok((Vec::new(), false))
+    }
+
+    visit_numbers!();
+
+    fn visit_str<E: Error>(self, _text: &str) -> Result<Self::Value, E> {
+        Ok((Vec::new(), false))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
+        while members.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok((Vec::new(), false))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+        let ParamsSeed(problem) = self;
+        let mut params = Vec::new();
+        while let Some(param) = items.next_element_seed(ParamSeed(problem))? {
+            if params.len() >= PARAMS_MAX {
+                let error = SqlError::new(ErrorCode::PsManyParameters, &[]);
+                *problem = Some(Problem { status: StatusCode::BAD_REQUEST, ..Problem::of_error(&error) });
+                return Err(A::Error::custom("too many parameters"));
+            }
+            params.push(param);
+        }
+        Ok((params, true))
+    }
+}
+
+/// Reads a parameter as a value of SQL; lists and objects are their JSON text.
+struct ParamSeed<'p>(&'p mut Option<Problem>);
+
+impl<'de> DeserializeSeed<'de> for ParamSeed<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Value, D::Error> {
+        json.deserialize_any(self)
+    }
+}
+
+impl ParamSeed<'_> {
+    fn number(self, text: &str) -> Value {
+        number_value(text)
+    }
+}
+
+impl<'de> Visitor<'de> for ParamSeed<'_> {
+    type Value = Value;
+
+    fn expecting(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Int(i64::from(value)))
+    }
+
+    visit_numbers!();
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
+        Ok(Value::String(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Value, A::Error> {
+        let mut out = Vec::new();
+        JsonText(&mut out).visit_seq(items)?;
+        Ok(Value::String(String::from_utf8_lossy(&out).into_owned()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let (mut out, mut count, mut has_bytes) = (b"{".to_vec(), 0, false);
+        let mut value_at = 0;
+        while let Some(name) = members.next_key::<String>()? {
+            if name == NUMBER && count == 0 {
+                return number_behind(&mut members).map(|number| number_value(&number));
+            }
+            push_name(&name, &mut out);
+            (value_at, has_bytes) = (out.len(), name == BINARY);
+            count += 1;
+            members.next_value_seed(JsonText(&mut out))?;
+        }
+        if count == 1 && has_bytes {
+            let text = serde_json::from_slice::<String>(&out[value_at..]).ok();
+            let Some(bytes) = text.and_then(|text| STANDARD.decode(text).ok()) else {
+                *self.0 = Some(Problem::bad_request("$binary is not a string in base64"));
+                return Err(A::Error::custom("no base64"));
+            };
+            return Ok(Value::Bytes(bytes));
+        }
+        out.push(b'}');
+        Ok(Value::String(String::from_utf8_lossy(&out).into_owned()))
+    }
+}
+
+/// Appends a member's name.
+fn push_name(name: &str, out: &mut Vec<u8>) {
+    if out.last() != Some(&b'{') {
+        out.push(b',');
+    }
+    push_json_string(name, out);
+    out.push(b':');
+}
+
+/// Appends the text of a value without white space.
+struct JsonText<'o>(&'o mut Vec<u8>);
+
+impl<'de> DeserializeSeed<'de> for JsonText<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
+        json.deserialize_any(self)
+    }
+}
+
+impl JsonText<'_> {
+    fn number(self, text: &str) {
+        self.0.extend_from_slice(text.as_bytes());
+    }
+}
+
+impl<'de> Visitor<'de> for JsonText<'_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        self.0.extend_from_slice(b"null");
+        Ok(())
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
+        self.0.extend_from_slice(if value { b"true" } else { b"false" });
+        Ok(())
+    }
+
+    visit_numbers!();
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
+        push_json_string(text, self.0);
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        let JsonText(out) = self;
+        out.push(b'[');
+        let start = out.len();
+        loop {
+            let end = out.len();
+            if end > start {
+                out.push(b',');
+            }
+            if items.next_element_seed(JsonText(out))?.is_none() {
+                out.truncate(end);
+                break;
+            }
+        }
+        out.push(b']');
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        let JsonText(out) = self;
+        let start = out.len();
+        out.push(b'{');
+        while let Some(name) = members.next_key::<String>()? {
+            if name == NUMBER && out.len() == start + 1 {
+                let number = number_behind(&mut members)?;
+                out.truncate(start);
+                out.extend_from_slice(number.as_bytes());
+                return Ok(());
+            }
+            push_name(&name, out);
+            members.next_value_seed(JsonText(out))?;
+        }
+        out.push(b'}');
+        Ok(())
+    }
 }
 
 /// A number as SQL reads it: an integer, a DECIMAL with a point, a DOUBLE with an exponent or with more digits than a DECIMAL has.
@@ -128,6 +465,20 @@ mod tests {
     }
 
     #[test]
+    fn parameters_have_a_limit_and_are_no_trees() {
+        let of = |count: usize| {
+            SqlRequest::parse(format!("{{\"sql\":\"\",\"params\":[{}0]}}", "0,".repeat(count)).as_bytes())
+        };
+        assert_eq!(of(65_534).expect("a request").params.len(), 65_535);
+        let problem = of(65_535).expect_err("too many");
+        assert_eq!((problem.status.as_u16(), problem.sql.map(|(code, _)| code)), (400, Some(1390)));
+        let body =
+            br#"{"sql":"","params":[{"a":[1, 2.50,{"b":null,"c":[]}], "d\n":true}, [[],"x"], {"$binary":"","x":{}}]}"#;
+        let texts = [r#"{"a":[1,2.50,{"b":null,"c":[]}],"d\n":true}"#, r#"[[],"x"]"#, r#"{"$binary":"","x":{}}"#];
+        assert_eq!(SqlRequest::parse(body).expect("a request").params, texts.map(Value::from));
+    }
+
+    #[test]
     fn other_bodies_are_refused() {
         let deep = format!("{{\"sql\":{}", "[".repeat(100_000));
         for body in [
@@ -139,6 +490,10 @@ mod tests {
             "{\"sql\":\"\",\"max_rows\":-1}",
             "{\"sql\":\"\",\"timeout_ms\":0}",
             "{\"sql\":\"\",\"params\":[{\"$binary\":\"?\"}]}",
+            "{\"sql\":\"\",\"params\":[{\"$binary\":[]}]}",
+            "{\"sql\":\"\",\"params\":{}}",
+            "{\"sql\":\"\",\"params\":[{\"$serde_json::private::Number\":\"x\"}]}",
+            "{\"sql\":\"\"} x",
             deep.as_str(),
         ] {
             assert_eq!(SqlRequest::parse(body.as_bytes()).expect_err(body).status.as_u16(), 400);

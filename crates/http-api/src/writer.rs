@@ -76,8 +76,7 @@ impl<F: Form> AnswerWriter<F> {
                     whole(StatusCode::OK, F::MEDIA_TYPE, std::mem::take(&mut self.out))
                 }
             };
-            self.sink.answer(answer);
-            return Ok(());
+            return self.sink.send_answer(answer).await;
         }
         if !self.form.end(problem.as_ref(), self.start.elapsed(), &mut self.out) {
             self.sink.abort();

@@ -62,6 +62,7 @@ fn account_of(account: &AccountDef) -> Account {
         plugin: account.plugin.clone(),
         authentication: account.authentication.clone(),
         second_authentication: account.second_authentication.clone(),
+        password_changed_micros: account.password_changed_micros,
         locked: account.locked,
         password_expired: account.password_expired,
         require_tls: account.require_tls,

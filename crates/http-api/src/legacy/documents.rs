@@ -4,7 +4,7 @@ use super::forms::{DocumentsForm, Failing};
 use super::parsed::{Key, Refusal, query_of_body, query_of_url};
 use super::{Object, status};
 use crate::answer::Answer;
-use crate::body::check_type;
+use crate::body::{check_type, read_on_pool};
 use crate::exchange::Exchange;
 use crate::problem::Problem;
 use crate::running::RequestSession;
@@ -80,7 +80,7 @@ pub(crate) async fn answer(mut exchange: Exchange) {
         Err(refusal) => return exchange.sink.answer(refusal.answer(has_legacy_status)),
     };
     let refused = match exchange.head.method {
-        Method::POST => match query_of_body(&body) {
+        Method::POST => match read_on_pool(body, query_of_body).await.map_err(Refusal::from).and_then(|query| query) {
             Ok(query) => return store(exchange, session, &place, query).await,
             Err(refusal) => refusal,
         },
@@ -155,7 +155,8 @@ async fn change(mut exchange: Exchange, mut session: RequestSession, place: &Pla
     let shown = statement.sql.clone();
     let done = session.run_command(&statement.sql, statement.values).await;
     let answer = done.map_or_else(|problem| place.failing(&session, &shown).answer(&problem), |()| success());
-    exchange.sink.answer(answer);
+    // A client that has gone needs no answer.
+    let _gone = exchange.sink.send_answer(answer).await;
 }
 
 fn success() -> Answer {
@@ -192,7 +193,7 @@ async fn store(mut exchange: Exchange, mut session: RequestSession, place: &Plac
         }
     }
     let answer = done.map_or_else(|problem| place.failing(&session, &shown).answer(&problem), |()| success());
-    exchange.sink.answer(answer);
+    let _gone = exchange.sink.send_answer(answer).await;
 }
 
 fn replace(place: &Place, query: &Map<String, Json>) -> Result<Statement, Refusal> {
@@ -242,7 +243,7 @@ pub(crate) async fn answer_ddl(mut exchange: Exchange, is_drop: bool) {
         Ok(read) => read,
         Err(problem) => return exchange.refuse(&problem),
     };
-    let query = query_of_body(&body);
+    let query = read_on_pool(body, query_of_body).await.map_err(Refusal::from).and_then(|query| query);
     let name = query.and_then(|query| match query.get("name") {
         Some(Json::String(name)) if !name.is_empty() => Ok(name.clone()),
         _ => Err(Refusal::Json("the object 'query' has to have a text 'name'".to_owned())),

@@ -6,6 +6,7 @@ use crate::forms::values::push_text;
 use crate::forms::{Cell, Form};
 use crate::problem::Problem;
 use hyper::StatusCode;
+use serde::de::IgnoredAny;
 use squall_file_formats::text::push_json_string;
 use squall_session::api::{ColumnMeta, OkInfo};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType};
@@ -29,6 +30,13 @@ impl LastSetForm {
     pub fn new(query: String, schema: String, has_legacy_status: bool, bytes_max: usize) -> LastSetForm {
         let (rows, text, types) = (Vec::new(), Vec::new(), Vec::new());
         LastSetForm { query, schema, has_legacy_status, bytes_max, rows, text, types, column: 0, has_set: false }
+    }
+
+    fn check_size(&self) -> SqlResult<()> {
+        match self.rows.len() > self.bytes_max {
+            true => Err(SqlError::new(ErrorCode::PacketTooLarge, &[])),
+            false => Ok(()),
+        }
     }
 }
 
@@ -61,15 +69,13 @@ impl Form for LastSetForm {
         self.text.clear();
         push_text(cell, sql_type, &mut self.text);
         push_json_string(&String::from_utf8_lossy(&self.text), &mut self.rows);
-        match self.rows.len() > self.bytes_max {
-            true => Err(SqlError::new(ErrorCode::PacketTooLarge, &[])),
-            false => Ok(()),
-        }
+        self.check_size()
     }
 
     fn end_row(&mut self, _out: &mut Vec<u8>) -> SqlResult<()> {
         self.rows.push(b']');
-        Ok(())
+        // Also rows of NULLs and rows without columns take room.
+        self.check_size()
     }
 
     fn end_set(&mut self, _truncated: bool, _out: &mut Vec<u8>) -> SqlResult<()> {
@@ -178,7 +184,7 @@ impl Form for DocumentsForm {
         }
         self.text.clear();
         push_text(cell, sql_type, &mut self.text);
-        if *sql_type != SqlType::Json && serde_json::from_slice::<serde_json::Value>(&self.text).is_err() {
+        if *sql_type != SqlType::Json && serde_json::from_slice::<IgnoredAny>(&self.text).is_err() {
             if name == "_id" {
                 push_json_string(&String::from_utf8_lossy(&self.text), out);
                 return Ok(());

@@ -4,6 +4,7 @@ use super::{Object, status};
 use crate::answer::Answer;
 use hyper::StatusCode;
 use serde_json::{Map, Value as Json};
+use squall_types::SqlError;
 
 /// Why a request about documents is refused before a statement runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +13,12 @@ pub(super) enum Refusal {
     Json(String),
     /// Something is missing: message.
     Http(String),
+}
+
+impl From<SqlError> for Refusal {
+    fn from(error: SqlError) -> Refusal {
+        Refusal::Json(error.message)
+    }
 }
 
 impl Refusal {

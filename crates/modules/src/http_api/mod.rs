@@ -20,8 +20,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use tokens::Tokens;
 
-/// The name of the listener.
-const NAME: &str = "http";
+/// The names of the listener, one after the other: where it moves to is opened before the place that it leaves is closed.
+const NAMES: [&str; 2] = ["http", "http-moved"];
 
 /// The module.
 #[derive(Debug)]
@@ -39,6 +39,7 @@ pub struct HttpApi {
 /// The listener as it is open.
 #[derive(Debug)]
 struct Open {
+    name: &'static str,
     place: Place,
     address: Option<SocketAddr>,
 }
@@ -91,18 +92,56 @@ impl HttpApi {
         if open.as_ref().map(|open| &open.place) == wanted.as_ref() {
             return Ok(());
         }
-        if open.take().is_some()
-            && let Err(error) = listeners.close(NAME)
-        {
-            // It is closed all the same.
-            error_log().write(Severity::Warning, &format!("HTTP: {error}"));
+        let Some(place) = wanted else {
+            if let Some(old) = open.take() {
+                close(listeners, old.name);
+            }
+            return Ok(());
+        };
+        let [first, second] = NAMES;
+        let name = if open.as_ref().is_some_and(|old| old.name == first) { second } else { first };
+        let error = match self.open_at(listeners, name, place.clone(), server) {
+            Ok(opened) => {
+                if let Some(old) = open.replace(opened) {
+                    close(listeners, old.name);
+                }
+                return Ok(());
+            }
+            Err(error) => error,
+        };
+        let Some(old) = open.take() else { return Err(error) };
+        if error.kind() != io::ErrorKind::AddrInUse || place.port != old.port() {
+            // A port that others have: the listener stays where it is.
+            *open = Some(old);
+            return Err(error);
         }
-        let Some(place) = wanted else { return Ok(()) };
+        // It is perhaps the listener itself that is in the way.
+        close(listeners, old.name);
+        match self.open_at(listeners, name, place, server) {
+            Ok(opened) => {
+                *open = Some(opened);
+                Ok(())
+            }
+            Err(error) => {
+                let before = Place { port: old.port(), ..old.place.clone() };
+                let again = self.open_at(listeners, name, before, server)?;
+                *open = Some(Open { place: old.place, ..again });
+                Err(error)
+            }
+        }
+    }
+
+    fn open_at(
+        &self,
+        listeners: &Listeners,
+        name: &'static str,
+        place: Place,
+        server: &Arc<HttpServer>,
+    ) -> io::Result<Open> {
         let addresses = addresses(&place.addresses, place.port).ok_or(io::ErrorKind::InvalidInput)?;
-        let addresses = addresses.into_iter().map(Address::Tcp).collect();
         let opened = listeners.open(Listen {
-            name: NAME.to_owned(),
-            addresses,
+            name: name.to_owned(),
+            addresses: addresses.into_iter().map(Address::Tcp).collect(),
             protocol: Arc::new(HttpProtocol::new(server.clone())),
             limit: ConnectionLimit::Own(self.limit.clone()),
             administrative: false,
@@ -111,8 +150,21 @@ impl HttpApi {
         if let Some(address) = address {
             error_log().write(Severity::Note, &format!("HTTP is answered on {address}"));
         }
-        *open = Some(Open { place, address });
-        Ok(())
+        Ok(Open { name, place, address })
+    }
+}
+
+impl Open {
+    /// The port that it has, also if any was asked for.
+    fn port(&self) -> u16 {
+        self.address.map_or(self.place.port, |address| address.port())
+    }
+}
+
+fn close(listeners: &Listeners, name: &str) {
+    if let Err(error) = listeners.close(name) {
+        // It is closed all the same.
+        error_log().write(Severity::Warning, &format!("HTTP: {error}"));
     }
 }
 

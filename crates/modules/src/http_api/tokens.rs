@@ -2,8 +2,8 @@
 
 use squall_catalog::AccountKey;
 use squall_front_end::Account;
-use squall_http_api::secrets::{digest, digest_of_bytes, is_same_digest, new_secret};
-use squall_http_api::{TokenAccount, TokenSource};
+use squall_http_api::secrets::{digest, digest_of_account, is_same_digest, new_secret};
+use squall_http_api::{PRIVILEGE, TokenAccount, TokenSource};
 use squall_parser::ast::{AccountName, CreateApiToken, IntervalUnit, Show, Statement};
 use squall_row_store::{Malformed, Reader, Writer};
 use squall_session::api::Backend as _;
@@ -25,6 +25,10 @@ const FORMAT: u8 = 1;
 const PREFIX: &str = "sqt_";
 /// Characters of a token's name.
 const ID_CHARACTERS: usize = 12;
+/// Most tokens of an account.
+const ACCOUNT_TOKENS_MAX: usize = 100;
+/// Tokens that have ended and are removed at once, at most: each is a write.
+const REMOVED_MAX: usize = 1000;
 /// Most tokens of the server.
 const TOKENS_MAX: usize = 100_000;
 /// Most bytes of a comment.
@@ -38,7 +42,7 @@ struct Token {
     id: String,
     digest: Vec<u8>,
     account: AccountKey,
-    /// The digest of the account's verifier when the token was made: another password ends it, and so does another account of the same name.
+    /// The account's digest when the token was made: another password ends it, and so does another account of the same name.
     verifier: Vec<u8>,
     created_micros: i64,
     /// `i64::MAX` for never.
@@ -100,7 +104,33 @@ fn now_micros() -> i64 {
 }
 
 fn verifier_of(account: &Account) -> Vec<u8> {
-    digest_of_bytes(&account.authentication).to_vec()
+    digest_of_account(account).to_vec()
+}
+
+/// Removes tokens that mean nothing any more, and checks that there may be another one of an account.
+fn make_room(database: &Database, account: &AccountKey) -> SqlResult<()> {
+    let records = database.records(SPACE);
+    let now = now_micros();
+    let (mut all, mut own, mut removed) = (0, 0, 0);
+    for (key, record) in records.all()? {
+        let token = Token::decode(&record)?;
+        let owner = database.account_named(&token.account.user, &token.account.host);
+        let is_owned = owner.is_some_and(|owner| is_same_digest(&verifier_of(&owner), &token.verifier));
+        if is_owned && token.expires_micros > now {
+            all += 1;
+            own += usize::from(token.account == *account);
+        } else if removed < REMOVED_MAX {
+            removed += 1;
+            records.put(&key, None)?;
+        }
+    }
+    if own >= ACCOUNT_TOKENS_MAX {
+        return Err(SqlError::unsupported("more than 100 API tokens of an account"));
+    }
+    match all >= TOKENS_MAX {
+        true => Err(SqlError::unsupported("more than 100000 API tokens")),
+        false => Ok(()),
+    }
 }
 
 /// Statements about tokens.
@@ -131,9 +161,8 @@ impl Tokens {
             AccountName::CurrentUser => account_of(context),
             AccountName::CurrentRole => return Err(SqlError::unsupported("FOR CURRENT_ROLE")),
         };
-        if account != account_of(context) {
-            context.demand_privilege(ADMIN)?;
-        }
+        // The token would be of no use without it.
+        context.demand_privilege(if account == account_of(context) { PRIVILEGE } else { ADMIN })?;
         let database = self.database()?;
         let found = database.account_named(&account.user, &account.host);
         let no_account = || {
@@ -142,11 +171,7 @@ impl Tokens {
         };
         let verifier = verifier_of(&found.ok_or_else(no_account)?);
         let records = database.records(SPACE);
-        if records.all()?.len() >= TOKENS_MAX {
-            return Err(SqlError::unsupported(
-                "more than 100000 API tokens; DROP API TOKEN those that have expired, and ",
-            ));
-        }
+        make_room(&database, &account)?;
         let comment = asked.comment.as_deref().unwrap_or_default();
         if comment.len() > COMMENT_BYTES_MAX {
             return Err(SqlError::new(ErrorCode::WrongArguments, &[&"COMMENT"]));

@@ -53,6 +53,7 @@ impl FrontEndContext for ScriptBackend {
             plugin: plugin.to_owned(),
             authentication: authentication.into_bytes(),
             second_authentication: Vec::new(),
+            password_changed_micros: 0,
             locked: user == "locked",
             password_expired: user == "expired",
             require_tls: user == "secret_keeper",

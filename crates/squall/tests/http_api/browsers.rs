@@ -47,6 +47,68 @@ fn a_page_logs_in_and_out() {
     assert_eq!(page.post("/1.0/sql", ONE).status, 401);
 }
 
+impl Served {
+    /// Logs a page in: its answer, and a client with its cookie and token.
+    fn page(&self, with: Web) -> (u16, Web) {
+        let login = with.ask("POST", "/1.0/session", None);
+        let cookie = login.header("set-cookie").and_then(|cookie| cookie.split(';').next()).unwrap_or_default();
+        let page = Web::new(self.port).with("Cookie", cookie);
+        match login.status {
+            201 => (201, page.with("X-CSRF-Token", &member(&login.text(), "csrf_token"))),
+            status => (status, page),
+        }
+    }
+}
+
+#[test]
+fn logins_of_pages_end_with_anything_that_proved_them() {
+    let mut served = Served::start();
+    let status = |page: &Web| page.post("/1.0/sql", ONE).status;
+    // A new login in the same browser ends the one before.
+    let (_, first) = served.page(served.web());
+    let login = served.web().ask("POST", "/1.0/session", None);
+    let cookie = login.header("set-cookie").expect("a cookie").split(';').next().expect("a value").to_owned();
+    let second =
+        Web::new(served.port).with("Cookie", &cookie).with("X-CSRF-Token", &member(&login.text(), "csrf_token"));
+    assert_eq!((status(&first), status(&second)), (200, 200));
+    let (_, third) = served.page(served.web().with("Cookie", &cookie));
+    assert_eq!((status(&first), status(&second), status(&third)), (200, 401, 200));
+    // Also a login that cannot be used now can be ended.
+    served.run("ALTER USER web ACCOUNT LOCK");
+    assert_eq!(third.ask("DELETE", "/1.0/session", None).status, 204);
+    served.run("ALTER USER web ACCOUNT UNLOCK");
+    assert_eq!((status(&first), status(&third)), (200, 401));
+    // A password beside the one before.
+    served.run("ALTER USER web IDENTIFIED BY 'new' RETAIN CURRENT PASSWORD");
+    assert_eq!(status(&first), 401);
+    let (_, both) = served.page(served.web());
+    assert_eq!(status(&both), 200);
+    served.run("ALTER USER web DISCARD OLD PASSWORD");
+    assert_eq!(status(&both), 401);
+    // Another account of the same name.
+    served.run("CREATE USER bare");
+    served.run("GRANT JSON_API ON *.* TO bare");
+    let (_, bare) = served.page(Web::new(served.port).user("bare", ""));
+    assert_eq!(status(&bare), 200);
+    served.run("DROP USER bare");
+    served.run("CREATE USER bare");
+    served.run("GRANT JSON_API ON *.* TO bare");
+    assert_eq!(status(&bare), 401);
+}
+
+#[test]
+fn logins_of_pages_are_enough() {
+    let mut served = Served::start();
+    served.run("SET GLOBAL json_server_auth = 'session'");
+    let (status, page) = served.page(served.web());
+    assert_eq!(status, 201);
+    assert_eq!(page.post("/1.0/sql", ONE).status, 200);
+    assert_eq!(served.sql(ONE).status, 401);
+    assert_eq!(served.page(served.web().user("web", "wrong")).0, 401);
+    served.run("SET GLOBAL json_server_auth = 'bearer'");
+    assert_eq!(served.page(served.web()).0, 403);
+}
+
 #[test]
 fn pages_of_others_are_refused() {
     let mut served = Served::start();

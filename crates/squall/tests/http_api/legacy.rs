@@ -57,6 +57,23 @@ fn texts_of_statements_run_in_one_transaction() {
 }
 
 #[test]
+fn long_answers_are_bounded_and_come_in_pieces() {
+    let mut served = served();
+    served.run("SET GLOBAL json_server_schema = 'd'");
+    let web = served.web().with("Content-Type", "text/plain");
+    let long = web.post("/sql", "SELECT REPEAT('x', 200000)");
+    assert_eq!((long.status, long.is_whole, long.header("content-length")), (200, true, None));
+    let expected = format!(
+        r#"{{"query":"SELECT REPEAT('x', 200000)","result_set":[["{}"]],"sqlstate":"00000"}}"#,
+        "x".repeat(200_000)
+    );
+    assert!(long.text() == expected, "{} bytes", long.body.len());
+    served.run("SET GLOBAL json_server_max_body = 2048");
+    let nulls = web.post("/sql", "SELECT NULL FROM seq_1_to_10000");
+    assert_eq!(nulls.status, 413, "{}", nulls.text());
+}
+
+#[test]
 fn documents_are_stored_shown_and_deleted() {
     let mut served = served();
     let done = r#"{"sqlstate":"00000"}"#;

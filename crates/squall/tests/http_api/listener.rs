@@ -70,6 +70,19 @@ fn the_server_is_switched_and_moved_while_statements_run() {
     root.query_drop("SET GLOBAL json_server_port = 0").expect("another port");
     assert_ne!(http_port(&mut root), 0);
     assert!(root.query_drop("SET GLOBAL json_server_bind_address = 'not an address'").is_err());
+    // A listener that is open stays where it is, and can move all the same.
+    let third = http_port(&mut root);
+    root.query_drop(format!("SET GLOBAL json_server_port = {port}")).expect("a port");
+    assert_eq!(http_port(&mut root), third);
+    assert_eq!(web(third).post("/1.0/sql", ONE).status, 200);
+    drop(taken);
+    root.query_drop(format!("SET GLOBAL json_server_port = {second}")).expect("a port");
+    assert_eq!(http_port(&mut root), second);
+    assert!(TcpStream::connect(("127.0.0.1", third)).is_err());
+    // Its own port at more addresses.
+    root.query_drop("SET GLOBAL json_server_bind_address = '*'").expect("addresses");
+    assert_eq!(web(http_port(&mut root)).post("/1.0/sql", ONE).status, 200);
+    assert_eq!(http_port(&mut root), second);
     stop.store(true, Ordering::Relaxed);
     load.join().expect("the load");
     assert!(count.load(Ordering::Relaxed) > 0);

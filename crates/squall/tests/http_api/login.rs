@@ -130,6 +130,29 @@ fn the_connections_of_an_account_are_limited() {
 }
 
 #[test]
+fn refused_tokens_and_cookies_are_counted() {
+    let mut served = Served::start();
+    let login = served.web().ask("POST", "/1.0/session", None);
+    let cookie = login.header("set-cookie").expect("a cookie").split(';').next().expect("a value").to_owned();
+    let web = Web::new(served.port);
+    let page = web.clone().with("Cookie", &cookie);
+    for (refused, status) in [
+        (web.clone().with("Authorization", "Bearer sqt_aaaaaaaaaaaa_b"), 401),
+        (web.clone().with("Cookie", "squall_session=x"), 401),
+        (page.clone().with("X-CSRF-Token", "x"), 403),
+    ] {
+        let before = served.status("Aborted_connects");
+        assert_eq!(refused.post("/1.0/sql", ONE).status, status);
+        assert_eq!(served.status("Aborted_connects"), before + 1, "{refused:?}");
+    }
+    let before = served.status("Aborted_connects");
+    assert_eq!(page.ask("DELETE", "/1.0/session", None).status, 403);
+    // Who has tried nothing is not counted.
+    assert_eq!(web.post("/1.0/sql", ONE).status, 401);
+    assert_eq!(served.status("Aborted_connects"), before + 1);
+}
+
+#[test]
 fn metrics_need_the_privilege_process() {
     let mut served = Served::start();
     assert_eq!(served.web().get("/metrics").status, 403);

@@ -157,3 +157,20 @@ fn many_idle_clients_cost_little() {
     assert_eq!(served.sql(ONE).status, 200);
     drop(clients);
 }
+
+#[test]
+fn idle_clients_of_http2_are_given_up() {
+    let mut served = Served::start();
+    served.run("SET GLOBAL json_server_idle_timeout = 1");
+    served.run("SET GLOBAL net_write_timeout = 1");
+    let started = Instant::now();
+    let mut stream = TcpStream::connect(("127.0.0.1", served.port)).expect("a connection");
+    stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");
+    // An empty frame SETTINGS, and nothing any more.
+    stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").expect("a preface");
+    let mut got = Vec::new();
+    let ended = stream.read_to_end(&mut got);
+    let kind = ended.err().map(|error| error.kind());
+    assert!(kind.is_none() || kind == Some(std::io::ErrorKind::ConnectionReset), "{kind:?}");
+    assert!(started.elapsed() < Duration::from_secs(20));
+}

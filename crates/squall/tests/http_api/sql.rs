@@ -155,3 +155,15 @@ fn errors_are_problems_with_statuses() {
         assert_eq!(served.sql(body).status, 400, "{body}");
     }
 }
+
+#[test]
+fn there_are_not_too_many_parameters() {
+    let served = Served::start();
+    let body = format!(r#"{{"sql":"SELECT 1","params":[{}0]}}"#, "0,".repeat(65_535));
+    let answer = served.sql(&body);
+    assert_eq!(answer.status, 400);
+    assert!(answer.text().contains("\"error_code\":1390"), "{}", answer.text());
+    let long = format!(r#"{{"sql":"SELECT LENGTH(?), ?","params":["{}",[1, {{"a":2.50}}]]}}"#, "x".repeat(100_000));
+    let answer = served.sql(&long);
+    assert!(answer.text().contains(r#"[[100000,"[1,{\"a\":2.50}]"]]"#), "{}", answer.text());
+}

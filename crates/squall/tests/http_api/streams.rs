@@ -1,11 +1,11 @@
 //! Answers that are long, and clients that do not read them.
 
 use super::Served;
-use super::client::{read_chunks, read_head};
+use super::client::{base64, read_chunks, read_head};
 use mysql::prelude::Queryable;
 use squall_test_support::wait_until;
-use std::io::BufReader;
-use std::time::Duration;
+use std::io::{BufReader, Write as _};
+use std::time::{Duration, Instant};
 
 /// A query of a million rows of about 120 bytes.
 const MILLION: &str = "SELECT seq, REPEAT('x', 100) AS text FROM seq_1_to_1000000";
@@ -108,4 +108,62 @@ fn an_error_after_rows_is_told_within_the_answer() {
             &text[text.len() - 300..]
         );
     }
+}
+
+/// Waits until something is so, for no longer than these seconds.
+fn soon(seconds: u64, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(seconds);
+    while !is_so() {
+        assert!(Instant::now() < end, "it takes longer than {seconds} s");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A frame of HTTP/2.
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).expect("a short payload").to_be_bytes();
+    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+}
+
+#[test]
+fn requests_that_their_client_resets_do_not_pile_up() {
+    let mut served = Served::start();
+    served.run("SET GLOBAL json_server_max_threads = 1");
+    let web = served.web();
+    let mut slow = web.connect();
+    web.send(&mut slow, "POST", "/1.0/sql", Some(br#"{"sql":"SELECT SLEEP(600)"}"#));
+    wait_until("a request that runs", || served.status("Json_server_requests_running") == 1);
+    // Others wait for its place.
+    let login = format!("Basic {}", base64(b"web:pw"));
+    let mut head = Vec::new();
+    for (name, value) in [
+        (":method", "POST"),
+        (":scheme", "http"),
+        (":authority", "localhost"),
+        (":path", "/1.0/sql"),
+        ("authorization", login.as_str()),
+        ("content-type", "application/json"),
+    ] {
+        // A header whose name and value are texts.
+        head.push(0);
+        for text in [name, value] {
+            head.push(u8::try_from(text.len()).expect("a short text"));
+            head.extend_from_slice(text.as_bytes());
+        }
+    }
+    let mut client = web.connect();
+    client.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").expect("a preface");
+    client.write_all(&frame(4, 0, 0, &[])).expect("settings");
+    let streams: Vec<u32> = (0..10).map(|at| 2 * at + 1).collect();
+    for stream in &streams {
+        // END_STREAM and END_HEADERS.
+        client.write_all(&frame(1, 5, *stream, &head)).expect("a request");
+    }
+    soon(8, || requests(&mut served.root) == 11);
+    for stream in &streams {
+        client.write_all(&frame(3, 0, *stream, &8u32.to_be_bytes())).expect("a reset");
+    }
+    // They would have waited for longer.
+    soon(5, || requests(&mut served.root) == 1);
+    assert_eq!(served.status("Json_server_requests_running"), 1);
 }

@@ -3,6 +3,7 @@
 use super::Served;
 use super::client::Web;
 use mysql::prelude::Queryable;
+use squall_test_support::server::{connect_as, error_code};
 
 const ONE: &str = r#"{"sql":"SELECT CURRENT_USER()"}"#;
 
@@ -79,4 +80,44 @@ fn accounts_manage_their_own_tokens() {
         let answer = sql(&format!("CREATE API TOKEN FOR web {wrong}"));
         assert!(answer.contains("\"error_code\":1235") || answer.contains("\"error_code\":1210"), "{wrong}: {answer}");
     }
+}
+
+#[test]
+fn an_account_has_few_tokens_and_dead_ones_are_removed() {
+    let mut served = Served::start();
+    for _ in 0..3 {
+        served.token("CREATE API TOKEN FOR web EXPIRE INTERVAL 1 SECOND");
+    }
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    for _ in 0..100 {
+        served.token("CREATE API TOKEN FOR web");
+    }
+    assert!(served.root.query_drop("CREATE API TOKEN FOR web").is_err());
+    let shown: Vec<mysql::Row> = served.root.query("SHOW API TOKENS").expect("a list");
+    assert_eq!(shown.len(), 100);
+    // Another account of the name has none of them.
+    served.run("DROP USER web");
+    served.run("CREATE USER web IDENTIFIED BY 'pw'");
+    served.token("CREATE API TOKEN FOR web");
+    let shown: Vec<mysql::Row> = served.root.query("SHOW API TOKENS").expect("a list");
+    assert_eq!(shown.len(), 1);
+}
+
+#[test]
+fn tokens_are_of_one_account_and_for_those_who_may_use_them() {
+    let mut served = Served::start();
+    served.run("CREATE USER bare");
+    served.run("GRANT JSON_API ON *.* TO bare");
+    let (_, token) = served.token("CREATE API TOKEN FOR bare");
+    let status = |port| Web::new(port).with("Authorization", &format!("Bearer {token}")).post("/1.0/sql", ONE).status;
+    assert_eq!(status(served.port), 200);
+    // Neither has a password, and yet they are not the same.
+    served.run("DROP USER bare");
+    served.run("CREATE USER bare");
+    served.run("GRANT JSON_API ON *.* TO bare");
+    assert_eq!(status(served.port), 401);
+    served.run("REVOKE JSON_API ON *.* FROM bare");
+    let time = std::time::Duration::from_secs(30);
+    let mut bare = connect_as("bare", "127.0.0.1", served.server.port(), time).expect("a connection");
+    assert_eq!(error_code(bare.query_drop("CREATE API TOKEN FOR CURRENT_USER()")), Some(1227));
 }
