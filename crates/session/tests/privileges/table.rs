@@ -188,7 +188,7 @@ pub const ROWS: &[Row] = &[
     changes("Delete", "DELETE FROM d.t RETURNING b", &[("DELETE ON d.t", 1142), ("SELECT (b) ON d.t", 1143)]),
     changes(
         "Delete",
-        "DELETE t FROM d.t JOIN d.s ON t.id = s.id",
+        "DELETE d.t FROM d.t JOIN d.s ON t.id = s.id",
         &[("DELETE ON d.t", 1142), ("SELECT (id) ON d.t", 1142), ("SELECT (id) ON d.s", 1142)],
     ),
     changes("Delete", "DELETE FROM d.v", &[("DELETE ON d.v", 1142)]),
@@ -574,6 +574,6 @@ pub const ROWS: &[Row] = &[
     reads("CacheIndex", "CACHE INDEX d.t IN DEFAULT", &[("INDEX ON d.t", 1142)]),
     reads("LoadIndex", "LOAD INDEX INTO CACHE d.t", &[("INDEX ON d.t", 1142)]),
     refused("Install", "INSTALL COMPONENT 'file://c'", &[], 1235),
-    refused("Uninstall", "UNINSTALL COMPONENT 'file://c'", &[], 1235),
+    refused("Uninstall", "UNINSTALL COMPONENT 'file://c'", &[], 3537),
     refused("Replication", "STOP REPLICA", &[], 1235),
 ];
