@@ -11,6 +11,9 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio::time::{Duration, Instant, sleep_until};
 
+/// Requests of one connection at once.
+pub(crate) const STREAMS_MAX: u32 = 64;
+
 /// What the requests of a connection share.
 pub(crate) struct Caller {
     pub server: Arc<HttpServer>,

@@ -1,6 +1,6 @@
 //! A connection: TLS or not, HTTP/1.1 or 2, until it ends.
 
-use crate::caller::Caller;
+use crate::caller::{Caller, STREAMS_MAX};
 use crate::impatient::ImpatientStream;
 use crate::server::HttpServer;
 use crate::service;
@@ -23,8 +23,6 @@ use std::time::Duration;
 const HEAD_BYTES_MAX: usize = 64 << 10;
 /// Most headers of a request.
 const HEADERS_MAX: usize = 100;
-/// Requests of one HTTP/2 connection at once.
-pub(crate) const STREAMS_MAX: u32 = 64;
 /// The first byte of a TLS handshake.
 const TLS_HANDSHAKE: u8 = 22;
 /// How HTTP/2 begins without TLS, as far as no request of HTTP/1.1 does.

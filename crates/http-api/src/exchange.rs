@@ -6,7 +6,6 @@ use crate::caller::Caller;
 use crate::credentials::Credentials;
 use crate::problem::Problem;
 use crate::running::{Asked, Ends, RequestSession};
-use crate::session_path;
 use crate::settings::HttpSettings;
 use crate::sink::Sink;
 use bytes::Bytes;
@@ -17,6 +16,9 @@ use hyper::{Method, StatusCode};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
+
+/// The path that logs pages in and out, which takes passwords whenever pages may log in.
+pub(crate) const SESSION_PATH: &str = "/1.0/session";
 
 /// What a path needs to answer a request.
 pub(crate) struct Exchange {
@@ -39,7 +41,7 @@ impl Exchange {
         let asked = Asked {
             program: self.program(),
             is_reading: matches!(self.head.method, Method::GET | Method::HEAD),
-            is_login: self.head.method == Method::POST && self.head.uri.path() == session_path::PATH,
+            is_login: self.head.method == Method::POST && self.head.uri.path() == SESSION_PATH,
         };
         let begun = async {
             let session = RequestSession::open(&self.caller, &credentials, asked, &self.ends).await?;

@@ -1,9 +1,8 @@
 //! From a request's head to what answers it.
 
 use crate::answer::{Answer, Reader, empty, of_problem};
-use crate::caller::Caller;
-use crate::connection::STREAMS_MAX;
-use crate::exchange::Exchange;
+use crate::caller::{Caller, STREAMS_MAX};
+use crate::exchange::{Exchange, SESSION_PATH};
 use crate::origin::{self, Origin};
 use crate::problem::Problem;
 use crate::running::Ends;
@@ -50,7 +49,7 @@ impl Route {
             "/health" => (Route::Health, "GET, HEAD"),
             "/metrics" => (Route::Metrics, "GET"),
             "/1.0/sql" => (Route::Sql, "POST"),
-            session_path::PATH => (Route::Session, "GET, POST, DELETE"),
+            SESSION_PATH => (Route::Session, "GET, POST, DELETE"),
             _ => return None,
         })
     }

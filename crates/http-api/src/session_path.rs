@@ -11,9 +11,6 @@ use hyper::{Method, StatusCode};
 use squall_file_formats::text::push_json_string;
 use std::io::Write as _;
 
-/// The path.
-pub(crate) const PATH: &str = "/1.0/session";
-
 /// Answers a request.
 pub(crate) async fn answer(mut exchange: Exchange) {
     let answered = match exchange.head.method {
