@@ -1,6 +1,6 @@
 """Calls of a script per second, and what they cost in memory, beside MariaDB's stored functions in SQL and DuckDB's functions in Python.
 
-    bench/javascript.py [--profile release] [--rows 200000] [--sessions 1,2,4] [--seconds 5]
+    bench/javascript.py [--profile release] [--rows 200000] [--sessions 1,2,4] [--seconds 5] [--realms] [--record]
 
 The first part calls one function for each row of a table, in one statement: `JS('arguments[0]+1', n)`, a function in JavaScript, one in SQL. The second
 has N sessions call it at once (JS-15): with no lock of the server the sum grows with N up to the number of cores. Before both, `cargo bench` measures realms alone: a
@@ -34,7 +34,7 @@ def realms():
     done = subprocess.run(["cargo", "bench", "--quiet", "-p", "squall-javascript", "--bench", "realms"], check=True, capture_output=True, text=True)
     result = json.loads(done.stdout)
     print("\n".join(f"{name:34} {value:12,.2f}" for name, value in result.items()))
-    return {"realms": result}
+    return result
 
 
 def squall(a):
@@ -104,9 +104,15 @@ def main():
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--sessions", default="1,2,4")
     parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--realms", action="store_true", help="measure realms alone")
     parser.add_argument("--record", action="store_true")
     a = parser.parse_args()
-    result = {**realms(), **squall(a), **mariadb(a), **duckdb(a)}
+    of_realms = realms()
+    if a.record:
+        record("realms", of_realms)
+    if a.realms:
+        return
+    result = {**squall(a), **mariadb(a), **duckdb(a)}
     if a.record:
         record("javascript", {"profile": a.profile, **result})
 
