@@ -393,7 +393,14 @@ impl Parser<'_> {
         let outer = std::mem::replace(&mut self.in_program, true);
         let statement = self.nested(Self::program_statement);
         self.in_program = outer;
-        statement
+        let mut statement = statement?;
+        // FOR is a block around its loop, which prints as one that stands alone.
+        if let Statement::Program(program) = &mut statement
+            && let ProgramStatement::Block(block) = &mut **program
+        {
+            block.not_atomic |= block.label.is_none();
+        }
+        Ok(statement)
     }
 
     /// MariaDB's `BEGIN NOT ATOMIC … END` as a statement of its own.
