@@ -101,7 +101,7 @@ const ROWS: &[Row] = &[
     runs("DROP HTTP ENDPOINT new", &[ENDPOINTS]),
     runs("DROP HTTP ENDPOINT IF EXISTS new", &[ENDPOINTS]),
     // ---- API tokens: an account's own are its own ----
-    runs("CREATE API TOKEN FOR CURRENT_USER()", &[]),
+    runs("CREATE API TOKEN FOR CURRENT_USER()", &[("JSON_API ON *.*", DENIED)]),
     runs("CREATE API TOKEN FOR 'root'@'localhost'", &[TOKENS]),
     runs("SHOW API TOKENS", &[]),
     runs("DROP API TOKEN IF EXISTS 'x'", &[]),
