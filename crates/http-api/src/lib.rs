@@ -23,6 +23,7 @@ mod exchange;
 pub mod forms;
 mod health;
 mod impatient;
+mod json_text;
 mod legacy;
 mod metrics;
 pub mod origin;

@@ -1,12 +1,12 @@
 //! The body of `POST /1.0/sql`.
 
+use crate::json_text::{JsonText, NUMBER, number_behind, push_name, visit_numbers};
 use crate::problem::Problem;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::StatusCode;
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use squall_file_formats::text::push_json_string;
 use squall_types::{Decimal, ErrorCode, SqlError, Value};
 use std::fmt::{self, Formatter};
 use std::time::Duration;
@@ -15,8 +15,6 @@ use std::time::Duration;
 const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 3600);
 /// The member of an object that stands for bytes.
 const BINARY: &str = "$binary";
-/// The library's name for a number whose text it keeps.
-const NUMBER: &str = "$serde_json::private::Number";
 /// Most parameters, as of prepared statements.
 const PARAMS_MAX: usize = 65_535;
 
@@ -128,29 +126,6 @@ enum Scalar {
     Number(String),
     Text(String),
     Other,
-}
-
-/// Takes numbers, however they are given, to the visitor's method `number`.
-macro_rules! visit_numbers {
-    () => {
-        fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
-            Ok(self.number(&number.to_string()))
-        }
-
-        fn visit_u64<E: Error>(self, number: u64) -> Result<Self::Value, E> {
-            Ok(self.number(&number.to_string()))
-        }
-
-        fn visit_f64<E: Error>(self, number: f64) -> Result<Self::Value, E> {
-            Ok(self.number(&number.to_string()))
-        }
-    };
-}
-
-/// The number that is behind the library's name for one. The name may come from a client, too.
-fn number_behind<'de, A: MapAccess<'de>>(members: &mut A) -> Result<String, A::Error> {
-    let text = members.next_value::<String>()?;
-    text.parse::<serde_json::Number>().map(|number| number.to_string()).map_err(A::Error::custom)
 }
 
 struct ScalarSeed;
@@ -331,93 +306,6 @@ impl<'de> Visitor<'de> for ParamSeed<'_> {
         }
         out.push(b'}');
         Ok(Value::String(String::from_utf8_lossy(&out).into_owned()))
-    }
-}
-
-/// Appends a member's name.
-fn push_name(name: &str, out: &mut Vec<u8>) {
-    if out.last() != Some(&b'{') {
-        out.push(b',');
-    }
-    push_json_string(name, out);
-    out.push(b':');
-}
-
-/// Appends the text of a value without white space.
-struct JsonText<'o>(&'o mut Vec<u8>);
-
-impl<'de> DeserializeSeed<'de> for JsonText<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
-        json.deserialize_any(self)
-    }
-}
-
-impl JsonText<'_> {
-    fn number(self, text: &str) {
-        self.0.extend_from_slice(text.as_bytes());
-    }
-}
-
-impl<'de> Visitor<'de> for JsonText<'_> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a value")
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<(), E> {
-        self.0.extend_from_slice(b"null");
-        Ok(())
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
-        self.0.extend_from_slice(if value { b"true" } else { b"false" });
-        Ok(())
-    }
-
-    visit_numbers!();
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
-        push_json_string(text, self.0);
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        let JsonText(out) = self;
-        out.push(b'[');
-        let start = out.len();
-        loop {
-            let end = out.len();
-            if end > start {
-                out.push(b',');
-            }
-            if items.next_element_seed(JsonText(out))?.is_none() {
-                out.truncate(end);
-                break;
-            }
-        }
-        out.push(b']');
-        Ok(())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
-        let JsonText(out) = self;
-        let start = out.len();
-        out.push(b'{');
-        while let Some(name) = members.next_key::<String>()? {
-            if name == NUMBER && out.len() == start + 1 {
-                let number = number_behind(&mut members)?;
-                out.truncate(start);
-                out.extend_from_slice(number.as_bytes());
-                return Ok(());
-            }
-            push_name(&name, out);
-            members.next_value_seed(JsonText(out))?;
-        }
-        out.push(b'}');
-        Ok(())
     }
 }
 

@@ -2,16 +2,14 @@
 
 use super::values::push_text;
 use super::{Cell, Form};
-use crate::problem::Problem;
 use arrow::array::{Array as _, RecordBatch};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use arrow_ipc::writer::StreamWriter;
 use squall_file_formats::exchange::{exchange_array, exchange_type};
 use squall_functions::arrow_map::ValueArrayBuilder;
-use squall_session::api::{ColumnMeta, OkInfo};
+use squall_session::api::ColumnMeta;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Rows of a batch, at most.
 const BATCH_ROWS: usize = 8192;
@@ -150,12 +148,6 @@ impl Form for ArrowForm {
         self.writer = None;
         self.is_full = true;
         Ok(())
-    }
-
-    fn ok(&mut self, _ok: &OkInfo, _out: &mut Vec<u8>) {}
-
-    fn end(&mut self, problem: Option<&Problem>, _elapsed: Duration, _out: &mut Vec<u8>) -> bool {
-        problem.is_none()
     }
 
     fn is_full(&self) -> bool {

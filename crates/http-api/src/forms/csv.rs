@@ -2,13 +2,11 @@
 
 use super::values::{is_binary, push_text};
 use super::{Cell, Form};
-use crate::problem::Problem;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use squall_file_formats::text::{LineWriter, push_csv};
-use squall_session::api::{ColumnMeta, OkInfo};
+use squall_session::api::ColumnMeta;
 use squall_types::{SqlResult, SqlType};
-use std::time::Duration;
 
 /// Writes lines.
 #[derive(Debug, Default)]
@@ -60,12 +58,6 @@ impl Form for CsvForm {
     fn end_set(&mut self, _truncated: bool, _out: &mut Vec<u8>) -> SqlResult<()> {
         self.is_full = true;
         Ok(())
-    }
-
-    fn ok(&mut self, _ok: &OkInfo, _out: &mut Vec<u8>) {}
-
-    fn end(&mut self, problem: Option<&Problem>, _elapsed: Duration, _out: &mut Vec<u8>) -> bool {
-        problem.is_none()
     }
 
     fn is_full(&self) -> bool {

@@ -65,11 +65,13 @@ pub trait Form {
     /// When the form cannot have its rows.
     fn end_set(&mut self, truncated: bool, out: &mut Vec<u8>) -> SqlResult<()>;
     /// A statement without rows has succeeded.
-    fn ok(&mut self, ok: &OkInfo, out: &mut Vec<u8>);
+    fn ok(&mut self, _ok: &OkInfo, _out: &mut Vec<u8>) {}
     /// Warnings and notes of the result before.
     fn conditions(&mut self, _conditions: &[Warning], _out: &mut Vec<u8>) {}
     /// Everything has succeeded, or `problem` has ended it after a part was sent. Whether the form can tell of a problem.
-    fn end(&mut self, problem: Option<&Problem>, elapsed: Duration, out: &mut Vec<u8>) -> bool;
+    fn end(&mut self, problem: Option<&Problem>, _elapsed: Duration, _out: &mut Vec<u8>) -> bool {
+        problem.is_none()
+    }
     /// The answer for a problem before anything was sent.
     fn refusal(&self, problem: &Problem) -> Answer {
         of_problem(problem)

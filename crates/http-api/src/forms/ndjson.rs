@@ -4,7 +4,7 @@ use super::values::push_json_value;
 use super::{Cell, Form};
 use crate::problem::Problem;
 use squall_file_formats::text::push_json_string;
-use squall_session::api::{ColumnMeta, OkInfo};
+use squall_session::api::ColumnMeta;
 use squall_types::{SqlResult, SqlType};
 use std::time::Duration;
 
@@ -63,8 +63,6 @@ impl Form for NdjsonForm {
         self.is_full = true;
         Ok(())
     }
-
-    fn ok(&mut self, _ok: &OkInfo, _out: &mut Vec<u8>) {}
 
     fn end(&mut self, problem: Option<&Problem>, _elapsed: Duration, out: &mut Vec<u8>) -> bool {
         let Some(problem) = problem else { return true };

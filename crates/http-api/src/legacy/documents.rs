@@ -1,7 +1,7 @@
 //! `/json`: tables as collections of documents, whose top-level keys are columns.
 
 use super::forms::{DocumentsForm, Failing};
-use super::parsed::{Key, Refusal, query_of_body, query_of_url};
+use super::parsed::{Document, Key, Refusal, query_of_body, query_of_url};
 use super::{Object, status};
 use crate::answer::Answer;
 use crate::body::{check_type, read_on_pool};
@@ -11,7 +11,6 @@ use crate::running::RequestSession;
 use crate::writer::AnswerWriter;
 use bytes::Bytes;
 use hyper::{Method, StatusCode};
-use serde_json::{Map, Value as Json};
 use squall_types::{ErrorCode, Value};
 
 /// The name of the key's column.
@@ -164,7 +163,7 @@ fn success() -> Answer {
 }
 
 /// Stores a document; makes its table, or columns of it, where that is asked for.
-async fn store(mut exchange: Exchange, mut session: RequestSession, place: &Place, query: Map<String, Json>) {
+async fn store(mut exchange: Exchange, mut session: RequestSession, place: &Place, query: Document) {
     let has_legacy_status = exchange.settings.legacy_status;
     let statement = match replace(place, &query) {
         Ok(statement) => statement,
@@ -172,7 +171,7 @@ async fn store(mut exchange: Exchange, mut session: RequestSession, place: &Plac
     };
     let mut done = session.run_command(&statement.sql, statement.values.clone()).await;
     let code = |done: &Result<(), Problem>| done.as_ref().err().and_then(|problem| problem.sql).map(|(code, _)| code);
-    let keys: Vec<&String> = query.keys().filter(|name| *name != KEY).collect();
+    let keys: Vec<&str> = query.members().map(|(name, _)| name).filter(|name| *name != KEY).collect();
     let mut shown = statement.sql.clone();
     if code(&done) == Some(ErrorCode::NoSuchTable.number()) {
         let columns: String = keys.iter().map(|name| format!(", {} JSON", quoted(name))).collect();
@@ -196,7 +195,7 @@ async fn store(mut exchange: Exchange, mut session: RequestSession, place: &Plac
     let _gone = exchange.sink.send_answer(answer).await;
 }
 
-fn replace(place: &Place, query: &Map<String, Json>) -> Result<Statement, Refusal> {
+fn replace(place: &Place, query: &Document) -> Result<Statement, Refusal> {
     let key = query.get(KEY).map_or(Ok(None), Key::of_json)?;
     let (mut names, mut values) = (Vec::new(), Vec::new());
     if let Some(key) = key {
@@ -206,16 +205,16 @@ fn replace(place: &Place, query: &Map<String, Json>) -> Result<Statement, Refusa
             Key::Text(text) => Value::String(text),
         });
     }
-    for (name, json) in query.iter().filter(|(name, _)| *name != KEY) {
+    for (name, json) in query.members().filter(|(name, _)| *name != KEY) {
         names.push(quoted(name));
-        values.push(Value::String(json.to_string()));
+        values.push(Value::from(json));
     }
     let places = vec!["?"; values.len()].join(", ");
     Ok(Statement { sql: format!("REPLACE INTO {} ({}) VALUES ({places})", place.name(), names.join(", ")), values })
 }
 
 /// Adds a column for each key that has none.
-async fn add_columns(session: &mut RequestSession, place: &Place, keys: &[&String]) -> Result<(), Problem> {
+async fn add_columns(session: &mut RequestSession, place: &Place, keys: &[&str]) -> Result<(), Problem> {
     let sql = "SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?";
     let values = vec![Value::from(place.schema.as_str()), Value::from(place.table.as_str())];
     let rows = session.rows_with(sql, values).await?;
@@ -244,9 +243,9 @@ pub(crate) async fn answer_ddl(mut exchange: Exchange, is_drop: bool) {
         Err(problem) => return exchange.refuse(&problem),
     };
     let query = read_on_pool(body, query_of_body).await.map_err(Refusal::from).and_then(|query| query);
-    let name = query.and_then(|query| match query.get("name") {
-        Some(Json::String(name)) if !name.is_empty() => Ok(name.clone()),
-        _ => Err(Refusal::Json("the object 'query' has to have a text 'name'".to_owned())),
+    let name = query.and_then(|query| {
+        let name = query.text("name").filter(|name| !name.is_empty());
+        name.ok_or_else(|| Refusal::Json("the object 'query' has to have a text 'name'".to_owned()))
     });
     let name = match name {
         Ok(name) => name,

@@ -8,7 +8,7 @@ use crate::problem::Problem;
 use hyper::StatusCode;
 use serde::de::IgnoredAny;
 use squall_file_formats::text::push_json_string;
-use squall_session::api::{ColumnMeta, OkInfo};
+use squall_session::api::ColumnMeta;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType};
 use std::time::Duration;
 
@@ -81,8 +81,6 @@ impl Form for LastSetForm {
     fn end_set(&mut self, _truncated: bool, _out: &mut Vec<u8>) -> SqlResult<()> {
         Ok(())
     }
-
-    fn ok(&mut self, _ok: &OkInfo, _out: &mut Vec<u8>) {}
 
     fn end(&mut self, _problem: Option<&Problem>, _elapsed: Duration, out: &mut Vec<u8>) -> bool {
         out.extend_from_slice(b"{\"query\":");
@@ -204,8 +202,6 @@ impl Form for DocumentsForm {
     fn end_set(&mut self, _truncated: bool, _out: &mut Vec<u8>) -> SqlResult<()> {
         Ok(())
     }
-
-    fn ok(&mut self, _ok: &OkInfo, _out: &mut Vec<u8>) {}
 
     fn end(&mut self, problem: Option<&Problem>, _elapsed: Duration, out: &mut Vec<u8>) -> bool {
         let end = if self.rows == 0 { "{\"sqlstate\":\"00000\"}" } else { "],\"sqlstate\":\"00000\"}" };
