@@ -135,7 +135,7 @@ pub fn status_of(error: &SqlError) -> StatusCode {
             | E::InvalidJsonText
             | E::CheckConstraintViolated,
         ) => StatusCode::UNPROCESSABLE_ENTITY,
-        Some(E::TooManyConnections | E::TooManyUserConnections) => StatusCode::TOO_MANY_REQUESTS,
+        Some(E::TooManyConnections | E::TooManyUserConnections | E::UserLimitReached) => StatusCode::TOO_MANY_REQUESTS,
         Some(E::ServerShutdown | E::QueryInterrupted | E::ServerOfflineMode) => StatusCode::SERVICE_UNAVAILABLE,
         Some(E::QueryTimeout) => StatusCode::GATEWAY_TIMEOUT,
         _ => match &error.sqlstate {
@@ -162,6 +162,7 @@ mod tests {
             (ErrorCode::DuplicateEntry, 409),
             (ErrorCode::PacketTooLarge, 413),
             (ErrorCode::TooManyUserConnections, 429),
+            (ErrorCode::UserLimitReached, 429),
             (ErrorCode::ServerShutdown, 503),
         ] {
             assert_eq!(status_of(&SqlError::new(code, &[&"", &"", &"", &""])).as_u16(), status, "{code:?}");

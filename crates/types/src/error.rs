@@ -262,6 +262,7 @@ error_codes! {
     WrongUsage = 1221, b"HY000", "Incorrect usage of %s and %s";
     WrongNumberOfColumnsInSelect = 1222, b"21000", "The used SELECT statements have a different number of columns";
     CantUpdateWithReadLock = 1223, b"HY000", "Can't execute the query because you have a conflicting read lock";
+    UserLimitReached = 1226, b"42000", "User '%s' has exceeded the '%s' resource (current value: %s)";
     SpecificAccessDenied = 1227, b"42000", "Access denied; you need (at least one of) the %s privilege(s) for this operation";
     LocalVariable = 1228, b"HY000", "Variable '%s' is a SESSION variable and can't be used with SET GLOBAL";
     GlobalVariable = 1229, b"HY000", "Variable '%s' is a GLOBAL variable and should be set with SET GLOBAL";

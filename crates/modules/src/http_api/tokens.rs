@@ -124,12 +124,13 @@ fn make_room(database: &Database, account: &AccountKey) -> SqlResult<()> {
             records.put(&key, None)?;
         }
     }
-    if own >= ACCOUNT_TOKENS_MAX {
-        return Err(SqlError::unsupported("more than 100 API tokens of an account"));
-    }
-    match all >= TOKENS_MAX {
-        true => Err(SqlError::unsupported("more than 100000 API tokens")),
-        false => Ok(()),
+    let exceeded = |resource: &str, count: usize| {
+        Err(SqlError::new(ErrorCode::UserLimitReached, &[&account.user, &resource, &count]))
+    };
+    match (own >= ACCOUNT_TOKENS_MAX, all >= TOKENS_MAX) {
+        (true, _) => exceeded("API tokens of an account", own),
+        (false, true) => exceeded("API tokens of all accounts", all),
+        (false, false) => Ok(()),
     }
 }
 
