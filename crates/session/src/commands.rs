@@ -288,11 +288,10 @@ impl Session {
         run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
-        let own = self.statement_context(request.statement);
-        if own.strict_write == run.context.strict_write {
+        if self.is_strict_for(request.statement) == run.context.strict_write {
             return Box::pin(self.dispatch(&run.with_request(request), writer)).await;
         }
-        let inner = run.with_context(Arc::new(own));
+        let inner = run.with_context(Arc::new(self.statement_context(request.statement)));
         let result = Box::pin(self.dispatch(&inner.with_request(request), writer)).await;
         run.context.take_over(&inner.context);
         result

@@ -134,10 +134,12 @@ impl Session {
 
     /// The statement's copy of its session's settings, made at its start.
     pub(crate) fn statement_context(&mut self, statement: &Statement) -> StatementContext {
-        match writes_strictly(statement) || self.assigns_locals(statement) {
-            true => self.change_context(),
-            false => self.query_context(),
-        }
+        StatementContext { strict_write: self.is_strict_for(statement), ..self.query_context() }
+    }
+
+    /// Whether values that do not fit are errors in a statement.
+    pub(crate) fn is_strict_for(&self, statement: &Statement) -> bool {
+        self.settings.bind.sql_mode.is_strict() && (writes_strictly(statement) || self.assigns_locals(statement))
     }
 
     /// The same for what changes rows or variables of a program: in a strict mode, values that do not fit are errors.
