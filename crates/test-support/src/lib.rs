@@ -33,11 +33,18 @@ pub fn let_work(time: Duration, mut is_done: impl FnMut() -> bool) {
 ///
 /// # Panics
 /// If it does not hold by then; the message names `what` was waited for.
-pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
-    const WAIT_MAX: Duration = Duration::from_secs(60);
+pub fn wait_until(what: &str, condition: impl FnMut() -> bool) {
+    wait_within(Duration::from_secs(60), what, condition);
+}
+
+/// [`wait_until`] for as long as `limit`, where a longer wait would have another reason.
+///
+/// # Panics
+/// If the condition does not hold by then.
+pub fn wait_within(limit: Duration, what: &str, mut condition: impl FnMut() -> bool) {
     let started = Instant::now();
     while !condition() {
-        assert!(started.elapsed() < WAIT_MAX, "not within {WAIT_MAX:?}: {what}");
+        assert!(started.elapsed() < limit, "not within {limit:?}: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -3,8 +3,8 @@
 use super::client::{Web, read_answer};
 use super::{Served, http_port};
 use mysql::prelude::Queryable;
+use squall_test_support::wait_until;
 use std::io::BufReader;
-use std::time::{Duration, Instant};
 
 const ONE: &str = r#"{"sql":"SELECT 1"}"#;
 
@@ -83,19 +83,14 @@ fn a_request_is_a_row_of_the_process_list_and_can_be_killed() {
     let mut served = Served::start();
     let web = served.web();
     let asked = std::thread::spawn(move || web.post("/1.0/sql", r#"{"sql":"SELECT SLEEP(60), 'slow'"}"#));
-    let end = Instant::now() + Duration::from_secs(30);
-    let id = loop {
-        let rows: Vec<(u64, String)> = served
-            .root
-            .query("SELECT ID, INFO FROM information_schema.PROCESSLIST WHERE COMMAND = 'Http' AND USER = 'web'")
-            .expect("a list");
-        if let [(id, info)] = &rows[..] {
-            assert!(info.contains("'slow'"), "{info}");
-            break *id;
-        }
-        assert!(Instant::now() < end, "no row");
-        std::thread::sleep(Duration::from_millis(10));
-    };
+    let mut row = None;
+    wait_until("a row of the process list", || {
+        let sql = "SELECT ID, INFO FROM information_schema.PROCESSLIST WHERE COMMAND = 'Http' AND USER = 'web'";
+        row = served.root.query_first(sql).expect("a list");
+        row.is_some()
+    });
+    let (id, info): (u64, String) = row.expect("a row");
+    assert!(info.contains("'slow'"), "{info}");
     served.run(&format!("KILL {id}"));
     let answer = asked.join().expect("a thread");
     assert_eq!(answer.status, 503, "{}", answer.text());
@@ -112,10 +107,7 @@ fn the_connections_of_an_account_are_limited() {
     served.run("SET GLOBAL max_user_connections = 1");
     let web = served.web();
     let asked = std::thread::spawn(move || web.post("/1.0/sql", r#"{"sql":"SELECT SLEEP(2)"}"#).status);
-    let end = Instant::now() + Duration::from_secs(30);
-    while served.web().post("/1.0/sql", ONE).status != 429 {
-        assert!(Instant::now() < end, "no limit");
-    }
+    wait_until("the limit", || served.web().post("/1.0/sql", ONE).status == 429);
     assert_eq!(asked.join().expect("a thread"), 200);
     served.run("SET GLOBAL max_user_connections = 0");
     // Beyond the connections that there may be.

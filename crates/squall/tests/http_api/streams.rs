@@ -3,9 +3,9 @@
 use super::Served;
 use super::client::{base64, read_chunks, read_head};
 use mysql::prelude::Queryable;
-use squall_test_support::wait_until;
+use squall_test_support::{wait_until, wait_within};
 use std::io::{BufReader, Write as _};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A query of a million rows of about 120 bytes.
 const MILLION: &str = "SELECT seq, REPEAT('x', 100) AS text FROM seq_1_to_1000000";
@@ -110,15 +110,6 @@ fn an_error_after_rows_is_told_within_the_answer() {
     }
 }
 
-/// Waits until something is so, for no longer than these seconds.
-fn soon(seconds: u64, mut is_so: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(seconds);
-    while !is_so() {
-        assert!(Instant::now() < end, "it takes longer than {seconds} s");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
 /// A frame of HTTP/2.
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).expect("a short payload").to_be_bytes();
@@ -159,11 +150,11 @@ fn requests_that_their_client_resets_do_not_pile_up() {
         // END_STREAM and END_HEADERS.
         client.write_all(&frame(1, 5, *stream, &head)).expect("a request");
     }
-    soon(8, || requests(&mut served.root) == 11);
+    wait_within(Duration::from_secs(8), "eleven requests", || requests(&mut served.root) == 11);
     for stream in &streams {
         client.write_all(&frame(3, 0, *stream, &8u32.to_be_bytes())).expect("a reset");
     }
     // They would have waited for longer.
-    soon(5, || requests(&mut served.root) == 1);
+    wait_within(Duration::from_secs(5), "the end of those that were reset", || requests(&mut served.root) == 1);
     assert_eq!(served.status("Json_server_requests_running"), 1);
 }
